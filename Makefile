@@ -1,0 +1,46 @@
+# make test    lint, types, import directions, docs, then the tests
+# make bench   speed against Pinocchio and CasADi
+# make verify  the tests again with their long checks
+# make docs    the pages, in build/docs
+# make clean   remove all that the above made
+#
+# Each makes .venv first if it is missing or older than pyproject.toml.
+# Another interpreter: make test PYTHON=python3.12
+
+PYTHON ?= python3
+PY := .venv/bin/python
+READY := .venv/ready
+PYTEST := $(PY) -m pytest -n 2 --dist loadfile
+
+.PHONY: test bench verify docs clean
+.DELETE_ON_ERROR:
+
+test: $(READY)
+	$(PY) -m ruff check --quiet .
+	$(PY) -m ruff format --quiet --check .
+	$(PY) -m mypy --no-error-summary
+	.venv/bin/lint-imports --no-cache
+	$(PY) -m mkdocs --quiet build --strict --site-dir build/docs
+	$(PYTEST)
+
+bench: $(READY)
+	$(PY) benchmarks/run.py
+
+verify: $(READY)
+	PREDYN_VERIFY=1 PREDYN_MUTANTS=10000 $(PYTEST)
+
+docs: $(READY)
+	$(PY) -m mkdocs build --strict --site-dir build/docs
+
+clean:
+	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .import_linter_cache
+	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "predyn needs Python 3.11 or newer, and $(PYTHON) is: $$($(PYTHON) --version 2>&1)." >&2; \
+	  echo "Name another interpreter, for example: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	@echo "Making .venv and installing predyn with its tools (a minute or two, once)"
+	@$(PYTHON) -m venv --clear .venv
+	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
