@@ -1,0 +1,81 @@
+"""The package as a user meets it: what an import costs, and which names there are."""
+
+import importlib
+import importlib.metadata
+import inspect
+import json
+import pkgutil
+import re
+import subprocess
+import sys
+
+import pytest
+
+import predyn
+
+PACKAGES = ["dynamics", "models"]
+NAMES = [name for name in dir(predyn) if name != "__version__" and name not in PACKAGES]
+
+
+def loaded_by(code: str) -> set[str]:
+    """Packages outside the standard library that `code` loads in a fresh interpreter."""
+    script = (
+        "import json, sys\n"
+        "before = set(sys.modules)\n"
+        f"{code}\n"
+        "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "print(json.dumps(sorted(new - set(sys.stdlib_module_names))))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(json.loads(run.stdout))
+
+
+def test_import_loads_the_package_alone() -> None:
+    assert loaded_by("import predyn") == {"predyn"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "predyn.Model, predyn.ModelBuilder, predyn.load_dh, predyn.load_urdf, predyn.ModelError",
+        "predyn.models.two_link()",
+    ],
+)
+def test_making_a_model_needs_numpy_alone(code: str) -> None:
+    assert loaded_by(f"import predyn; {code}") == {"predyn", "numpy"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_public_name_resolves_to_a_class_or_function_of_its_own(name: str) -> None:
+    value = getattr(predyn, name)
+    assert callable(value)
+    assert value.__name__ == name
+    assert getattr(predyn, name) is value
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_public_package_resolves(name: str) -> None:
+    assert getattr(predyn, name) is importlib.import_module(f"predyn.{name}")
+
+
+def test_no_module_has_the_name_of_a_public_class_or_function() -> None:
+    modules = {
+        info.name.rpartition(".")[2] for info in pkgutil.walk_packages(predyn.__path__, "predyn.")
+    }
+    assert len(modules) > 5
+    assert modules.isdisjoint(NAMES)
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    source = inspect.getsource(predyn)
+    typed = re.findall(r"^ {4,8}(?:from \S+ import )?(\w+) as \1,?$", source, re.MULTILINE)
+    assert set(typed) == {*NAMES, *PACKAGES}
+
+
+def test_unknown_name_is_reported_with_the_way_to_the_right_one() -> None:
+    with pytest.raises(AttributeError, match=r"no public name 'inverse_dynamic'.*dir\(predyn\)"):
+        predyn.inverse_dynamic  # noqa: B018
+
+
+def test_version_is_the_installed_one() -> None:
+    assert predyn.__version__ == importlib.metadata.version("predyn")
