@@ -1,0 +1,49 @@
+"""The exceptions of predyn: one small tree, every message says what was got and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class PredynError(Exception):
+    """Base of every error that predyn raises on purpose."""
+
+
+class ModelError(PredynError):
+    """A mechanism that cannot be: the message lists every problem, each by link or joint name."""
+
+
+class InputError(PredynError, ValueError):
+    """A bad argument: wrong shape, a number that is not finite, an unknown name, a wrong type."""
+
+
+class FileError(PredynError):
+    """A file that cannot be read or holds something wrong.
+
+    The message starts with the path and, where they are known, the line and the element.
+    """
+
+
+class ModelWarning(UserWarning):
+    """A mechanism that can be computed with but is probably not what was meant."""
+
+
+def unknown_name(what: str, got: object, valid: Iterable[str]) -> InputError:
+    """An InputError that says which name is unknown and which valid names are nearest."""
+    names = list(valid)
+    if not isinstance(got, str):
+        return InputError(f"{what}: expected a name (str), got {type(got).__name__} {got!r:.60}")
+    near = difflib.get_close_matches(got, names, n=3, cutoff=0.5)
+    if near:
+        hint = f"did you mean {_listed(near)}? ({len(names)} names in all)"
+    elif names:
+        more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+        hint = f"valid names: {_listed(names[:12])}{more}"
+    else:
+        hint = "there are none"
+    return InputError(f"unknown {what} {got!r:.60}: {hint}")
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(repr(name) for name in names)

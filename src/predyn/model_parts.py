@@ -1,0 +1,183 @@
+"""Small pieces a Model is made of: frames, shapes, limits, packed inertias, rigid poses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from predyn.errors import InputError
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+REVOLUTE, PRISMATIC, SCREW = 0, 1, 2
+KINDS = ("revolute", "prismatic", "screw")
+SHAPES = ("mesh", "box", "sphere", "cylinder", "capsule")
+ROLES = ("visual", "collision")
+EPS = float(np.finfo(float).eps)
+
+
+def frozen(value: ArrayLike, what: str, shape: tuple[int, ...]) -> Array:
+    """A read-only C-contiguous float64 copy of `value`, which must have `shape`."""
+    return _frozen(value, what, shape, np.dtype(np.float64), "iubf")
+
+
+def frozen_ints(value: ArrayLike, what: str, shape: tuple[int, ...]) -> IntArray:
+    """A read-only C-contiguous int64 copy of `value`, which must have `shape`."""
+    return _frozen(value, what, shape, np.dtype(np.int64), "iub")
+
+
+def _frozen(value: Any, what: str, shape: tuple[int, ...], dtype: Any, kinds: str) -> Any:
+    try:
+        array = np.array(value)
+        if array.size and array.dtype.kind not in kinds:
+            raise TypeError(f"{array.dtype} values")
+        array = np.array(array, dtype=dtype, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{what}: expected {dtype} of shape {shape}, got {error}") from None
+    if array.shape != shape:
+        raise InputError(f"{what}: expected shape {shape}, got {array.shape}")
+    array.flags.writeable = False
+    return array
+
+
+class Limits(NamedTuple):
+    """Bounds of the joints, each (n, 2): lower, upper; -inf and +inf where there is none.
+
+    Units: rad or m for position, then per second, per second squared, N m or N for effort.
+    """
+
+    position: Array
+    velocity: Array
+    acceleration: Array
+    effort: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A named pose (R, p) in the frame of a link, or of the world if link is -1."""
+
+    name: str
+    link: int
+    R: Array
+    p: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "R", frozen(self.R, f"frame {self.name!r}: R", (3, 3)))
+        object.__setattr__(self, "p", frozen(self.p, f"frame {self.name!r}: p", (3,)))
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A body drawn or collided with, posed (R, p) in the frame of a link (-1: the world).
+
+    size in m: box (x, y, z); sphere (radius,); cylinder and capsule (radius, length along z);
+    mesh (scale x, y, z). A mesh is a path as written in the file; it is not opened.
+    """
+
+    link: int
+    kind: str
+    R: Array
+    p: Array
+    size: tuple[float, ...]
+    mesh: str | None = None
+    role: str = "visual"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "R", frozen(self.R, "shape: R", (3, 3)))
+        object.__setattr__(self, "p", frozen(self.p, "shape: p", (3,)))
+        object.__setattr__(self, "size", tuple(float(x) for x in self.size))
+
+
+@dataclass(frozen=True, eq=False)
+class DHTable:
+    """Standard Denavit-Hartenberg rows (n,) of a model, in its joint order.
+
+    theta and d hold the constant part; q_j is added to theta of a revolute joint and to d of a
+    prismatic one. `base` (4, 4) is the pose of the first row's frame in the world.
+    """
+
+    theta: Array
+    d: Array
+    a: Array
+    alpha: Array
+    base: Array
+
+    def __post_init__(self) -> None:
+        n = np.size(self.theta)
+        for field in ("theta", "d", "a", "alpha"):
+            object.__setattr__(self, field, frozen(getattr(self, field), f"dh.{field}", (n,)))
+        object.__setattr__(self, "base", frozen(self.base, "dh.base", (4, 4)))
+
+
+def turn(axis: ArrayLike, angle: float) -> Array:
+    """Rotation matrix (3, 3) by `angle` (rad) about the unit vector `axis`."""
+    x, y, z = np.asarray(axis, dtype=float)
+    c, s = np.cos(angle), np.sin(angle)
+    k = 1.0 - c
+    return np.array(
+        [
+            [c + k * x * x, k * x * y - s * z, k * x * z + s * y],
+            [k * x * y + s * z, c + k * y * y, k * y * z - s * x],
+            [k * x * z - s * y, k * y * z + s * x, c + k * z * z],
+        ]
+    )
+
+
+def joint_motion(kind: int, axis: Array, pitch: float, q: float) -> tuple[Array, Array]:
+    """Pose (R, p) of the link frame in its placement frame at coordinate q."""
+    if kind == PRISMATIC:
+        return np.eye(3), axis * q
+    return turn(axis, q), axis * (pitch * q if kind == SCREW else 0.0)
+
+
+def pack_inertia(mass: float, com: ArrayLike, inertia: Array) -> Array:
+    """(10,) row m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the origin, from I (3, 3) about c."""
+    c = np.asarray(com, dtype=float)
+    full = inertia + mass * (c @ c * np.eye(3) - np.outer(c, c))
+    xx, xy, yy, xz, yz, zz = full[(0, 0, 1, 0, 1, 2), (0, 1, 1, 2, 2, 2)]
+    return np.array([mass, *(mass * c), xx, xy, yy, xz, yz, zz])
+
+
+def about_origin(row: Array) -> Array:
+    """The (3, 3) inertia about the origin held in a (10,) row."""
+    xx, xy, yy, xz, yz, zz = row[4:]
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def unpack_inertia(row: Array) -> tuple[float, Array, Array]:
+    """Mass, centre of mass (zero if massless) and inertia (3, 3) about it, from a (10,) row."""
+    mass = float(row[0])
+    c = row[1:4] / mass if mass > 0.0 else np.zeros(3)
+    return mass, c, about_origin(row) - mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+
+def move_inertia(row: Array, R: Array, p: Array) -> Array:
+    """The same body's (10,) row seen from a frame in which its own frame has the pose (R, p)."""
+    mass, c, inertia = unpack_inertia(row)
+    return pack_inertia(mass, R @ c + p, R @ inertia @ R.T)
+
+
+def weld(
+    parent: IntArray, fixed: NDArray[np.bool_], R: Array, p: Array
+) -> tuple[IntArray, Array, Array]:
+    """Hosts of links after fixing some of them to their parents.
+
+    R (n, 3, 3), p (n, 3) pose each fixed link in its parent. Returns for every link the nearest
+    link at or above it that still moves (-1: the world), and its pose in that host's frame.
+    """
+    n = len(parent)
+    host = np.arange(n)
+    host_R, host_p = np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3))
+    for j in np.flatnonzero(fixed):
+        k = parent[j]
+        if k < 0:
+            host[j], host_R[j], host_p[j] = -1, R[j], p[j]
+        else:
+            host[j] = host[k]
+            host_R[j] = host_R[k] @ R[j]
+            host_p[j] = host_R[k] @ p[j] + host_p[k]
+    return host, host_R, host_p
