@@ -132,7 +132,7 @@ class ModelBuilder:
 
     def build(self, dh: DHTable | None = None, notes: Iterable[str] = ()) -> Model:
         """The Model, numbered depth first and checked. `dh` rows are in that order."""
-        order = self._depth_first()
+        order = self.order()
         links = [self._links[name] for name in order]
         index = {"world": -1, **{name: j for j, name in enumerate(order)}}
         joints = [link["joint"] for link in links]
@@ -184,7 +184,8 @@ class ModelBuilder:
             notes=tuple(notes),
         )
 
-    def _depth_first(self) -> list[str]:
+    def order(self) -> list[str]:
+        """Link names in the depth-first order that `build` gives them."""
         children: dict[str, list[str]] = {"world": [], **{name: [] for name in self._links}}
         for name, link in self._links.items():
             if link["parent"] not in children:

@@ -74,7 +74,8 @@ def _numbers(model: Model) -> list[str]:
                 problems.append(f"{_owner(model, field, j)}: {field} {_rule(row)}")
     if not (np.abs(model.gravity) <= LARGEST).all():
         problems.append(f"gravity {_rule(model.gravity)}")
-    poses = [(f"frame {frame.name!r}", frame.R, frame.p, ()) for frame in model.frames]
+    none: tuple[float, ...] = ()
+    poses = [(f"frame {frame.name!r}", frame.R, frame.p, none) for frame in model.frames]
     poses += [(f"shape {shape.kind!r}", shape.R, shape.p, shape.size) for shape in model.shapes]
     for what, R, p, size in poses:
         numbers = np.array([*R.ravel(), *p, *size])

@@ -22,12 +22,14 @@ EPS = float(np.finfo(float).eps)
 
 def frozen(value: ArrayLike, what: str, shape: tuple[int, ...]) -> Array:
     """A read-only C-contiguous float64 copy of `value`, which must have `shape`."""
-    return _frozen(value, what, shape, np.dtype(np.float64), "iubf")
+    array: Array = _frozen(value, what, shape, np.dtype(np.float64), "iubf")
+    return array
 
 
 def frozen_ints(value: ArrayLike, what: str, shape: tuple[int, ...]) -> IntArray:
     """A read-only C-contiguous int64 copy of `value`, which must have `shape`."""
-    return _frozen(value, what, shape, np.dtype(np.int64), "iub")
+    array: IntArray = _frozen(value, what, shape, np.dtype(np.int64), "iub")
+    return array
 
 
 def _frozen(value: Any, what: str, shape: tuple[int, ...], dtype: Any, kinds: str) -> Any:

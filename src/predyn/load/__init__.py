@@ -1,0 +1,1 @@
+"""Readers: a table or a file becomes a Model."""

@@ -1,0 +1,17 @@
+"""Ready models, each a function that returns a new Model."""
+
+from predyn.models.acrobots import acrobot, branched_acrobot
+from predyn.models.chains import pendulum_chain
+from predyn.models.manutec import manutec_r3
+from predyn.models.trees import random_tree
+from predyn.models.two_links import prismatic_revolute, two_link
+
+__all__ = [
+    "acrobot",
+    "branched_acrobot",
+    "manutec_r3",
+    "pendulum_chain",
+    "prismatic_revolute",
+    "random_tree",
+    "two_link",
+]
