@@ -1,5 +1,6 @@
 """The package as a user meets it: what an import costs, and which names there are."""
 
+import ast
 import importlib
 import importlib.metadata
 import inspect
@@ -8,6 +9,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -79,3 +81,20 @@ def test_unknown_name_is_reported_with_the_way_to_the_right_one() -> None:
 
 def test_version_is_the_installed_one() -> None:
     assert predyn.__version__ == importlib.metadata.version("predyn")
+
+
+def test_what_is_imported_is_what_is_declared() -> None:
+    imported = set()
+    for path in Path(predyn.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                imported.add(str(node.module).partition(".")[0])
+    imported -= {*sys.stdlib_module_names, "predyn"}
+    declared = {
+        re.match(r"[\w-]+", line)[0]
+        for line in importlib.metadata.requires("predyn")
+        if "extra ==" not in line
+    }
+    assert imported == declared | {"llvmlite"}  # numba brings it along, in the version that fits
