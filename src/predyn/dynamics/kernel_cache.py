@@ -1,0 +1,135 @@
+"""Compiled kernels on disk, so that only the first process ever compiles.
+
+Numba's own cache does not notice a change in another file that a kernel inlines, and unpickles what
+it finds. Here the folder is keyed by everything a kernel depends on (all kernel sources, Numba,
+LLVM, Python, CPU, lane width), it is private to the user, each entry carries its own SHA-256, and
+an entry that is cut short or altered is compiled again instead of loaded. Entries are written to a
+temporary name and moved into place, so that several processes may fill the cache at once.
+
+The folder is PREDYN_CACHE_DIR if set, else the user's cache folder of the platform.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pickle
+import shutil
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numba
+from llvmlite import binding
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+from platformdirs import user_cache_path
+
+from predyn.lanes import WIDTH
+from predyn.model import PRISMATIC, REVOLUTE, SCREW
+
+_KEPT_FOLDERS = 4
+
+
+def _digest() -> str:
+    """One hash of everything that a compiled kernel depends on."""
+    package = Path(__file__).resolve().parent.parent
+    hasher = hashlib.sha256()
+    inlined = [package / "lanes.py", package / "spatial.py", *(package / "dynamics").glob("*.py")]
+    for path in sorted(inlined):
+        hasher.update(path.name.encode() + b"\0" + path.read_bytes())
+    features = sorted(k for k, on in binding.get_host_cpu_features().items() if on)
+    host = (binding.get_host_cpu_name(), binding.get_process_triple(), features, WIDTH)
+    versions = (numba.__version__, binding.llvm_version_info, sys.version, sys.flags.optimize)
+    joint_kinds = (REVOLUTE, PRISMATIC, SCREW)
+    hasher.update(repr((host, versions, joint_kinds)).encode())
+    return hasher.hexdigest()[:32]
+
+
+def _is_private(folder: Path) -> bool:
+    """Nobody but this user can put files there (what is in it gets unpickled)."""
+    if os.name == "nt":
+        return True
+    info = folder.stat()
+    return info.st_uid == os.getuid() and not info.st_mode & 0o022
+
+
+@functools.cache
+def folder() -> Path | None:
+    """The folder of this version's kernels, made if need be; None, with a warning, if unusable."""
+    root = os.environ.get("PREDYN_CACHE_DIR")
+    base = Path(root) if root else user_cache_path("predyn", appauthor=False)
+    path = base / _digest()
+    try:
+        fresh = not path.exists()
+        base.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, exist_ok=True)
+        tempfile.TemporaryFile(dir=path).close()
+        if not _is_private(path):
+            raise PermissionError(f"{path} belongs to or is writable by another user")
+        if fresh:
+            _forget_old(base)
+    except OSError as error:
+        warnings.warn(
+            f"predyn keeps compiled kernels in {base}, which cannot be used ({error}): each "
+            "process compiles them again. Set PREDYN_CACHE_DIR to a private, writable folder.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+    return path
+
+
+def _forget_old(base: Path) -> None:
+    """Remove the folders of earlier versions, all but the newest few."""
+    folders = [p for p in base.iterdir() if p.is_dir() and len(p.name) == 32]
+    folders.sort(key=lambda p: p.stat().st_mtime, reverse=True)
+    for old in folders[_KEPT_FOLDERS:]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+class KernelCache(NullCache):
+    """The cache of one compiled entry function, in the place where Numba looks for its own."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def _path(self, sig: Any) -> Path | None:
+        base = folder()
+        key = hashlib.sha256(str(sig).encode()).hexdigest()[:24]
+        return base and base / f"{self._name}-{key}.kernel"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        path = self._path(sig)
+        if path is None:
+            return None
+        try:
+            content = path.read_bytes()
+        except OSError:
+            return None
+        checksum, payload = content[:32], content[32:]
+        if hashlib.sha256(payload).digest() != checksum:
+            return None
+        target_context.refresh()
+        return CompileResult._rebuild(target_context, *pickle.loads(payload))
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        path = self._path(sig)
+        if path is None:
+            return
+        payload = dumps(data._reduce())
+        try:
+            with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+                file.write(hashlib.sha256(payload).digest() + payload)
+            os.replace(file.name, path)
+        except OSError as error:
+            warnings.warn(
+                f"the compiled kernel {self._name} could not be kept in {path.parent} ({error}): "
+                "the next process compiles it again.",
+                RuntimeWarning,
+                stacklevel=2,
+            )

@@ -1,0 +1,123 @@
+"""The arrays of a Model in the form the kernels read.
+
+Kernels work on joint frames whose z axis is the joint axis: link axes are turned by a constant
+rotation, once, here. Row 0 of every kernel workspace is the world and row i + 1 is link i, so that
+`tree.parent` (already shifted by one) needs no special case at the root.
+
+Quantities between two joints are nonzero only if one is the other's ancestor. They are kept as a
+packed list of pairs: for each joint i, from `tree.pair[i]` on, the pairs (i, i), (i, parent), ...
+up to the root.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.model import SCREW, Model
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Tree(NamedTuple):
+    parent: Ints  # (n,) workspace row of the parent link, 0 = world
+    kind: Ints  # (n,) REVOLUTE, PRISMATIC or SCREW
+    pitch: Floats  # (n,) m/rad, zero unless a screw
+    R: Floats  # (n, 3, 3) joint frame in the parent's joint frame at q = 0
+    p: Floats  # (n, 3) its origin
+    link: Floats  # (n, 3, 3) link axes in the joint frame, as columns
+    body: Ints  # (n,) 0 if the link has no inertia
+    mass: Floats  # (n,)
+    com: Floats  # (n, 3) centre of mass, joint frame
+    Ic: Floats  # (n, 6) inertia about it, joint frame axes: xx, xy, yy, xz, yz, zz
+    gravity: Floats  # (3,)
+    pair: Ints  # (n + 1,) where the pairs of joint i start
+    size: Ints  # (n,) links in the subtree of link i, itself included
+    loaded: Ints  # (n,) 1 if the joint has a spring, friction or armature
+    stiffness: Floats
+    rest: Floats
+    damping: Floats
+    coulomb: Floats
+    coulomb_speed: Floats
+    armature: Floats
+    rotor: Floats  # (n, n), or (0, 0) if the model has none
+
+
+_trees: WeakKeyDictionary[Model, Tree] = WeakKeyDictionary()
+
+
+def tree_of(model: Model) -> Tree:
+    """The kernels' view of a model, made once per model."""
+    tree = _trees.get(model)
+    if tree is None:
+        tree = _trees[model] = _make(model)
+    return tree
+
+
+def turn_z_to(axis: Floats) -> Floats:
+    """The rotation (3, 3) with the smallest angle that takes z to the given unit vector."""
+    x, y, z = axis
+    if z < -0.5:  # take z to -axis first, by a half turn about x
+        return turn_z_to(-axis) @ np.diag([1.0, -1.0, -1.0])
+    k = 1.0 / (1.0 + z)
+    return np.array([[1 - k * x * x, -k * x * y, x], [-k * x * y, 1 - k * y * y, y], [-x, -y, z]])
+
+
+def _make(model: Model) -> Tree:
+    n, parent = model.n, model.parent
+    A = np.array([turn_z_to(axis) for axis in model.axis]).reshape(n, 3, 3)
+    A_parent = np.where((parent < 0)[:, None, None], np.eye(3), A[parent])
+    mass, h = model.inertia[:, 0], model.inertia[:, 1:4]
+    c = np.divide(h, mass[:, None], out=np.zeros_like(h), where=mass[:, None] > 0)
+    xx, xy, yy, xz, yz, zz = model.inertia[:, 4:].T
+    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).transpose(2, 0, 1)  # noqa: E741
+    shift = np.einsum("i,ij,ij->i", mass, c, c)[:, None, None] * np.eye(3)
+    Ic = I - shift + mass[:, None, None] * c[:, :, None] * c[:, None, :]
+    Ic = A.transpose(0, 2, 1) @ Ic @ A
+    depth = np.zeros(n, np.int64)
+    size = np.ones(n, np.int64)
+    for i in range(n):
+        depth[i] = 1 + (depth[parent[i]] if parent[i] >= 0 else 0)
+    for i in range(n - 1, -1, -1):
+        if parent[i] >= 0:
+            size[parent[i]] += size[i]
+    loaded = model.stiffness, model.damping, model.coulomb, model.armature
+    tree = Tree(
+        parent=parent + 1,
+        kind=model.kind,
+        pitch=np.where(model.kind == SCREW, model.pitch, 0.0),
+        R=A_parent.transpose(0, 2, 1) @ model.R @ A,
+        p=np.einsum("nji,nj->ni", A_parent, model.p),
+        link=A.transpose(0, 2, 1),
+        body=model.inertia.any(axis=1).astype(np.int64),
+        mass=mass,
+        com=np.einsum("nji,nj->ni", A, c),
+        Ic=Ic[:, [0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]],
+        gravity=model.gravity,
+        pair=np.concatenate(([0], np.cumsum(depth))),
+        size=size,
+        loaded=np.any(loaded, axis=0).astype(np.int64),
+        stiffness=model.stiffness,
+        rest=model.rest,
+        damping=model.damping,
+        coulomb=model.coulomb,
+        coulomb_speed=np.where(model.coulomb_speed > 0, model.coulomb_speed, 1.0),
+        armature=model.armature,
+        rotor=model.rotor if model.rotor.any() else np.zeros((0, 0)),
+    )
+    return Tree(*(np.array(x, order="C") for x in tree))  # writable: one type for the compiler
+
+
+def ancestor_pairs(tree: Tree) -> Ints:
+    """(pairs, 2): joint i and its ancestor j, in packed order."""
+    pairs = []
+    for i in range(len(tree.parent)):
+        j = i + 1
+        while j > 0:
+            pairs.append((i, j - 1))
+            j = int(tree.parent[j - 1])
+    return np.array(pairs, np.int64).reshape(-1, 2)
