@@ -125,6 +125,8 @@ class Kernel:
     work     tree -> (rows, columns) of its workspace
     outputs  tree -> one Field per output
     forces   whether the core takes external forces; their values are then its last input, (6 K)
+    view     model -> the arrays the core reads; any named tuple with a shifted `parent`
+    pack     (model, view, forces) -> constant part and values of the external forces
     """
 
     def __init__(
@@ -133,8 +135,11 @@ class Kernel:
         work: Callable[[Tree], tuple[int, int]],
         outputs: Callable[[Tree], Sequence[Field]],
         forces: bool = False,
+        view: Callable[[Model], Any] = tree_of,
+        pack: Callable[..., tuple[Any, list[Floats]]] = pack_forces,
     ) -> None:
         self.core, self.work, self.outputs, self.forces = core, work, outputs, forces
+        self.view, self._pack = view, pack
         self._spaces = _Workspaces()
         self._fields: dict[int, tuple[Tree, Sequence[Field]]] = {}
 
@@ -168,7 +173,7 @@ class Kernel:
         out: Any = None,
     ) -> tuple[Floats, ...]:
         """Evaluate at inputs given as (name, array, trailing shape); arrays as the fields say."""
-        tree = tree_of(model)
+        tree = self.view(model)
         loads, arrays, lead = self._gather(model, tree, inputs, forces)
         fields = self.fields(tree)
         results = _results(fields, lead, out, arrays)
@@ -241,7 +246,7 @@ class Kernel:
         """Checked inputs as flat contiguous (B, k) arrays, and their common leading shape."""
         arrays = [checked(model, *entry) for entry in inputs]
         cores = [len(trailing) for _, _, trailing in inputs]
-        loads, values = pack_forces(model, tree, forces) if self.forces else (NO_LOADS, [])
+        loads, values = self._pack(model, tree, forces) if self.forces else (NO_LOADS, [])
         leads = [x.shape[: x.ndim - d] for x, d in zip(arrays, cores, strict=True)]
         leads += [x.shape[:-1] for x in values]
         try:
