@@ -9,12 +9,11 @@ import numpy as np
 
 from predyn.errors import ModelError, ModelWarning
 from predyn.model_mass import singular_mass_matrix
-from predyn.model_parts import EPS, ROLES, SCREW, SHAPES, Array, unpack_inertia
+from predyn.model_parts import EPS, LARGEST, ROLES, SCREW, SHAPES, Array, unpack_inertia
 
 if TYPE_CHECKING:
     from predyn.model import Model
 
-LARGEST = 1e12
 MOST_LISTED = 20
 
 

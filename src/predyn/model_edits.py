@@ -63,9 +63,7 @@ def with_mass(model: Model, link: str, mass: float) -> Model:
     return _with_row(model, j, model.inertia[j] * (mass / model.inertia[j, 0]))
 
 
-def with_inertia(
-    model: Model, link: str, mass: float, com: ArrayLike, inertia: ArrayLike
-) -> Model:
+def with_inertia(model: Model, link: str, mass: float, com: ArrayLike, inertia: ArrayLike) -> Model:
     row = pack_inertia(
         number(mass, "mass"), frozen(com, "com", (3,)), frozen(inertia, "inertia", (3, 3))
     )
@@ -160,14 +158,13 @@ def lock(model: Model, values: Mapping[str, float]) -> Model:
     number_of = np.append(np.cumsum(~fixed) - 1, -1)  # old link -> new link; -1 stays -1
 
     inertia = model.inertia.copy()
-    for j in np.flatnonzero(fixed):
-        if host[j] >= 0:
-            inertia[host[j]] += move_inertia(model.inertia[j], host_R[j], host_p[j])
-    parent = model.parent[keep].copy()
-    for i, (j, k) in enumerate(zip(keep, model.parent[keep], strict=True)):
-        if k >= 0:
+    parent = np.full(model.n, -1)
+    for i, k in enumerate(model.parent):
+        if fixed[i] and host[i] >= 0:
+            inertia[host[i]] += move_inertia(model.inertia[i], host_R[i], host_p[i])
+        elif not fixed[i] and k >= 0:
             parent[i] = number_of[host[k]]
-            R[j], p[j] = host_R[k] @ R[j], host_R[k] @ p[j] + host_p[k]
+            R[i], p[i] = host_R[k] @ R[i], host_R[k] @ p[i] + host_p[k]
 
     def carried(item: Any) -> Any:
         k = item.link
@@ -191,7 +188,7 @@ def lock(model: Model, values: Mapping[str, float]) -> Model:
         model,
         link_names=tuple(model.link_names[j] for j in keep),
         joint_names=tuple(model.joint_names[j] for j in keep),
-        parent=parent,
+        parent=parent[keep],
         R=R[keep],
         p=p[keep],
         inertia=inertia[keep],

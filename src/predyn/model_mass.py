@@ -83,9 +83,8 @@ def singular_mass_matrix(model: Model) -> list[str]:
             return [f"mass matrix is singular: joint {names} moves no inertia; {remedy}"]
         if not np.isfinite(scaled).all():
             return ["mass matrix is not finite: masses or lengths are out of range"]
-        values, vectors = np.linalg.eigh(scaled)
-        if values[0] < 1e-11:
-            parts = np.abs(vectors[:, 0])
+        if np.linalg.eigvalsh(scaled)[0] < 1e-11:
+            parts = np.abs(np.linalg.eigh(scaled)[1][:, 0])
             names = ", ".join(
                 repr(model.joint_names[j]) for j in np.flatnonzero(parts > 0.3 * parts.max())[:6]
             )

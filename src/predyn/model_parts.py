@@ -18,6 +18,7 @@ KINDS = ("revolute", "prismatic", "screw")
 SHAPES = ("mesh", "box", "sphere", "cylinder", "capsule")
 ROLES = ("visual", "collision")
 EPS = float(np.finfo(float).eps)
+LARGEST = 1e12  # no number of a model is larger
 
 
 def frozen(value: ArrayLike, what: str, shape: tuple[int, ...]) -> Array:

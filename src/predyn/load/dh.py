@@ -117,7 +117,8 @@ def load_dh(
         base_matrix = np.eye(4)
         base_matrix[:3, :3], base_matrix[:3, 3] = pose
         order = [links.index(link) for link in builder.order()]
-        dh = DHTable(*numbers[order].T, base=base_matrix)
+        theta, d, a, alpha = numbers[order].T
+        dh = DHTable(theta, d, a, alpha, base_matrix)
     return builder.build(dh=dh)
 
 

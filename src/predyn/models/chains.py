@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from predyn.builder import ModelBuilder
 from predyn.errors import InputError
 from predyn.model import Model
 
-ROD = {"mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (0.0, 1 / 12, 1 / 12)}  # 1 m, thin
+# a uniform thin rod of 1 m and 1 kg along x
+ROD: dict[str, Any] = {"mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (0.0, 1 / 12, 1 / 12)}
 
 
 def pendulum_chain(n: int) -> Model:

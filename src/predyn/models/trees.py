@@ -91,4 +91,4 @@ def _inertia(mass: float, rng: np.random.Generator) -> Array:
     points = 0.25 * rng.standard_normal((6, 3))
     points -= points.mean(axis=0)
     second = mass / 6 * points.T @ points
-    return np.trace(second) * np.eye(3) - second
+    return np.asarray(np.trace(second) * np.eye(3) - second)

@@ -1,0 +1,278 @@
+"""URDF files: a tree of links and joints becomes a Model; nothing that is lost is lost silently."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from predyn.builder import ModelBuilder
+from predyn.errors import FileError, InputError, ModelError, unknown_name
+from predyn.load.urdf_elements import NO_POSE, inertia_of, options_of, pose_of, shapes_of
+from predyn.load.urdf_xml import Element, read_xml
+from predyn.model import Model
+from predyn.model_parts import Array, move_inertia, unpack_inertia, weld
+
+MOST_JOINTS = 500
+TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating")
+READ = {
+    "robot": {"link", "joint"},
+    "link": {"inertial", "visual", "collision"},
+    "joint": {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic"},
+    "visual": {"origin", "geometry"},
+    "collision": {"origin", "geometry"},
+}
+SIX = (("tx", 0), ("ty", 1), ("tz", 2), ("rz", 2), ("ry", 1), ("rx", 0))
+
+
+@dataclass(eq=False)
+class Body:
+    """A link with the joint before it; kind None is a fixed joint."""
+
+    name: str
+    parent: int
+    joint: str
+    kind: str | None
+    pose: tuple[Array, Array] = NO_POSE
+    row: Array = field(default_factory=lambda: np.zeros(10))
+    shapes: list[dict[str, Any]] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def load_urdf(
+    path: str | os.PathLike[str],
+    *,
+    floating_base: bool = False,
+    gravity: ArrayLike = (0.0, 0.0, -9.81),
+) -> Model:
+    """Read a URDF file. `model.notes` says in words what was changed, assumed or ignored.
+
+    Joints: revolute, continuous, prismatic; fixed ones are merged into the link before them and
+    the link's name stays as a frame; a floating one becomes six (tx, ty, tz, rz, ry, rx) with
+    massless links between. Planar and mimic joints are refused. Damping is read, friction becomes
+    the smoothed Coulomb force. With `floating_base` the root link gets six joints named after it;
+    otherwise it is the world, its name a frame, its inertia ignored.
+    Meshes are recorded by name and never opened. Raises FileError for everything that is wrong
+    with the file; a file that is accepted need not describe the robot that was meant.
+    """
+    robot = read_xml(path, "robot")
+    notes: list[str] = []
+    _note_ignored(robot, notes)
+    links = _by_name(robot, "link")
+    joints = _by_name(robot, "joint")
+    children, root = _tree(robot, links, joints)
+    bodies = _bodies(links, children, root, floating_base, notes)
+    if sum(body.kind is not None for body in bodies) > MOST_JOINTS:
+        robot.fail(f"more than {MOST_JOINTS} moving joints")
+    name = robot.attributes.get("name", "").strip() or os.path.basename(os.fspath(path))
+    builder = ModelBuilder(name[:200], gravity)
+    try:
+        if not floating_base:
+            _add_root(builder, links[root], notes)
+        _add_bodies(builder, bodies, notes)
+        return builder.build(notes=notes)
+    except (ModelError, InputError) as error:
+        raise FileError(f"{robot.path}: {error}") from None
+
+
+def _by_name(robot: Element, tag: str) -> dict[str, Element]:
+    found: dict[str, Element] = {}
+    for element in robot.all(tag):
+        name = element.text("name")
+        if name in found:
+            element.fail(f"the name is taken by line {found[name].line}: {tag} names must differ")
+        found[name] = element
+    return found
+
+
+def _tree(
+    robot: Element, links: dict[str, Element], joints: dict[str, Element]
+) -> tuple[dict[str, list[Element]], str]:
+    """Joints that leave each link, in the order of the file, and the only root link."""
+    children: dict[str, list[Element]] = {name: [] for name in links}
+    above: dict[str, Element] = {}
+    for joint in joints.values():
+        for end in (joint.need("parent"), joint.need("child")):
+            if end.text("link") not in links:
+                end.fail(str(unknown_name("link", end.text("link"), links)))
+        child = joint.need("child").text("link")
+        if child in above:
+            before = above[child].text("name")
+            joint.fail(f"link {child!r} is already the child of joint {before!r}: one parent each")
+        above[child] = joint
+        children[joint.need("parent").text("link")].append(joint)
+    roots = [name for name in links if name not in above]
+    if len(roots) > 1:
+        robot.fail(
+            f"{len(roots)} root links, none the child of a joint: {', '.join(map(repr, roots[:6]))}"
+            "; expected one, connect the others by joints"
+        )
+    reached, waiting = set(roots), list(roots)
+    while waiting:
+        below = [joint.need("child").text("link") for joint in children[waiting.pop()]]
+        reached.update(below)
+        waiting += below
+    for name, link in links.items():
+        if name not in reached:
+            link.fail("it is part of a cycle of joints, or hangs on one; expected a tree")
+    if not roots:
+        robot.fail("expected at least one <link>")
+    return children, roots[0]
+
+
+def _bodies(
+    links: dict[str, Element],
+    children: dict[str, list[Element]],
+    root: str,
+    floating_base: bool,
+    notes: list[str],
+) -> list[Body]:
+    """Every link but a fixed root, depth first in the order of the file."""
+    bodies: list[Body] = []
+
+    def put(body: Body, link: Element) -> int:
+        body.row, body.shapes = inertia_of(link), shapes_of(link, notes)
+        bodies.append(body)
+        return len(bodies) - 1
+
+    at = -1
+    if floating_base:
+        at = put(_six(bodies, root, root, -1, NO_POSE, "the floating base", notes), links[root])
+    waiting = [(joint, at) for joint in reversed(children[root])]
+    while waiting:
+        joint, parent = waiting.pop()
+        child = joint.need("child").text("link")
+        at = put(_body(bodies, joint, child, parent, notes), links[child])
+        waiting += [(below, at) for below in reversed(children[child])]
+    return bodies
+
+
+def _six(
+    bodies: list[Body],
+    stem: str,
+    link: str,
+    parent: int,
+    pose: tuple[Array, Array],
+    what: str,
+    notes: list[str],
+) -> Body:
+    """Append five massless links and return the sixth body: three slides, then turns z, y, x."""
+    notes.append(
+        f"{what} became six joints {stem}_tx, _ty, _tz, _rz, _ry, _rx with massless links "
+        "between; singular where the turn about y is a quarter"
+    )
+    for end, axis in SIX:
+        body = Body(
+            link if end == "rx" else f"{link}_{end}",
+            parent,
+            f"{stem}_{end}",
+            "prismatic" if end[0] == "t" else "revolute",
+            pose,
+            options={"axis": np.eye(3)[axis]},
+        )
+        if end != "rx":
+            bodies.append(body)
+            parent, pose = len(bodies) - 1, NO_POSE
+    return body
+
+
+def _body(bodies: list[Body], joint: Element, child: str, parent: int, notes: list[str]) -> Body:
+    name, kind = joint.text("name"), joint.text("type")
+    if kind == "planar":
+        joint.fail("planar joints are not supported: use two prismatic joints and a revolute one")
+    if kind not in TYPES:
+        joint.fail(str(unknown_name("joint type", kind, TYPES)))
+    if (mimic := joint.one("mimic")) is not None:
+        mimic.fail(
+            f"joint {name!r} mimics another, coupled joints are not supported: make it fixed, or "
+            "remove <mimic> to set it free"
+        )
+    pose = pose_of(joint)
+    if kind == "floating":
+        return _six(bodies, name, child, parent, pose, f"floating joint {name!r}", notes)
+    if kind == "fixed":
+        return Body(child, parent, name, None, pose)
+    moves = "revolute" if kind == "continuous" else kind
+    return Body(child, parent, name, moves, pose, options=options_of(joint, name, kind, notes))
+
+
+def _add_root(builder: ModelBuilder, root: Element, notes: list[str]) -> None:
+    name = root.text("name")
+    if name != "world":
+        builder.add_frame(name, "world")
+    if inertia_of(root).any():
+        notes.append(f"root link {name!r} is fixed to the world: its inertia is ignored")
+    for shape in shapes_of(root, notes):
+        R, p = shape.pop("pose")
+        builder.add_shape(link="world", point=p, rotation=R, **shape)
+
+
+def _add_bodies(builder: ModelBuilder, bodies: list[Body], notes: list[str]) -> None:
+    """Merge fixed bodies into the moving ones and hand everything to the builder."""
+    if not bodies:
+        return
+    fixed = np.array([body.kind is None for body in bodies])
+    R = np.array([body.pose[0] for body in bodies])
+    p = np.array([body.pose[1] for body in bodies])
+    host, host_R, host_p = weld(np.array([body.parent for body in bodies]), fixed, R, p)
+    rows = np.array([body.row for body in bodies])
+    for j, body in enumerate(bodies):
+        if not fixed[j]:
+            continue
+        if host[j] >= 0:
+            rows[host[j]] += move_inertia(body.row, host_R[j], host_p[j])
+        elif body.row.any():
+            notes.append(f"link {body.name!r} is fixed to the world: its inertia is ignored")
+    for j, body in enumerate(bodies):
+        holder = bodies[host[j]].name if host[j] >= 0 else "world"
+        if fixed[j]:
+            builder.add_frame(body.name, holder, host_p[j], host_R[j])
+            notes.append(f"joint {body.joint!r} is fixed: link {body.name!r} is now a frame of "
+                         f"{holder!r}")  # fmt: skip
+        else:
+            before = body.parent
+            R_before, p_before = (host_R[before], host_p[before]) if before >= 0 else NO_POSE
+            mass, com, inertia = unpack_inertia(rows[j])
+            builder.add_link(
+                body.name,
+                bodies[host[before]].name if before >= 0 and host[before] >= 0 else "world",
+                body.joint,
+                body.kind or "revolute",
+                origin=R_before @ body.pose[1] + p_before,
+                rotation=R_before @ body.pose[0],
+                mass=mass,
+                com=com,
+                inertia=0.5 * (inertia + inertia.T),
+                **body.options,
+            )
+        for shape in body.shapes:
+            R_shape, p_shape = shape.pop("pose")
+            builder.add_shape(
+                link=holder,
+                point=host_R[j] @ p_shape + host_p[j],
+                rotation=host_R[j] @ R_shape,
+                **shape,
+            )
+
+
+def _note_ignored(robot: Element, notes: list[str]) -> None:
+    """One note for each kind of element that is not read."""
+    ignored: Counter[str] = Counter()
+    first: dict[str, int] = {}
+    parts = [part for item in robot.children if item.tag == "link" for part in item.children]
+    for element in (robot, *robot.children, *parts):
+        for child in element.children:
+            if child.tag.startswith("xacro:"):
+                child.fail("this is a xacro file: expand it to URDF first (xacro in > out.urdf)")
+            if element.tag in READ and child.tag not in READ[element.tag]:
+                where = f"<{child.tag:.40}> in <{element.tag}>"
+                ignored[where] += 1
+                first.setdefault(where, child.line)
+    for where, count in ignored.most_common(20):
+        notes.append(f"ignored {where}, {count} times, first in line {first[where]}")
+    if len(ignored) > 20:
+        notes.append(f"ignored {len(ignored) - 20} other kinds of element")

@@ -1,0 +1,116 @@
+"""What the elements of a URDF file say: poses, inertias, shapes, limits and friction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from predyn.load.urdf_xml import Element
+from predyn.model_parts import Array, pack_inertia, turn
+
+NO_POSE = (np.eye(3), np.zeros(3))
+
+
+def options_of(joint: Element, name: str, kind: str, notes: list[str]) -> dict[str, Any]:
+    """Axis, limits and friction of a moving joint."""
+    options: dict[str, Any] = {"axis": (1.0, 0.0, 0.0)}
+    if (axis := joint.one("axis")) is not None:
+        options["axis"] = axis.numbers("xyz", 3, default=(1.0, 0.0, 0.0))
+        if not any(options["axis"]):
+            axis.fail("the axis is zero: expected a direction such as '0 0 1'")
+    if (dynamics := joint.one("dynamics")) is not None:
+        for entry, option in (("damping", "damping"), ("friction", "coulomb")):
+            options[option] = dynamics.number(entry, 0.0)
+            if options[option] < 0.0:
+                dynamics.fail(f"{entry} {options[option]} is negative")
+        if options["coulomb"]:
+            notes.append(f"joint {name!r}: friction became the smoothed Coulomb force "
+                         f"{options['coulomb']} tanh(v / 0.001)")  # fmt: skip
+    limit = joint.one("limit")
+    if limit is None:
+        if kind != "continuous":
+            notes.append(f"joint {name!r}: no <limit>, which URDF asks for; taken as unlimited")
+        return options
+    for entry in ("velocity", "effort"):
+        if entry not in limit.attributes:
+            notes.append(f"joint {name!r}: no {entry} limit, which URDF asks for; unlimited")
+            continue
+        options[entry] = limit.number(entry)
+        if options[entry] < 0.0:
+            limit.fail(f"{entry} {options[entry]} is negative: expected the largest size")
+        if options[entry] == 0.0:
+            notes.append(f"joint {name!r}: {entry} limit is 0: it may not "
+                         f"{'move' if entry == 'velocity' else 'be driven'}")  # fmt: skip
+    given = [entry for entry in ("lower", "upper") if entry in limit.attributes]
+    if kind == "continuous":
+        if given:
+            notes.append(f"joint {name!r}: continuous, so lower and upper are ignored")
+    elif not given:
+        notes.append(f"joint {name!r}: neither lower nor upper; taken as unlimited in position")
+    else:
+        options["position"] = (limit.number("lower", 0.0), limit.number("upper", 0.0))
+        if len(given) == 1:
+            notes.append(f"joint {name!r}: only {given[0]} given; the other is 0, as URDF says")
+        if options["position"][0] > options["position"][1]:
+            limit.fail("limits are upside down: lower {} > upper {}".format(*options["position"]))
+    return options
+
+
+def pose_of(element: Element) -> tuple[Array, Array]:
+    """The pose (R, p) in <origin>; turns about the fixed x, then y, then z."""
+    origin = element.one("origin")
+    if origin is None:
+        return NO_POSE
+    roll, pitch, yaw = origin.numbers("rpy", 3, default=(0.0, 0.0, 0.0))
+    x, y, z = np.eye(3)
+    R = turn(z, yaw) @ turn(y, pitch) @ turn(x, roll)
+    return R, np.array(origin.numbers("xyz", 3, default=(0.0, 0.0, 0.0)))
+
+
+def inertia_of(link: Element) -> Array:
+    """(10,) row about the link's origin in link axes."""
+    inertial = link.one("inertial")
+    if inertial is None:
+        return np.zeros(10)
+    mass = inertial.need("mass").number("value")
+    if mass < 0.0:
+        inertial.need("mass").fail(f"mass {mass} of link {link.text('name')!r} is negative")
+    entries = inertial.need("inertia")
+    xx, xy, xz, yy, yz, zz = (
+        entries.number(entry) for entry in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    )
+    about_com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    R, p = pose_of(inertial)
+    return pack_inertia(mass, p, R @ about_com @ R.T)
+
+
+def shapes_of(link: Element, notes: list[str]) -> list[dict[str, Any]]:
+    """What ModelBuilder.add_shape takes, and the pose, for each shape of a link."""
+    shapes = []
+    for item in link.children:
+        if item.tag not in ("visual", "collision"):
+            continue
+        R, p = pose_of(item)
+        geometry = item.one("geometry")
+        found = [] if geometry is None else geometry.children
+        if len(found) != 1 or found[0].tag not in ("box", "sphere", "cylinder", "capsule", "mesh"):
+            notes.append(f"line {item.line}: <{item.tag}> without a known shape ignored")
+            continue
+        shape, mesh = found[0], None
+        if shape.tag == "mesh":
+            mesh = shape.attributes.get("filename", "").strip()
+            size = shape.numbers("scale", 3, default=(1.0, 1.0, 1.0))
+            if not mesh:
+                shape.fail("expected the attribute 'filename'")
+        elif shape.tag == "box":
+            size = shape.numbers("size", 3)
+        else:
+            entries = ("radius",) if shape.tag == "sphere" else ("radius", "length")
+            size = tuple(shape.number(entry) for entry in entries)
+        if mesh is None and min(size) < 0.0:
+            shape.fail(f"size {size} is negative")
+        shapes.append(
+            {"kind": shape.tag, "size": size, "pose": (R, p), "mesh": mesh, "role": item.tag}
+        )
+    return shapes
