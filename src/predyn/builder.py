@@ -25,6 +25,8 @@ class ModelBuilder:
     def __init__(self, name: str = "model", gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
         self.name = name
         self.gravity = frozen(gravity, "gravity", (3,))
+        if not np.isfinite(self.gravity).all():
+            raise InputError(f"gravity: expected finite numbers, got {self.gravity.tolist()}")
         self._links: dict[str, dict[str, Any]] = {}
         self._frames: list[tuple[str, str, Array, Array]] = []
         self._shapes: list[tuple[str, dict[str, Any]]] = []

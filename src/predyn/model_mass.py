@@ -80,7 +80,7 @@ def singular_mass_matrix(model: Model) -> list[str]:
             scaled = M / scale / scale[:, None]
         if weak.any():
             names = ", ".join(repr(model.joint_names[j]) for j in np.flatnonzero(weak)[:6])
-            return [f"mass matrix is singular: joint {names} moves no inertia; {remedy}"]
+            return [f"mass matrix is singular: no inertia is moved by joint {names}; {remedy}"]
         if not np.isfinite(scaled).all():
             return ["mass matrix is not finite: masses or lengths are out of range"]
         if np.linalg.eigvalsh(scaled)[0] < 1e-11:

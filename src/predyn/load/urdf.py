@@ -65,10 +65,10 @@ def load_urdf(
     links = _by_name(robot, "link")
     joints = _by_name(robot, "joint")
     children, root = _tree(robot, links, joints)
-    bodies = _bodies(links, children, root, floating_base, notes)
-    if sum(body.kind is not None for body in bodies) > MOST_JOINTS:
+    if sum(joint.attributes.get("type") != "fixed" for joint in joints.values()) > MOST_JOINTS:
         robot.fail(f"more than {MOST_JOINTS} moving joints")
-    name = robot.attributes.get("name", "").strip() or os.path.basename(os.fspath(path))
+    bodies = _bodies(links, children, root, floating_base, notes)
+    name = robot.attributes.get("name", "").strip() or os.path.basename(robot.path)
     builder = ModelBuilder(name[:200], gravity)
     try:
         if not floating_base:
@@ -141,6 +141,11 @@ def _bodies(
 
     at = -1
     if floating_base:
+        if root == "world":
+            links[root].fail(
+                "the root is the world, which cannot float: remove it and the joint on it, or load "
+                "without floating_base"
+            )
         at = put(_six(bodies, root, root, -1, NO_POSE, "the floating base", notes), links[root])
     waiting = [(joint, at) for joint in reversed(children[root])]
     while waiting:
@@ -273,6 +278,6 @@ def _note_ignored(robot: Element, notes: list[str]) -> None:
                 ignored[where] += 1
                 first.setdefault(where, child.line)
     for where, count in ignored.most_common(20):
-        notes.append(f"ignored {where}, {count} times, first in line {first[where]}")
+        notes.append(f"ignored {count} {where}, first in line {first[where]}")
     if len(ignored) > 20:
         notes.append(f"ignored {len(ignored) - 20} other kinds of element")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from xml.parsers import expat
 
-from predyn.errors import FileError
+from predyn.errors import FileError, InputError
 from predyn.model_parts import LARGEST
 
 MOST_BYTES = 32 * 2**20
@@ -99,7 +99,10 @@ class Element:
 
 def read_xml(path: str | os.PathLike[str], root: str) -> Element:
     """The root element of a file, which must have the tag `root`."""
-    name = os.fspath(path)
+    try:
+        name = os.fsdecode(path)
+    except TypeError:
+        raise InputError(f"expected the path of a file, got {type(path).__name__}") from None
     data = _bytes(name)
     try:
         text = data.decode("utf-8-sig")
