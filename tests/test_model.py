@@ -153,17 +153,23 @@ def test_inertia_must_be_of_a_body():
 
 
 def test_tip_without_inertia_is_named_and_massless_inside_is_fine():
-    def chain(**tip):
+    def chain(axis=(1, 0, 0), **tip):
         builder = ModelBuilder().add_link("a", mass=1.0, com=(1, 0, 0))
-        return builder.add_link("b", "a", axis=(1, 0, 0), origin=(1, 0, 0), **tip).build()
+        return builder.add_link("b", "a", axis=axis, origin=(1, 0, 0), **tip).build()
 
     for tip in (
         {},
-        {"mass": 1.0},  # a point on the axis
+        {"mass": 1.0},  # a point at the joint
+        {"mass": 1.0, "com": (0.1, 0.2, 0.3), "axis": (1, 2, 3)},  # on the axis, but for rounding
         {"mass": 1.0, "com": (0.5, 0, 0), "inertia": (0, 1, 1)},  # a thin rod about itself
     ):
         with pytest.raises(ModelError, match=r"singular.* joint 'b_joint'; .*give it mass"):
             chain(**tip)
+    # a point mass on the axis of a joint further in, but for rounding
+    further = ModelBuilder().add_link("a", axis=(1, 2, 3))
+    further.add_link("b", "a", kind="prismatic", axis=(1, 2, 3), origin=(0.1, 0.2, 0.3), mass=1.0)
+    with pytest.raises(ModelError, match="no inertia is moved by joint 'a_joint'"):
+        further.build()
     assert chain(armature=0.1).n == 2
     assert chain(mass=1.0, inertia=(0.1, 0.1, 0.1)).n == 2
     massless_inside = ModelBuilder().add_link("a").add_link("b", "a", axis=(0, 1, 0))

@@ -92,7 +92,12 @@ def test_what_the_arm_says():
     assert model.damping.tolist() == [0.4, 0.0, 0.0]
     assert model.coulomb.tolist() == [0.2, 0.0, 0.0]
     kinds = [(shape.kind, shape.role, shape.link) for shape in model.shapes]
-    assert kinds == [("box", "visual", -1), ("mesh", "visual", 0), ("cylinder", "collision", 0)]
+    assert kinds == [("box", "visual", -1), ("mesh", "visual", 0), ("cylinder", "collision", 0),
+                     ("sphere", "collision", 1)]  # fmt: skip
+    flange, sphere = model.frame("flange"), model.shapes[3]
+    assert np.abs(sphere.p - flange.R @ [0.1, 0.2, 0.3] - flange.p).max() < 1e-15
+    turned = flange.R @ pin.rpy.rpyToMatrix(0.4, 0.5, 0.6)
+    assert np.abs(sphere.R - turned).max() < 1e-15
     assert model.shapes[1].mesh == "package://arm/turret.stl"
     assert model.shapes[1].size == (0.001, 0.001, 0.001)
     assert model.shapes[2].size == (0.05, 0.2)
@@ -222,27 +227,46 @@ def chain(n, kind, inertial):
 
 LAUGHS = "".join(f'<!ENTITY l{j} "{f"&l{j - 1};" * 10}">' for j in range(1, 10))
 HOSTILE = {
-    "billion laughs": lambda: f'<!DOCTYPE r [<!ENTITY l0 "ha">{LAUGHS}]><robot name="&l9;"/>',
-    "deep": lambda: "<robot>" + "<a>" * 100_000,
-    "deep and closed": lambda: "<robot>" + "<a>" * 100_000 + "</a>" * 100_000 + "</robot>",
-    "33 MB": lambda: "<robot>" + "<!-- nothing -->\n" * (33 * 2**20 // 17) + "</robot>",
-    "31 MB of comments": lambda: "<robot>" + "<!-- nothing -->\n" * (31 * 2**20 // 17) + "</robot>",
-    "elements": lambda: "<robot>" + "<a/>" * 1_000_000 + "</robot>",
-    "attributes": lambda: "<robot " + " ".join(f'a{j}="0"' for j in range(1_000_000)) + "/>",
-    "text": lambda: "<robot>" + "a" * 30_000_000 + "</robot>",
-    "long number": lambda: robot(joint(f'<axis xyz="0 0 {"1" * 90_000}"/>')),
-    "fixed chain": lambda: chain(4_900, "fixed", ""),
-    "massless chain": lambda: chain(500, "revolute", ""),
-    "too many joints": lambda: chain(2_000, "revolute", INERTIAL),
+    "billion laughs": (
+        "document type or entities",
+        lambda: f'<!DOCTYPE r [<!ENTITY l0 "ha">{LAUGHS}]><robot name="&l9;"/>',
+    ),
+    "deep": ("nested more than 64 deep", lambda: "<robot>" + "<a>" * 100_000),
+    "deep and closed": (
+        "nested more than 64 deep",
+        lambda: "<robot>" + "<a>" * 100_000 + "</a>" * 100_000 + "</robot>",
+    ),
+    "33 MB": (
+        "larger than 32 MB",
+        lambda: "<robot>" + "<!-- nothing -->\n" * (33 * 2**20 // 17) + "</robot>",
+    ),
+    "31 MB of comments": (
+        "at least one <link>",
+        lambda: "<robot>" + "<!-- nothing -->\n" * (31 * 2**20 // 17) + "</robot>",
+    ),
+    "elements": ("more than 20000 elements", lambda: "<robot>" + "<a/>" * 1_000_000 + "</robot>"),
+    "attributes": (
+        "characters without a new tag",
+        lambda: "<robot " + " ".join(f'a{j}="0"' for j in range(1_000_000)) + "/>",
+    ),
+    "text": ("characters without a new tag", lambda: "<robot>" + "a" * 30_000_000 + "</robot>"),
+    "long number": (
+        "expected a plain finite number",
+        lambda: robot(joint(f'<axis xyz="0 0 {"1" * 90_000}"/>')),
+    ),
+    "fixed chain": ("no joint", lambda: chain(4_900, "fixed", "")),
+    "massless chain": ("no inertia is moved by joint 'j0'", lambda: chain(500, "revolute", "")),
+    "too many joints": ("more than 500 moving joints", lambda: chain(2_000, "revolute", INERTIAL)),
 }
 
 
 @pytest.mark.parametrize("case", HOSTILE)
 def test_hostile_file_is_refused_fast_and_small(tmp_path, case):
     path = tmp_path / "hostile.urdf"
-    path.write_text(HOSTILE[case]())
+    message, text = HOSTILE[case]
+    path.write_text(text())
     start = time.process_time()
-    with pytest.raises(FileError, match=r"hostile\.urdf"):
+    with pytest.raises(FileError, match=rf"hostile\.urdf.*{message}"):
         load_urdf(path)
     assert time.process_time() - start < 1.0
     tracemalloc.start()
