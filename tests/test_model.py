@@ -166,10 +166,11 @@ def test_tip_without_inertia_is_named_and_massless_inside_is_fine():
         with pytest.raises(ModelError, match=r"singular.* joint 'b_joint'; .*give it mass"):
             chain(**tip)
     # a point mass on the axis of a joint further in, but for rounding
-    further = ModelBuilder().add_link("a", axis=(1, 2, 3))
-    further.add_link("b", "a", kind="prismatic", axis=(1, 2, 3), origin=(0.1, 0.2, 0.3), mass=1.0)
-    with pytest.raises(ModelError, match="no inertia is moved by joint 'a_joint'"):
-        further.build()
+    for axis in np.random.default_rng(0).standard_normal((8, 3)):
+        further = ModelBuilder().add_link("a", axis=axis, origin=(5, 6, 7))
+        further.add_link("b", "a", kind="prismatic", axis=axis, origin=0.7 * axis, mass=1.0)
+        with pytest.raises(ModelError, match="no inertia is moved by joint 'a_joint'"):
+            further.build()
     assert chain(armature=0.1).n == 2
     assert chain(mass=1.0, inertia=(0.1, 0.1, 0.1)).n == 2
     massless_inside = ModelBuilder().add_link("a").add_link("b", "a", axis=(0, 1, 0))
