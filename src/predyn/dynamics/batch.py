@@ -171,10 +171,16 @@ class Kernel:
         inputs: Sequence[tuple[str, ArrayLike, tuple[int, ...]]],
         forces: Sequence[ExternalForce] = (),
         out: Any = None,
+        constants: Any = NO_LOADS,
     ) -> tuple[Floats, ...]:
-        """Evaluate at inputs given as (name, array, trailing shape); arrays as the fields say."""
+        """Evaluate at inputs given as (name, array, trailing shape); arrays as the fields say.
+
+        A kernel without forces may be given other constants in their place.
+        """
         tree = self.view(model)
-        loads, arrays, lead = self._gather(model, tree, inputs, forces)
+        loads, arrays, lead = self.gather(model, tree, inputs, forces)
+        if not self.forces:
+            loads = constants
         fields = self.fields(tree)
         results = _results(fields, lead, out, arrays)
         batch = math.prod(lead)
@@ -236,7 +242,7 @@ class Kernel:
         self.sweep(tree, loads, ins, outs, np.empty(self.work(tree), dtype))
         return outs
 
-    def _gather(
+    def gather(
         self,
         model: Model,
         tree: Tree,

@@ -1,0 +1,140 @@
+"""Exact partials of inverse dynamics with respect to q, v and a.
+
+With the subtree sums of composite.py and k an ancestor of i or i itself,
+
+    d tau_k/d q_i = S_k . Q_i       Q_i = I psi-ddot_i + 2 B psi-dot_i + S_i x* F_i + N w_i
+    d tau_k/d v_i = S_k . V_i       V_i = 2 B S_i + 2 I psi-dot_i
+    d tau_k/d a_i = S_k . U_i       U_i = I S_i
+    d tau_i/d q_k = psi-ddot_k . U_i + psi-dot_k . (2 B)^T S_i + w_k . N^T S_i
+    d tau_i/d v_k = 2 psi-dot_k . U_i + S_k . (2 B)^T S_i
+
+and zero between joints on different branches: the work grows with the number of ancestor pairs.
+Reference: Singh, Russell and Wensing, IEEE RA-L 7(2), 2022.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from numpy.typing import ArrayLike, NDArray
+
+from predyn.dynamics.batch import Kernel, dense, pairs, symmetric_pairs
+from predyn.dynamics.composite import (
+    FORCE,
+    PSI2,
+    SUMS_END,
+    coriolis_times,
+    coriolis_transposed_times,
+    inertia_times,
+    outward_composites,
+    sum_into_parent,
+    torque_of,
+    turning_times,
+    turning_transposed_times,
+)
+from predyn.dynamics.forces import ExternalForce
+from predyn.dynamics.forward import AXIS, PSI, rotor_force
+from predyn.lanes import jit, load, store, tanh
+from predyn.model import Model
+from predyn.spatial import add6, cross_force, dot, dot6, load3, load6, scale6
+
+
+@jit
+def rnea_derivatives(tree, loads, c, ins, outs, work):
+    q, v, a, values = ins
+    tau, dq, dv, da = outs
+    n = tree.parent.shape[0]
+    has_loads = loads.row.shape[0] > 0
+    outward_composites(tree, loads, c, q, v, a, values, work)
+    for i in range(n - 1, -1, -1):
+        row = i + 1
+        S, psi, psi2 = load6(work, row, AXIS), load6(work, row, PSI), load6(work, row, PSI2)
+        F = load6(work, row, FORCE)
+        store(tau, c, i, torque_of(tree, c, i, dot6(S, F), q, v, a))
+        U = inertia_times(work, row, S)
+        V = add6(coriolis_times(work, row, S), scale6(2.0, inertia_times(work, row, psi)))
+        Q = add6(inertia_times(work, row, psi2), coriolis_times(work, row, psi))
+        Q = add6(Q, cross_force(S, F))
+        B = coriolis_transposed_times(work, row, S)
+        k = tree.pair[i]
+        if has_loads:
+            Q = add6(Q, turning_times(work, row, S[0]))
+            N = turning_transposed_times(work, row, S)
+            _pairs(tree, c, i, Q, V, U, B, dq, dv, da, work)
+            up = tree.parent[i]
+            while up > 0:
+                k += 1
+                turned = dot(load3(work, up, AXIS), N)
+                store(dq, c, 2 * k + 1, load(dq, c, 2 * k + 1) + turned)
+                up = tree.parent[up - 1]
+        else:
+            _pairs(tree, c, i, Q, V, U, B, dq, dv, da, work)
+        if tree.loaded[i] == 1:
+            _joint_partials(tree, c, i, v, dq, dv, da)
+        sum_into_parent(tree, loads, i, work)
+    for i in range(tree.rotor.shape[0]):
+        store(tau, c, i, load(tau, c, i) + rotor_force(tree, c, i, a))
+
+
+@jit
+def _pairs(tree, c, i, Q, V, U, B, dq, dv, da, work):
+    """Row and column i, from joint i up to the root."""
+    k = tree.pair[i]
+    up = i + 1
+    while up > 0:
+        S, psi, psi2 = load6(work, up, AXIS), load6(work, up, PSI), load6(work, up, PSI2)
+        store(dq, c, 2 * k, dot6(S, Q))
+        store(dv, c, 2 * k, dot6(S, V))
+        store(da, c, k, dot6(S, U))
+        store(dq, c, 2 * k + 1, dot(psi[0], B) + dot6(psi2, U))
+        store(dv, c, 2 * k + 1, dot(S[0], B) + 2.0 * dot6(psi, U))
+        k += 1
+        up = tree.parent[up - 1]
+
+
+@jit
+def _joint_partials(tree, c, i, v, dq, dv, da):
+    """Spring, friction and armature act on their own joint alone."""
+    k = tree.pair[i]
+    store(dq, c, 2 * k, load(dq, c, 2 * k) + tree.stiffness[i])
+    store(da, c, k, load(da, c, k) + tree.armature[i])
+    slope = load(dv, c, 2 * k) + tree.damping[i]
+    if tree.coulomb[i] != 0.0:
+        t = tanh(load(v, c, i) * (1.0 / tree.coulomb_speed[i]))
+        slope = slope + (tree.coulomb[i] / tree.coulomb_speed[i]) * (1.0 - t * t)
+    store(dv, c, 2 * k, slope)
+
+
+RNEA_DERIVATIVES = Kernel(
+    rnea_derivatives,
+    work=lambda tree: (len(tree.parent) + 1, SUMS_END),
+    outputs=lambda tree: (
+        dense(len(tree.parent)),
+        pairs(tree),
+        pairs(tree),
+        symmetric_pairs(tree),
+    ),
+    forces=True,
+)
+
+
+def inverse_dynamics_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    forces: Sequence[ExternalForce] = (),
+    out: tuple[NDArray, ...] | None = None,
+) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    """Torques and their exact partials: tau (..., n), dtau_dq, dtau_dv, dtau_da (..., n, n).
+
+    [i, k] is d tau_i / d q_k and so on. dtau_da is the mass matrix. For large batches reuse the
+    arrays with out=(tau, dtau_dq, dtau_dv, dtau_da): fresh memory costs more than the computation.
+    """
+    n = (model.n,)
+    inputs = (("q", q, n), ("v", v, n), ("a", a, n))
+    tau, dq, dv, da = RNEA_DERIVATIVES(model, inputs, forces, out)
+    if model.rotor.any():
+        da += model.rotor
+    return tau, dq, dv, da
