@@ -1,19 +1,28 @@
-"""4x4 matrices of the Denavit-Hartenberg formulation on tuples, for any number type.
+"""4x4 matrices of the Denavit-Hartenberg formulation in a workspace, for any number type.
 
-A matrix that acts on points is the tuple of its four columns without their last entry. That entry
-is zero, but for the (4, 4) entry of a pose, which is one; where it matters it is the argument
-`last`: 1 for a pose, 0 for a derivative of one. A matrix that gathers forces (the paper's D) has a
-zero last column instead of a zero last row, and is the tuple of its four rows of three.
+Matrices lie in a workspace row from column `col` on, column by column. A pose or a derivative of
+one takes four columns of three: their last entries are 0, 0, 0 and `last`, which is 1 for a pose
+and 0 for a derivative. A matrix that gathers forces (the paper's D) has a zero last column instead
+and takes three columns of four.
+
+Products run in loops over columns: written out they take three times as long to compile.
 """
 
 from __future__ import annotations
 
-from predyn.lanes import jit
-from predyn.spatial import add, apply, dot, load3, scale, store3
+from predyn.lanes import jit, load, store
+from predyn.spatial import add, apply, load3, scale, store3
 
 
 @jit
-def load4(work, row, col):
+def clear(work, row, start, stop):
+    for col in range(start, stop):
+        store(work, row, col, 0.0)
+
+
+@jit
+def pose(work, row, col):
+    """The four columns of a pose or of a derivative of one."""
     return (
         load3(work, row, col),
         load3(work, row, col + 3),
@@ -23,79 +32,69 @@ def load4(work, row, col):
 
 
 @jit
-def store4(work, row, col, M):
-    for k in range(4):
-        store3(work, row, col + 3 * k, M[k])
-
-
-@jit
-def add4(M, N):
-    return (add(M[0], N[0]), add(M[1], N[1]), add(M[2], N[2]), add(M[3], N[3]))
-
-
-@jit
-def scale4(s, M):
-    return (scale(s, M[0]), scale(s, M[1]), scale(s, M[2]), scale(s, M[3]))
-
-
-@jit
-def product(M, N, last):
-    """M N, where the (4, 4) entry of N is `last`: 1 for T and A, 0 for their derivatives."""
-    R = (M[0], M[1], M[2])
-    return (
-        apply(R, N[0]),
-        apply(R, N[1]),
-        apply(R, N[2]),
-        add(apply(R, N[3]), scale(last, M[3])),
-    )
-
-
-@jit
-def inward(N, D, last):
-    """N D for D given by rows: what a link hands to the one before it."""
-    X, Y, Z, p = N
-    rows = (
-        add(add(scale(X[0], D[0]), scale(Y[0], D[1])), add(scale(Z[0], D[2]), scale(p[0], D[3]))),
-        add(add(scale(X[1], D[0]), scale(Y[1], D[1])), add(scale(Z[1], D[2]), scale(p[1], D[3]))),
-        add(add(scale(X[2], D[0]), scale(Y[2], D[1])), add(scale(Z[2], D[2]), scale(p[2], D[3]))),
-    )
-    return (rows[0], rows[1], rows[2], scale(last, D[3]))
-
-
-@jit
-def trace(M, D):
-    """tr[M D] of M by columns and D by rows."""
-    return dot(M[0], D[0]) + dot(M[1], D[1]) + dot(M[2], D[2]) + dot(M[3], D[3])
-
-
-@jit
 def rotate(M, x):
     """First three entries of M (x, 0)."""
     return apply((M[0], M[1], M[2]), x)
 
 
 @jit
-def times_vector(M, x, last):
+def times(M, x, last):
     """First three entries of M (x, last)."""
-    return add(rotate(M, x), scale(last, M[3]))
+    return add(apply((M[0], M[1], M[2]), x), scale(last, M[3]))
 
 
 @jit
-def inertia_times(I, i, C):  # noqa: E741
-    """I[i] C^T by rows, of a constant symmetric I[i]."""
-    return (_inertia_row(I, i, 0, C), _inertia_row(I, i, 1, C),
-            _inertia_row(I, i, 2, C), _inertia_row(I, i, 3, C))  # fmt: skip
-
-
-@jit
-def _inertia_row(I, i, r, C):  # noqa: E741
-    return add(
-        add(scale(I[i, r, 0], C[0]), scale(I[i, r, 1], C[1])),
-        add(scale(I[i, r, 2], C[2]), scale(I[i, r, 3], C[3])),
+def trace(work, row, M, D):
+    """tr[M D] of a derivative of a pose and a gathering matrix, both in one row."""
+    return _row_column(work, row, M, D) + (
+        _row_column(work, row, M + 1, D + 4) + _row_column(work, row, M + 2, D + 8)
     )
 
 
 @jit
-def point_times(r, f):
-    """(r, 1) f^T, by rows."""
-    return (scale(r[0], f), scale(r[1], f), scale(r[2], f), f)
+def _row_column(work, row, M, D):
+    return (
+        load(work, row, M) * load(work, row, D)
+        + load(work, row, M + 3) * load(work, row, D + 1)
+        + load(work, row, M + 6) * load(work, row, D + 2)
+        + load(work, row, M + 9) * load(work, row, D + 3)
+    )
+
+
+@jit
+def add_inertia(moments, i, factor, work, row, C, D):
+    """D += factor I C^T with the constant symmetric I = moments[i]."""
+    for r in range(3):
+        c0, c1 = load(work, row, C + r), load(work, row, C + r + 3)
+        c2, c3 = load(work, row, C + r + 6), load(work, row, C + r + 9)
+        for k in range(4):
+            x = moments[i, k, 0] * c0 + moments[i, k, 1] * c1
+            x = x + (moments[i, k, 2] * c2 + moments[i, k, 3] * c3)
+            col = D + 4 * r + k
+            store(work, row, col, load(work, row, col) + factor * x)
+
+
+@jit
+def add_outer(r, f, work, row, D):
+    """D += (r, 1) f^T."""
+    _add_column(r, f[0], work, row, D)
+    _add_column(r, f[1], work, row, D + 4)
+    _add_column(r, f[2], work, row, D + 8)
+
+
+@jit
+def _add_column(r, x, work, row, col):
+    store3(work, row, col, add(load3(work, row, col), scale(x, r)))
+    store(work, row, col + 3, load(work, row, col + 3) + x)
+
+
+@jit
+def add_product(work, row, T, up, start, columns):
+    """Add T D to row `up`, for all D that lie in `columns` columns of four from `start` on."""
+    M = pose(work, row, T)
+    for k in range(columns):
+        col = start + 4 * k
+        last = load(work, row, col + 3)
+        x = times(M, load3(work, row, col), last)
+        store3(work, up, col, add(load3(work, up, col), x))
+        store(work, up, col + 3, load(work, up, col + 3) + last)

@@ -27,16 +27,13 @@ from predyn.dynamics.dh import DHTree, dh_tree_of, pack_dh_forces
 from predyn.dynamics.forces import ExternalForce, Loads
 from predyn.dynamics.forward import column, joint_force, vector
 from predyn.dynamics.homogeneous import (
-    add4,
-    inertia_times,
-    inward,
-    load4,
-    point_times,
-    product,
+    add_inertia,
+    add_outer,
+    add_product,
+    clear,
+    pose,
     rotate,
-    scale4,
-    store4,
-    times_vector,
+    times,
     trace,
 )
 from predyn.errors import InputError
@@ -45,19 +42,27 @@ from predyn.model import PRISMATIC, Model
 from predyn.model_parts import frozen
 from predyn.spatial import add, apply, dot, load3, scale, store3
 
-# Columns of the workspace; row 0 is the base, row i + 1 is link i.
-COL_A = 0  # 12 numbers
-COL_B = 12
-COL_C = 24
-COL_T = 36
-COL_DA = 48  # dA_i/dq_i
-COL_D = 60
-COL_E = 72  # 4 numbers
-COL_PHI = 76
-COL_G = 88  # 3 numbers: the fourth is zero
-END = 91
 
-# -- the joint ----------------------------------------------------------------------------------
+class Columns(NamedTuple):
+    """Columns of the workspace; row 0 is the base, row i + 1 is link i.
+
+    A field of a tuple is a number to the compiler; a global would be a type of its own, for which
+    every function it is given to is compiled again.
+    """
+
+    A: int = 0  # poses and their derivatives, 12 numbers each
+    B: int = 12
+    C: int = 24
+    T: int = 36
+    dA: int = 48  # dA_i/dq_i
+    D: int = 60  # gathered inwards: 12, 12, 4, 3 numbers
+    Phi: int = 72
+    E: int = 84
+    G: int = 88
+    end: int = 91
+
+
+AT = Columns()
 
 
 @jit
@@ -69,130 +74,110 @@ def joint_kind(tree, i):
 
 
 @jit
-def joint_matrix(tree, c, i, q):
+def store_joint_matrix(tree, c, i, q, work):
     """T_i (1) of q_i (2)."""
     turns, slides = joint_kind(tree, i)
-    s, co = sincos(tree.theta[i] + turns * load(q, c, i))
+    x = load(q, c, i)
+    s, co = sincos(tree.theta[i] + turns * x)
     ca, sa, a = tree.cos_alpha[i], tree.sin_alpha[i], tree.a[i]
     zero = 0.0 * s
-    return (
-        (co, s, zero),
-        (-ca * s, ca * co, sa + zero),
-        (sa * s, -sa * co, ca + zero),
-        (a * co, a * s, tree.d[i] + slides * load(q, c, i)),
-    )
+    store3(work, i + 1, AT.T, (co, s, zero))
+    store3(work, i + 1, AT.T + 3, (-ca * s, ca * co, zero + sa))
+    store3(work, i + 1, AT.T + 6, (sa * s, -sa * co, zero + ca))
+    store3(work, i + 1, AT.T + 9, (a * co, a * s, tree.d[i] + slides * x))
 
 
 @jit
-def derivative(tree, i, T, last):
-    """dT_i/dq_i = Q T_i: a quarter turn about z, or the slide along z; d2T = Q dT and so on."""
+def derivative(tree, i, x, last):
+    """A column of dT_i/dq_i = Q T_i, from that of T_i: Q turns by a right angle about z, or puts
+    the last entry in the place of z. d2T = Q dT, d3T = Q d2T."""
     turns, slides = joint_kind(tree, i)
-    X, Y, Z, p = scale4(turns, T)
-    zero = 0.0 * X[0]
-    return (
-        (-X[1], X[0], zero),
-        (-Y[1], Y[0], zero),
-        (-Z[1], Z[0], zero),
-        (-p[1], p[0], zero + slides * last),
-    )
-
-
-# -- recursions ---------------------------------------------------------------------------------
+    return (-turns * x[1], turns * x[0], 0.0 * x[2] + slides * last)
 
 
 @jit
-def advance(A, B, C, T, dT, ddT, last, v, a):
-    """(12), (13), (14) from frame i - 1 to frame i, and A_{i-1} dT_i/dq_i."""
-    A_dT = product(A, dT, 0.0)
-    A_i = product(A, T, last)
-    B_i = add4(product(B, T, last), scale4(v, A_dT))
-    C_i = add4(
-        add4(product(C, T, last), scale4(2.0 * v, product(B, dT, 0.0))),
-        add4(scale4(v * v, product(A, ddT, 0.0)), scale4(a, A_dT)),
+def advance(A_up, B_up, C_up, t, dt, ddt, last, v, a):
+    """(12), (13), (14) from frame i - 1 to i, and A_{i-1} dT_i/dq_i: one column of each."""
+    A_dt = rotate(A_up, dt)
+    A_i = times(A_up, t, last)
+    B_i = add(times(B_up, t, last), scale(v, A_dt))
+    C_i = add(
+        add(times(C_up, t, last), scale(2.0 * v, rotate(B_up, dt))),
+        add(scale(v * v, rotate(A_up, ddt)), scale(a, A_dt)),
     )
-    return A_i, B_i, C_i, A_dT
+    return A_i, B_i, C_i, A_dt
 
 
 @jit
 def forward_kinematics(tree, c, q, v, a, work):
-    """A, B, C, T and dA_i/dq_i of all links, into their columns."""
+    """A, B, C, T and dA_i/dq_i of all links."""
+    clear(work, 0, AT.A, AT.end)  # (36)
     for k in range(3):
         for col in range(4):
-            store(work, 0, COL_A + 3 * col + k, tree.base[k, col])
-    for k in range(12):  # (36)
-        store(work, 0, COL_B + k, 0.0)
-        store(work, 0, COL_C + k, 0.0)
+            store(work, 0, AT.A + 3 * col + k, tree.base[k, col])
     for i in range(tree.parent.shape[0]):
         row, up = i + 1, tree.parent[i]  # (37a)
-        T = joint_matrix(tree, c, i, q)
-        dT = derivative(tree, i, T, 1.0)
-        ddT = derivative(tree, i, dT, 0.0)
-        A, B, C, dA = advance(
-            load4(work, up, COL_A), load4(work, up, COL_B), load4(work, up, COL_C),
-            T, dT, ddT, 1.0, load(v, c, i), load(a, c, i),
-        )  # fmt: skip
-        store4(work, row, COL_A, A)
-        store4(work, row, COL_B, B)
-        store4(work, row, COL_C, C)
-        store4(work, row, COL_T, T)
-        store4(work, row, COL_DA, dA)  # (21), k = i
+        store_joint_matrix(tree, c, i, q, work)
+        A_up, B_up, C_up = pose(work, up, AT.A), pose(work, up, AT.B), pose(work, up, AT.C)
+        for k in range(4):
+            last = 1.0 if k == 3 else 0.0
+            t = load3(work, row, AT.T + 3 * k)
+            dt = derivative(tree, i, t, last)
+            ddt = derivative(tree, i, dt, 0.0)
+            A_i, B_i, C_i, dA_i = advance(
+                A_up, B_up, C_up, t, dt, ddt, last, load(v, c, i), load(a, c, i)
+            )
+            store3(work, row, AT.A + 3 * k, A_i)
+            store3(work, row, AT.B + 3 * k, B_i)
+            store3(work, row, AT.C + 3 * k, C_i)
+            store3(work, row, AT.dA + 3 * k, dA_i)  # (21), k = i
 
 
 @jit
-def in_link(loads, c, k, values):
-    """Force f and moment h of load k along its own axes: those of the world, or of frame i."""
+def own_axes(loads, c, k, values):
+    """Force f and moment h of load k along world axes, or along those of its link's frame."""
     axes = (column(loads.R, k, 0), column(loads.R, k, 1), column(loads.R, k, 2))
     return apply(axes, load3(values, c, 6 * k + 3)), apply(axes, load3(values, c, 6 * k))
 
 
 @jit
-def add_load(loads, k, f, h, work, col_phi, col_g):
-    """r_f f^T of (19) and h of (20), delta_ik, to the row of the link that load k acts on."""
+def add_load(loads, k, f, h, work, phi, g):
+    """r_f f^T of (19) and h of (20) to the row of the link on which load k acts."""
     row = loads.row[k]
-    phi = point_times(vector(loads.point, k), f)
-    store4(work, row, col_phi, add4(load4(work, row, col_phi), phi))
-    store3(work, row, col_g, add(load3(work, row, col_g), h))
+    add_outer(vector(loads.point, k), f, work, row, phi)
+    store3(work, row, g, add(load3(work, row, g), h))
 
 
 @jit
 def backward_dynamics(tree, loads, c, values, work, tau):
-    """D, E, Phi, G of all links into their columns, and tau."""
+    """D, E, Phi, G of all links, and tau."""
     n = tree.parent.shape[0]
     gravity = (tree.gravity[0], tree.gravity[1], tree.gravity[2])
-    for row in range(n + 1):  # (36)
-        for col in range(COL_D, END):
-            store(work, row, col, 0.0)
-    for k in range(loads.row.shape[0]):
-        f, h = in_link(loads, c, k, values)
+    for i in range(n):  # (36), then the terms of link i itself; (37b) adds those of its children
+        row, mass = i + 1, tree.mass[i]
+        clear(work, row, AT.D, AT.end)
+        add_inertia(tree.I, i, 1.0, work, row, AT.C, AT.D)  # (17)
+        store3(work, row, AT.E, scale(mass, vector(tree.com, i)))  # (18)
+        store(work, row, AT.E + 3, mass)
+    for k in range(loads.row.shape[0]):  # (19), (20)
+        f, h = own_axes(loads, c, k, values)
         if loads.world[k] == 0:
-            A = load4(work, loads.row[k], COL_A)
-            f, h = rotate(A, f), rotate(A, h)
-        add_load(loads, k, f, h, work, COL_PHI, COL_G)
+            A_k = pose(work, loads.row[k], AT.A)
+            f, h = rotate(A_k, f), rotate(A_k, h)
+        add_load(loads, k, f, h, work, AT.Phi, AT.G)
     for i in range(n - 1, -1, -1):
         row, up = i + 1, tree.parent[i]
-        # The children have already put T_c D_c, T_c E_c, T_c Phi_c, G_c here: (37b) with their T.
-        D = add4(inertia_times(tree.I, i, load4(work, row, COL_C)), load4(work, row, COL_D))  # (17)
-        E = add(scale(tree.mass[i], vector(tree.com, i)), load3(work, row, COL_E))  # (18)
-        mass = tree.mass[i] + load(work, row, COL_E + 3)  # fourth entry of E
-        Phi = load4(work, row, COL_PHI)  # (19)
-        G = load3(work, row, COL_G)  # (20)
-        dA = load4(work, row, COL_DA)
-        axis = load3(work, up, COL_A + 6)  # A_{i-1} z_0 of a joint that turns
         turns, _ = joint_kind(tree, i)
-        store(
-            tau, c, i,
-            trace(dA, D) - dot(gravity, times_vector(dA, E, mass)) - trace(dA, Phi)
-            - turns * dot(G, axis),
-        )  # (16)  # fmt: skip
-        store4(work, row, COL_D, D)
-        store3(work, row, COL_E, E)
-        store(work, row, COL_E + 3, mass)
-        T = load4(work, row, COL_T)
-        store4(work, up, COL_D, add4(load4(work, up, COL_D), inward(T, D, 1.0)))
-        store3(work, up, COL_E, add(load3(work, up, COL_E), times_vector(T, E, mass)))
-        store(work, up, COL_E + 3, load(work, up, COL_E + 3) + mass)
-        store4(work, up, COL_PHI, add4(load4(work, up, COL_PHI), inward(T, Phi, 1.0)))
-        store3(work, up, COL_G, add(load3(work, up, COL_G), G))
+        E, mass = load3(work, row, AT.E), load(work, row, AT.E + 3)
+        G, axis = load3(work, row, AT.G), load3(work, up, AT.A + 6)  # A_{i-1} z_0, if it turns
+        inertia = trace(work, row, AT.dA, AT.D)
+        weight = dot(gravity, times(pose(work, row, AT.dA), E, mass))
+        force = trace(work, row, AT.dA, AT.Phi)
+        moment = turns * dot(G, axis)
+        store(tau, c, i, inertia - weight - force - moment)  # (16)
+        if up > 0:
+            add_product(work, row, AT.T, up, AT.D, 7)  # T_i D_i, T_i Phi_i, T_i E_i (17)-(19)
+            store3(work, up, AT.G, add(load3(work, up, AT.G), G))  # (20)
 
 
 @jit
@@ -208,7 +193,7 @@ def lagrangian_dh(tree, loads, c, ins, outs, work):
 
 LAGRANGIAN = Kernel(
     lagrangian_dh,
-    work=lambda tree: (len(tree.parent) + 1, END),
+    work=lambda tree: (len(tree.parent) + 1, AT.end),
     outputs=lambda tree: (dense(len(tree.parent)),),
     forces=True,
     view=dh_tree_of,
@@ -244,9 +229,9 @@ def lagrangian_dh_point_motion(tree, loads, c, ins, outs, work):
     q, v, a, _ = ins
     row, r = loads.row[0], vector(loads.point, 0)
     forward_kinematics(tree, c, q, v, a, work)
-    store3(outs[0], c, 0, times_vector(load4(work, row, COL_A), r, 1.0))  # (15), r constant
-    store3(outs[1], c, 0, times_vector(load4(work, row, COL_B), r, 1.0))
-    store3(outs[2], c, 0, times_vector(load4(work, row, COL_C), r, 1.0))
+    store3(outs[0], c, 0, times(pose(work, row, AT.A), r, 1.0))  # (15), r constant
+    store3(outs[1], c, 0, times(pose(work, row, AT.B), r, 1.0))
+    store3(outs[2], c, 0, times(pose(work, row, AT.C), r, 1.0))
 
 
 def pack_point(model: Model, tree: DHTree, place: tuple[str, ArrayLike]) -> tuple[Loads, list]:
@@ -261,7 +246,7 @@ def pack_point(model: Model, tree: DHTree, place: tuple[str, ArrayLike]) -> tupl
 
 POINT = Kernel(
     lagrangian_dh_point_motion,
-    work=lambda tree: (len(tree.parent) + 1, END),
+    work=lambda tree: (len(tree.parent) + 1, AT.end),
     outputs=lambda tree: (dense(3), dense(3), dense(3)),
     forces=True,
     view=dh_tree_of,

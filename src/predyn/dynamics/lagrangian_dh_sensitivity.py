@@ -29,53 +29,40 @@ from predyn.dynamics.batch import Kernel, dense, pairs, symmetric_pairs
 from predyn.dynamics.dh import dh_tree_of, pack_dh_forces
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import joint_force, vector
-from predyn.dynamics.homogeneous import (
-    add4,
-    inertia_times,
-    inward,
-    load4,
-    rotate,
-    scale4,
-    store4,
-    times_vector,
-    trace,
-)
+from predyn.dynamics.homogeneous import add_inertia, add_product, clear, pose, rotate, times, trace
 from predyn.dynamics.lagrangian_dh import (
-    COL_A,
-    COL_B,
-    COL_C,
-    COL_D,
-    COL_DA,
-    COL_E,
-    COL_G,
-    COL_PHI,
-    COL_T,
-    END,
+    AT,
     add_load,
     advance,
     backward_dynamics,
     derivative,
     forward_kinematics,
-    in_link,
     joint_kind,
+    own_axes,
     pack_point,
 )
 from predyn.lanes import jit, load, store, tanh
 from predyn.model import Model
 from predyn.spatial import add, dot, load3, store3
 
-# Columns of the workspace after those of lagrangian_dh.py: partials in the coordinates of joint k.
-A_Q = END  # dA_i/dq_k = dB_i/dq'_k = dC_i/dq''_k, 12 numbers
-B_Q = END + 12  # dB_i/dq_k = 1/2 dC_i/dq'_k
-C_Q = END + 24
-A_QQ = END + 36  # d2A_i/dq_i dq_k
-D_Q = END + 48
-D_V = END + 60  # dD_i/dq'_k
-D_A = END + 72  # dD_i/dq''_k
-PHI_Q = END + 84
-G_Q = END + 96  # 3 numbers
-E_Q = END + 99  # 3 numbers: the fourth is zero
-SENSITIVITY_END = END + 102
+
+class Partials(NamedTuple):
+    """Columns of the workspace after those of lagrangian_dh.py: partials in one joint's q, v, a."""
+
+    A_q: int = AT.end  # dA_i/dq_k = dB_i/dq'_k = dC_i/dq''_k, 12 numbers
+    B_q: int = AT.end + 12  # dB_i/dq_k = 1/2 dC_i/dq'_k
+    C_q: int = AT.end + 24
+    A_qq: int = AT.end + 36  # d2A_i/dq_i dq_k
+    D_q: int = AT.end + 48  # gathered inwards: 12 numbers each
+    D_v: int = AT.end + 60  # dD_i/dq'_k
+    D_a: int = AT.end + 72  # dD_i/dq''_k
+    Phi_q: int = AT.end + 84
+    E_q: int = AT.end + 96  # 4 numbers
+    G_q: int = AT.end + 100  # 3 numbers
+    end: int = AT.end + 103
+
+
+PART = Partials()
 
 
 @jit
@@ -83,91 +70,81 @@ def kinematic_partials(tree, c, k, v, a, work):
     """(21), (22), (24) in q_k, and d2A_i/dq_i dq_k, of the links i that joint k moves."""
     for i in range(k, k + tree.size[k]):
         row, up = i + 1, tree.parent[i]
-        T = load4(work, row, COL_T)
-        dT = derivative(tree, i, T, 1.0)
-        ddT = derivative(tree, i, dT, 0.0)
-        if i == k:
-            A, B, C = load4(work, up, COL_A), load4(work, up, COL_B), load4(work, up, COL_C)
-            T, dT, ddT, last = dT, ddT, derivative(tree, i, ddT, 0.0), 0.0
-        else:
-            A, B, C = load4(work, up, A_Q), load4(work, up, B_Q), load4(work, up, C_Q)
-            last = 1.0
-        dA, dB, dC, ddA = advance(A, B, C, T, dT, ddT, last, load(v, c, i), load(a, c, i))
-        store4(work, row, A_Q, dA)
-        store4(work, row, B_Q, dB)
-        store4(work, row, C_Q, dC)
-        store4(work, row, A_QQ, ddA)
+        source = AT.A if i == k else PART.A_q
+        A_up, B_up, C_up = (
+            pose(work, up, source),
+            pose(work, up, source + 12),
+            pose(work, up, source + 24),
+        )
+        for col in range(4):
+            last = 1.0 if col == 3 else 0.0
+            t = load3(work, row, AT.T + 3 * col)
+            dt = derivative(tree, i, t, last)
+            ddt = derivative(tree, i, dt, 0.0)
+            if i == k:
+                t, dt, ddt, last = dt, ddt, derivative(tree, i, ddt, 0.0), 0.0
+            dA, dB, dC, ddA = advance(
+                A_up, B_up, C_up, t, dt, ddt, last, load(v, c, i), load(a, c, i)
+            )
+            store3(work, row, PART.A_q + 3 * col, dA)
+            store3(work, row, PART.B_q + 3 * col, dB)
+            store3(work, row, PART.C_q + 3 * col, dC)
+            store3(work, row, PART.A_qq + 3 * col, ddA)
 
 
 @jit
 def turning_loads(loads, c, k, size, values, work):
     """dPhi_i/dq_k and dG_i/dq_k of the loads along link axes, for the links i that k moves."""
-    for load_k in range(loads.row.shape[0]):
-        row = loads.row[load_k]
-        if loads.world[load_k] == 0 and k < row <= k + size:
-            f, h = in_link(loads, c, load_k, values)
-            dA = load4(work, row, A_Q)
-            add_load(loads, load_k, rotate(dA, f), rotate(dA, h), work, PHI_Q, G_Q)
+    for m in range(loads.row.shape[0]):
+        row = loads.row[m]
+        if loads.world[m] == 0 and k < row <= k + size:
+            f, h = own_axes(loads, c, m, values)
+            dA = pose(work, row, PART.A_q)
+            add_load(loads, m, rotate(dA, f), rotate(dA, h), work, PART.Phi_q, PART.G_q)
 
 
 @jit
-def torque_partials(tree, c, i, at_q, at_a, dq, dv, da, work):
+def torque_partials(tree, c, i, at, mirrored, dq, dv, da, work):
     """The part of (33)-(35) that holds for all i and k: tr[dA_i/dq_i dD_i/dx_k] and its like."""
     row, up = i + 1, tree.parent[i]
     gravity = (tree.gravity[0], tree.gravity[1], tree.gravity[2])
-    dA = load4(work, row, COL_DA)
     turns, _ = joint_kind(tree, i)
-    axis = load3(work, up, COL_A + 6)  # A_{i-1} z_0
-    store(
-        dq, c, at_q,
-        trace(dA, load4(work, row, D_Q)) - dot(gravity, rotate(dA, load3(work, row, E_Q)))
-        - trace(dA, load4(work, row, PHI_Q)) - turns * dot(load3(work, row, G_Q), axis),
-    )  # (33)  # fmt: skip
-    store(dv, c, at_q, trace(dA, load4(work, row, D_V)))  # (34)
-    store(da, c, at_a, trace(dA, load4(work, row, D_A)))  # (35)
+    axis = load3(work, up, AT.A + 6)  # A_{i-1} z_0, if it turns
+    inertia = trace(work, row, AT.dA, PART.D_q)
+    weight = dot(gravity, rotate(pose(work, row, AT.dA), load3(work, row, PART.E_q)))
+    force = trace(work, row, AT.dA, PART.Phi_q)
+    moment = turns * dot(load3(work, row, PART.G_q), axis)
+    store(dq, c, 2 * at + mirrored, inertia - weight - force - moment)  # (33)
+    store(dv, c, 2 * at + mirrored, trace(work, row, AT.dA, PART.D_v))  # (34)
+    store(da, c, at, trace(work, row, AT.dA, PART.D_a))  # (35)
 
 
 @jit
 def within_subtree(tree, loads, c, k, values, dq, dv, da, work):
     """(27)-(35) for k <= i, from the tips of the subtree of joint k to joint k."""
-    size = tree.size[k]
+    size, depth = tree.size[k], tree.pair[k + 1] - tree.pair[k]
     gravity = (tree.gravity[0], tree.gravity[1], tree.gravity[2])
-    for row in range(k + 1, k + size + 1):
-        for col in range(D_Q, SENSITIVITY_END):
-            store(work, row, col, 0.0)
+    for i in range(k, k + size):
+        row = i + 1
+        clear(work, row, PART.D_q, PART.end)
+        add_inertia(tree.I, i, 1.0, work, row, PART.C_q, PART.D_q)  # (27)
+        add_inertia(tree.I, i, 2.0, work, row, PART.B_q, PART.D_v)  # (28), (25)
+        add_inertia(tree.I, i, 1.0, work, row, PART.A_q, PART.D_a)  # (29), (26)
     turning_loads(loads, c, k, size, values, work)
-    depth = tree.pair[k + 1] - tree.pair[k]
     for i in range(k + size - 1, k - 1, -1):
-        row, up = i + 1, tree.parent[i]
-        # The children have already put T_c dD_c/dx_k here; dE_i/dq_k = 0 (30).
-        D_q = add4(inertia_times(tree.I, i, load4(work, row, C_Q)), load4(work, row, D_Q))  # (27)
-        dC_v = scale4(2.0, load4(work, row, B_Q))  # (25)
-        D_v = add4(inertia_times(tree.I, i, dC_v), load4(work, row, D_V))  # (28)
-        dC_a = load4(work, row, A_Q)  # (26)
-        D_a = add4(inertia_times(tree.I, i, dC_a), load4(work, row, D_A))  # (29)
-        store4(work, row, D_Q, D_q)
-        store4(work, row, D_V, D_v)
-        store4(work, row, D_A, D_a)
-        pair = tree.pair[i + 1] - depth  # of i with k
-        torque_partials(tree, c, i, 2 * pair + 1, pair, dq, dv, da, work)
-        ddA = load4(work, row, A_QQ)
-        E, mass = load3(work, row, COL_E), load(work, row, COL_E + 3)
-        rest = (
-            trace(ddA, load4(work, row, COL_D))
-            - dot(gravity, times_vector(ddA, E, mass))
-            - trace(ddA, load4(work, row, COL_PHI))
-        )  # the other part of (33) for k <= i
+        row, up, pair = i + 1, tree.parent[i], tree.pair[i + 1] - depth  # the pair of i and k
+        torque_partials(tree, c, i, pair, 1, dq, dv, da, work)
+        E, mass = load3(work, row, AT.E), load(work, row, AT.E + 3)
+        inertia = trace(work, row, PART.A_qq, AT.D)
+        weight = dot(gravity, times(pose(work, row, PART.A_qq), E, mass))
+        force = trace(work, row, PART.A_qq, AT.Phi)
+        rest = inertia - weight - force  # the other part of (33), k <= i
         if i > k:
             turns, _ = joint_kind(tree, i)
-            axis_q = load3(work, up, A_Q + 6)  # dA_{i-1}/dq_k z_0, zero for k = i
-            rest = rest - turns * dot(load3(work, row, COL_G), axis_q)
-            T = load4(work, row, COL_T)
-            store4(work, up, D_Q, add4(load4(work, up, D_Q), inward(T, D_q, 1.0)))
-            store4(work, up, D_V, add4(load4(work, up, D_V), inward(T, D_v, 1.0)))
-            store4(work, up, D_A, add4(load4(work, up, D_A), inward(T, D_a, 1.0)))
-            phi = inward(T, load4(work, row, PHI_Q), 1.0)
-            store4(work, up, PHI_Q, add4(load4(work, up, PHI_Q), phi))
-            store3(work, up, G_Q, add(load3(work, up, G_Q), load3(work, row, G_Q)))
+            axis = load3(work, up, PART.A_q + 6)  # dA_{i-1}/dq_k z_0, zero for k = i
+            rest = rest - turns * dot(load3(work, row, AT.G), axis)
+            add_product(work, row, AT.T, up, PART.D_q, 12)  # (27)-(29), (31); (30) is zero
+            store3(work, up, PART.G_q, add(load3(work, up, PART.G_q), load3(work, row, PART.G_q)))
         store(dq, c, 2 * pair + 1, load(dq, c, 2 * pair + 1) + rest)
     own = 2 * tree.pair[k]  # the diagonal has two places
     store(dq, c, own, load(dq, c, own + 1))
@@ -177,28 +154,23 @@ def within_subtree(tree, loads, c, k, values, dq, dv, da, work):
 @jit
 def towards_base(tree, c, k, dq, dv, da, work):
     """(27)-(35) for k > i, from the link before joint k to the base."""
-    row, pair = k + 1, tree.pair[k]
-    up = tree.parent[k]
+    row, up, pair = k + 1, tree.parent[k], tree.pair[k]
+    if up > 0:
+        clear(work, up, PART.D_q, PART.end)
+        T_k = pose(work, row, AT.T)
+        for m in range(7):  # dT_k D_k, dT_k Phi_k, dT_k E_k of (27), (31), (30), k = i + 1
+            last = load(work, row, AT.D + 4 * m + 3)
+            x = times(T_k, load3(work, row, AT.D + 4 * m), last)
+            target = PART.D_q if m < 3 else PART.Phi_q - 12
+            store3(work, up, target + 4 * m, derivative(tree, k, x, last))
     while up > 0:
         pair += 1
-        T = load4(work, row, COL_T)
-        D_q = inward(T, load4(work, row, D_Q), 1.0)  # (27), k > i + 1
-        E_q = rotate(T, load3(work, row, E_Q))  # (30)
-        Phi_q = inward(T, load4(work, row, PHI_Q), 1.0)  # (31)
-        if row == k + 1:  # k = i + 1
-            dT = derivative(tree, k, T, 1.0)
-            D_q = add4(D_q, inward(dT, load4(work, row, COL_D), 0.0))
-            E = times_vector(dT, load3(work, row, COL_E), load(work, row, COL_E + 3))
-            E_q = add(E_q, E)
-            Phi_q = add4(Phi_q, inward(dT, load4(work, row, COL_PHI), 0.0))
-        store4(work, up, D_Q, D_q)
-        store4(work, up, D_V, inward(T, load4(work, row, D_V), 1.0))  # (28)
-        store4(work, up, D_A, inward(T, load4(work, row, D_A), 1.0))  # (29)
-        store3(work, up, E_Q, E_q)
-        store4(work, up, PHI_Q, Phi_q)
-        store3(work, up, G_Q, load3(work, row, G_Q))  # (32)
-        torque_partials(tree, c, up - 1, 2 * pair, pair, dq, dv, da, work)
+        add_product(work, row, AT.T, up, PART.D_q, 13)  # (27)-(31)
+        store3(work, up, PART.G_q, load3(work, row, PART.G_q))  # (32)
+        torque_partials(tree, c, up - 1, pair, 0, dq, dv, da, work)
         row, up = up, tree.parent[up - 1]
+        if up > 0:
+            clear(work, up, PART.D_q, PART.end)
 
 
 @jit
@@ -231,7 +203,7 @@ def lagrangian_dh_sensitivity(tree, loads, c, ins, outs, work):
 
 SENSITIVITY = Kernel(
     lagrangian_dh_sensitivity,
-    work=lambda tree: (len(tree.parent) + 1, SENSITIVITY_END),
+    work=lambda tree: (len(tree.parent) + 1, PART.end),
     outputs=lambda tree: (
         dense(len(tree.parent)),
         pairs(tree),
@@ -279,14 +251,15 @@ def lagrangian_dh_point_partials(tree, loads, c, ins, outs, work):
         if k < row <= k + tree.size[k]:
             kinematic_partials(tree, c, k, v, a, work)
             for kind in range(3):  # (15) with (21), (22), (24)
-                x = times_vector(load4(work, row, A_Q + 12 * kind), r, 1.0)
-                for axis in range(3):
-                    store(outs[kind], c, axis * n + k, x[axis])
+                x = times(pose(work, row, PART.A_q + 12 * kind), r, 1.0)
+                store(outs[kind], c, k, x[0])
+                store(outs[kind], c, n + k, x[1])
+                store(outs[kind], c, 2 * n + k, x[2])
 
 
 POINT_PARTIALS = Kernel(
     lagrangian_dh_point_partials,
-    work=lambda tree: (len(tree.parent) + 1, SENSITIVITY_END),
+    work=lambda tree: (len(tree.parent) + 1, PART.end),
     outputs=lambda tree: (dense(3, len(tree.parent)),) * 3,
     forces=True,
     view=dh_tree_of,
