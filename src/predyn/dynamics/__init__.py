@@ -1,0 +1,121 @@
+"""Dynamics and kinematics of a Model for whole batches of states, with exact derivatives.
+
+Every function takes and returns arrays with any leading shape. Names load when first used, and
+kernels compile when first called.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from predyn.dynamics.aba import forward_dynamics as forward_dynamics
+    from predyn.dynamics.aba_derivatives import (
+        forward_dynamics_derivatives as forward_dynamics_derivatives,
+    )
+    from predyn.dynamics.crba import mass_matrix as mass_matrix
+    from predyn.dynamics.energy import kinetic_energy as kinetic_energy
+    from predyn.dynamics.energy import potential_energy as potential_energy
+    from predyn.dynamics.force_derivatives import (
+        inverse_dynamics_force_derivatives as inverse_dynamics_force_derivatives,
+    )
+    from predyn.dynamics.forces import ExternalForce as ExternalForce
+    from predyn.dynamics.kinematics import FrameDerivatives as FrameDerivatives
+    from predyn.dynamics.kinematics import FrameMotion as FrameMotion
+    from predyn.dynamics.kinematics import frame_kinematics as frame_kinematics
+    from predyn.dynamics.kinematics import (
+        frame_kinematics_derivatives as frame_kinematics_derivatives,
+    )
+    from predyn.dynamics.kinematics_hessian import (
+        frame_kinematics_hessian as frame_kinematics_hessian,
+    )
+    from predyn.dynamics.lagrangian_dh import lagrangian_dh_point as lagrangian_dh_point
+    from predyn.dynamics.lagrangian_dh import lagrangian_dh_torques as lagrangian_dh_torques
+    from predyn.dynamics.lagrangian_dh_sensitivity import (
+        lagrangian_dh_derivatives as lagrangian_dh_derivatives,
+    )
+    from predyn.dynamics.momentum import CentroidalDerivatives as CentroidalDerivatives
+    from predyn.dynamics.momentum import CentroidalMotion as CentroidalMotion
+    from predyn.dynamics.momentum import center_of_mass as center_of_mass
+    from predyn.dynamics.momentum import spatial_momentum as spatial_momentum
+    from predyn.dynamics.momentum import (
+        spatial_momentum_derivatives as spatial_momentum_derivatives,
+    )
+    from predyn.dynamics.newton_euler_dh import (
+        newton_euler_dh_internal_forces as newton_euler_dh_internal_forces,
+    )
+    from predyn.dynamics.newton_euler_dh import newton_euler_dh_torques as newton_euler_dh_torques
+    from predyn.dynamics.newton_euler_dh_sensitivity import (
+        newton_euler_dh_derivatives as newton_euler_dh_derivatives,
+    )
+    from predyn.dynamics.newton_euler_dh_sensitivity import (
+        newton_euler_dh_internal_force_derivatives as newton_euler_dh_internal_force_derivatives,
+    )
+    from predyn.dynamics.placement import dh_sensitivity as dh_sensitivity
+    from predyn.dynamics.placement import length_sensitivity as length_sensitivity
+    from predyn.dynamics.placement import placement_sensitivity as placement_sensitivity
+    from predyn.dynamics.reactions import ReactionDerivatives as ReactionDerivatives
+    from predyn.dynamics.reactions import joint_reactions as joint_reactions
+    from predyn.dynamics.reactions import joint_reactions_derivatives as joint_reactions_derivatives
+    from predyn.dynamics.reactions import joint_reactions_hessian as joint_reactions_hessian
+    from predyn.dynamics.regressor import torque_regressor as torque_regressor
+    from predyn.dynamics.rnea import inverse_dynamics as inverse_dynamics
+    from predyn.dynamics.rnea_derivatives import (
+        inverse_dynamics_derivatives as inverse_dynamics_derivatives,
+    )
+    from predyn.dynamics.rnea_hessian import Hessian as Hessian
+    from predyn.dynamics.rnea_hessian import inverse_dynamics_hessian as inverse_dynamics_hessian
+
+_HOMES = {
+    "aba": ("forward_dynamics",),
+    "aba_derivatives": ("forward_dynamics_derivatives",),
+    "crba": ("mass_matrix",),
+    "energy": ("kinetic_energy", "potential_energy"),
+    "force_derivatives": ("inverse_dynamics_force_derivatives",),
+    "forces": ("ExternalForce",),
+    "kinematics": (
+        "FrameDerivatives",
+        "FrameMotion",
+        "frame_kinematics",
+        "frame_kinematics_derivatives",
+    ),
+    "kinematics_hessian": ("frame_kinematics_hessian",),
+    "lagrangian_dh": ("lagrangian_dh_point", "lagrangian_dh_torques"),
+    "lagrangian_dh_sensitivity": ("lagrangian_dh_derivatives",),
+    "momentum": (
+        "CentroidalDerivatives",
+        "CentroidalMotion",
+        "center_of_mass",
+        "spatial_momentum",
+        "spatial_momentum_derivatives",
+    ),
+    "newton_euler_dh": ("newton_euler_dh_internal_forces", "newton_euler_dh_torques"),
+    "newton_euler_dh_sensitivity": (
+        "newton_euler_dh_derivatives",
+        "newton_euler_dh_internal_force_derivatives",
+    ),
+    "placement": ("dh_sensitivity", "length_sensitivity", "placement_sensitivity"),
+    "reactions": (
+        "ReactionDerivatives",
+        "joint_reactions",
+        "joint_reactions_derivatives",
+        "joint_reactions_hessian",
+    ),
+    "regressor": ("torque_regressor",),
+    "rnea": ("inverse_dynamics",),
+    "rnea_derivatives": ("inverse_dynamics_derivatives",),
+    "rnea_hessian": ("Hessian", "inverse_dynamics_hessian"),
+}
+_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'predyn.dynamics' has no attribute {name!r}")
+    value = getattr(import_module(f"predyn.dynamics.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

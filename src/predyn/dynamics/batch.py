@@ -59,6 +59,11 @@ def pairs(tree: Tree) -> Field:
     return Field((n, n), 2 * len(i), np.concatenate([upper, lower]))
 
 
+def scratch(packed: int) -> Field:
+    """Room that a core writes and nobody gets."""
+    return Field((0,), packed, np.zeros((0, 2), np.int64))
+
+
 def symmetric_pairs(tree: Tree) -> Field:
     """A symmetric (n, n) matrix of ancestor pairs: one number a pair."""
     n, (i, j) = len(tree.parent), ancestor_pairs(tree).T
@@ -182,11 +187,13 @@ class Kernel:
         if not self.forces:
             loads = constants
         fields = self.fields(tree)
-        results = _results(fields, lead, out, arrays)
+        arrays_out = results(fields, lead, out, arrays)
         batch = math.prod(lead)
-        flat = tuple(r.reshape(batch, -1) if r.size else _empty(batch, r, lead) for r in results)
-        self.run(tree, loads, arrays, flat)
-        return results
+        flat = (
+            x.reshape(batch, math.prod(f.shape)) for x, f in zip(arrays_out, fields, strict=True)
+        )
+        self.run(tree, loads, arrays, tuple(flat))
+        return arrays_out
 
     def fields(self, tree: Tree) -> Sequence[Field]:
         """The outputs' fields for a tree, made once."""
@@ -271,7 +278,8 @@ class Kernel:
             flat.append(x.reshape(batch, math.prod(trailing)))
         if self.forces:
             wrenches = [np.broadcast_to(x, (*lead, 3)).reshape(batch, 3) for x in values]
-            flat.append(np.concatenate(wrenches, axis=1) if wrenches else np.empty((batch, 0)))
+            joined = np.concatenate(wrenches, axis=1) if wrenches else np.empty((batch, 0))
+            flat.append(np.ascontiguousarray(joined))
         return loads, tuple(flat), lead
 
 
@@ -296,7 +304,7 @@ def checked(model: Model, name: str, value: ArrayLike, trailing: tuple[int, ...]
     return array
 
 
-def _results(
+def results(
     fields: Sequence[Field], lead: tuple[int, ...], out: Any, arrays: Sequence[Floats]
 ) -> tuple[Floats, ...]:
     """New arrays for the outputs, or the caller's after a check."""
@@ -305,7 +313,9 @@ def _results(
         return tuple(np.empty(shape) for shape in shapes)
     given = out if isinstance(out, tuple) else (out,)
     if len(given) != len(shapes):
-        raise InputError(f"out: expected {len(shapes)} arrays in the order returned, got {len(given)}")
+        raise InputError(
+            f"out: expected {len(shapes)} arrays in the order returned, got {len(given)}"
+        )
     for k, (x, shape) in enumerate(zip(given, shapes, strict=True)):
         fits = isinstance(x, np.ndarray) and x.dtype == np.float64 and x.shape == shape
         if not (fits and x.flags.c_contiguous and x.flags.writeable):
@@ -317,8 +327,3 @@ def _results(
         if any(np.may_share_memory(x, y) for y in others):
             raise InputError(f"out[{k}]: shares memory with an input or another output")
     return given
-
-
-def _empty(batch: int, array: Floats, lead: tuple[int, ...]) -> Floats:
-    """A flat view of an array without elements, which reshape(-1) cannot make."""
-    return array.reshape(batch, math.prod(array.shape[len(lead) :]))

@@ -37,7 +37,7 @@ from predyn.dynamics.forward import (
     vector,
     world_row,
 )
-from predyn.dynamics.tree import Floats, Ints, tree_of
+from predyn.dynamics.tree import Floats, Ints, tree_of, weightless_tree_of
 from predyn.errors import InputError
 from predyn.lanes import jit, store
 from predyn.model import Model
@@ -54,11 +54,9 @@ from predyn.spatial import (
     scale,
     store3,
     store6,
-    store33,
 )
 
 COLUMNS = PSI2 + 6
-_AT_REST = np.zeros(3)
 
 
 class Target(NamedTuple):
@@ -99,7 +97,9 @@ def target_of(model: Model, frame: str, point: ArrayLike) -> Target:
     found = model.frame(frame)
     offset = np.asarray(point, dtype=np.float64)
     if offset.shape != (3,) or not np.isfinite(offset).all():
-        raise InputError(f"point: expected 3 finite numbers in the axes of {frame!r}, got {point!r}")
+        raise InputError(
+            f"point: expected 3 finite numbers in the axes of {frame!r}, got {point!r}"
+        )
     to_joint = tree_of(model).link[found.link] if found.link >= 0 else np.eye(3)
     p = to_joint @ (found.p + found.R @ offset)
     return Target(np.array([found.link + 1]), (to_joint @ found.R)[None], p[None])
@@ -115,7 +115,7 @@ def is_above(tree, i, row):
 def outward_path(tree, target, c, q, v, a, work):
     """Kinematics of the links from the root to the target: its (R, p, w, v, alpha, a)."""
     row = target.row[0]
-    world_row(work, _AT_REST)
+    world_row(work, tree.gravity)
     for i in range(tree.parent.shape[0]):
         if is_above(tree, i, row):
             _, _, S = place(tree, c, i, q, work)
@@ -141,8 +141,8 @@ def outward_path(tree, target, c, q, v, a, work):
 def frame_motion(tree, target, c, ins, outs, work):
     q, v, a = ins
     R, p, w, velocity, alpha, acceleration = outward_path(tree, target, c, q, v, a, work)
-    # by rows, as NumPy has it
-    store33(outs[0], c, 0, ((R[0][0], R[1][0], R[2][0]), (R[0][1], R[1][1], R[2][1]), (R[0][2], R[1][2], R[2][2])))
+    for k in range(3):  # by rows, as NumPy has it
+        store3(outs[0], c, 3 * k, (R[0][k], R[1][k], R[2][k]))
     store3(outs[1], c, 0, p)
     store3(outs[2], c, 0, w)
     store3(outs[3], c, 0, velocity)
@@ -189,11 +189,13 @@ FRAME_MOTION = Kernel(
     frame_motion,
     work=lambda tree: (len(tree.parent) + 1, COLUMNS),
     outputs=lambda tree: (dense(3, 3), *(dense(3) for _ in range(5))),
+    view=weightless_tree_of,
 )
 FRAME_DERIVATIVES = Kernel(
     frame_derivatives,
     work=lambda tree: (len(tree.parent) + 1, COLUMNS),
     outputs=lambda tree: tuple(dense(6, len(tree.parent)) for _ in range(4)),
+    view=weightless_tree_of,
 )
 
 

@@ -34,6 +34,7 @@ from predyn.dynamics.composite import (
 )
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import AXIS, PSI, rotor_force
+from predyn.dynamics.tree import has_coupled_rotors
 from predyn.lanes import jit, load, store, tanh
 from predyn.model import Model
 from predyn.spatial import add6, cross_force, dot, dot6, load3, load6, scale6
@@ -135,6 +136,6 @@ def inverse_dynamics_derivatives(
     n = (model.n,)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n))
     tau, dq, dv, da = RNEA_DERIVATIVES(model, inputs, forces, out)
-    if model.rotor.any():
+    if has_coupled_rotors(model):
         da += model.rotor
     return tau, dq, dv, da

@@ -44,18 +44,28 @@ class Tree(NamedTuple):
     coulomb: Floats
     coulomb_speed: Floats
     armature: Floats
-    rotor: Floats  # (n, n), or (0, 0) if the model has none
+    rotor: Floats  # (n, n) if rotors couple joints, else (0, 0); a diagonal is in the armature
 
 
-_trees: WeakKeyDictionary[Model, Tree] = WeakKeyDictionary()
+_trees: WeakKeyDictionary[Model, tuple[Tree, Tree]] = WeakKeyDictionary()
+
+
+def _both(model: Model) -> tuple[Tree, Tree]:
+    both = _trees.get(model)
+    if both is None:
+        tree = _make(model)
+        both = _trees[model] = (tree, tree._replace(gravity=np.zeros(3)))
+    return both
 
 
 def tree_of(model: Model) -> Tree:
     """The kernels' view of a model, made once per model."""
-    tree = _trees.get(model)
-    if tree is None:
-        tree = _trees[model] = _make(model)
-    return tree
+    return _both(model)[0]
+
+
+def weightless_tree_of(model: Model) -> Tree:
+    """The same without gravity, where accelerations are those seen from the world."""
+    return _both(model)[1]
 
 
 def turn_z_to(axis: Floats) -> Floats:
@@ -85,7 +95,9 @@ def _make(model: Model) -> Tree:
     for i in range(n - 1, -1, -1):
         if parent[i] >= 0:
             size[parent[i]] += size[i]
-    loaded = model.stiffness, model.damping, model.coulomb, model.armature
+    coupled = has_coupled_rotors(model)
+    armature = model.armature if coupled else model.armature + np.diagonal(model.rotor)
+    loaded = model.stiffness, model.damping, model.coulomb, armature
     tree = Tree(
         parent=parent + 1,
         kind=model.kind,
@@ -106,10 +118,15 @@ def _make(model: Model) -> Tree:
         damping=model.damping,
         coulomb=model.coulomb,
         coulomb_speed=np.where(model.coulomb_speed > 0, model.coulomb_speed, 1.0),
-        armature=model.armature,
-        rotor=model.rotor if model.rotor.any() else np.zeros((0, 0)),
+        armature=armature,
+        rotor=model.rotor if coupled else np.zeros((0, 0)),
     )
     return Tree(*(np.array(x, order="C") for x in tree))  # writable: one type for the compiler
+
+
+def has_coupled_rotors(model: Model) -> bool:
+    """Whether the rotor matrix couples joints, so that no articulated-body recursion applies."""
+    return bool(np.any(model.rotor[~np.eye(model.n, dtype=bool)]))
 
 
 def ancestor_pairs(tree: Tree) -> Ints:

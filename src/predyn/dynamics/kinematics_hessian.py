@@ -1,0 +1,167 @@
+"""Weighted second partials of a frame's pose, velocity and acceleration.
+
+phi = w_R : R + w_p . p + (m_v . w + w_v . v) + (m_a . alpha + w_a . a) has the gradient
+
+    d phi/dq_j = S_j . G0 + psi-dot_j . G1 + psi-ddot_j . G2
+    d phi/dv_j = S_j . G1 + 2 psi-dot_j . G2            d phi/da_j = S_j . G2
+
+with forces about the world origin
+    G0 = (p x w_p + sum_c R_c x w_Rc + v x w_v + w x m_v + a x w_a + alpha x m_a, w_p)
+    G1 = (p x w_v + m_v + 2 v x w_a + w x m_a, w_v)     G2 = (p x w_a + m_a, w_a).
+
+In the frame that turns with joint k (above j, or j itself) S_j stands still, psi-dot_j changes by
+psi-dot_k x S_j, psi-ddot_j by psi-ddot_k x S_j + 2 psi-dot_k x psi-dot_j, and the weights, fixed in
+the world, turn backwards. That gives vectors A (for q_k), C (for v_k), D (for a_k) of joint k alone:
+
+    q_j q_k: S_j . A0 + psi-dot_j . A1 + psi-ddot_j . A2    v_j q_k: S_j . A1 + 2 psi-dot_j . A2
+    a_j q_k: S_j . A2     q_j v_k: S_j . C0 + psi-dot_j . C1     v_j v_k: S_j . C1    q_j a_k: S_j . D
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from predyn.dynamics.batch import Kernel
+from predyn.dynamics.composite import PSI2
+from predyn.dynamics.forward import AXIS, PSI
+from predyn.dynamics.kinematics import COLUMNS, FrameMotion, outward_path, target_of
+from predyn.dynamics.rnea_hessian import Hessian, second_fields
+from predyn.dynamics.tree import weightless_tree_of
+from predyn.lanes import jit, store
+from predyn.model import Model
+from predyn.spatial import (
+    add,
+    at_point,
+    cross,
+    cross_force,
+    dot6,
+    load3,
+    load6,
+    neg,
+    scale,
+    scale6,
+    store6,
+    sub,
+    sub6,
+    wrench_at,
+)
+
+A0, A1, A2, C0, C1, D = (COLUMNS + 6 * k for k in range(6))
+ALL_COLUMNS = COLUMNS + 36
+WEIGHTS = 24  # R by columns 9, p 3, w 3, v 3, alpha 3, a 3
+
+
+@jit
+def _moment(x0, y0, x1, y1):
+    return add(cross(x0, y0), cross(x1, y1))
+
+
+@jit
+def frame_hessian(tree, target, c, ins, outs, work):
+    q, v, a, weights = ins
+    qq, qv, vv, qa = outs
+    R, p, w, u, alpha, acc = outward_path(tree, target, c, q, v, a, work)
+    w_R = (load3(weights, c, 0), load3(weights, c, 3), load3(weights, c, 6))
+    w_p, m_v, w_v = load3(weights, c, 9), load3(weights, c, 12), load3(weights, c, 15)
+    m_a, w_a = load3(weights, c, 18), load3(weights, c, 21)
+    bend = add(m_v, add(scale(2.0, cross(u, w_a)), cross(w, m_a)))
+    G1, G2 = wrench_at(p, bend, w_v), wrench_at(p, m_a, w_a)
+    row = target.row[0]
+    while row > 0:
+        S, psi, psi2 = load6(work, row, AXIS), load6(work, row, PSI), load6(work, row, PSI2)
+        w_k = S[0]
+        # rates of the weights as they turn backwards
+        r_R = (cross(w_R[0], w_k), cross(w_R[1], w_k), cross(w_R[2], w_k))
+        r_p, r_mv, r_wv = cross(w_p, w_k), cross(m_v, w_k), cross(w_v, w_k)
+        r_ma, r_wa = cross(m_a, w_k), cross(w_a, w_k)
+        # changes of velocity and acceleration with q_k, v_k, a_k, besides turning
+        u_q, w_q = at_point(psi, p), psi[0]
+        acc_q = add(at_point(psi2, p), scale(2.0, cross(psi[0], u)))
+        alpha_q = add(psi2[0], cross(psi[0], w))
+        u_v = at_point(S, p)
+        acc_v = scale(2.0, add(at_point(psi, p), cross(w_k, u)))
+        alpha_v = add(scale(2.0, psi[0]), cross(w_k, w))
+        # q_k
+        turn = add(_moment(R[0], r_R[0], R[1], r_R[1]), cross(R[2], r_R[2]))
+        turn = add(turn, add(_moment(u, r_wv, w, r_mv), _moment(acc, r_wa, alpha, r_ma)))
+        turn = add(turn, add(_moment(u_q, w_v, w_q, m_v), _moment(acc_q, w_a, alpha_q, m_a)))
+        dG0 = wrench_at(p, turn, r_p)
+        turn = add(r_mv, add(scale(2.0, _moment(u, r_wa, u_q, w_a)), _moment(w, r_ma, w_q, m_a)))
+        dG1 = wrench_at(p, turn, r_wv)
+        moved = sub6(sub6(dG0, cross_force(psi, G1)), cross_force(psi2, G2))
+        store6(work, row, A0, moved)
+        store6(work, row, A1, sub6(dG1, scale6(2.0, cross_force(psi, G2))))
+        store6(work, row, A2, wrench_at(p, r_ma, r_wa))
+        # v_k
+        turn = add(_moment(u_v, w_v, w_k, m_v), _moment(acc_v, w_a, alpha_v, m_a))
+        swept = cross_force(S, G1)
+        twice = scale6(2.0, cross_force(psi, G2))
+        store6(work, row, C0, (sub(sub(turn, swept[0]), twice[0]), neg(add(swept[1], twice[1]))))
+        turn = add(scale(2.0, cross(u_v, w_a)), cross(w_k, m_a))
+        swept = scale6(2.0, cross_force(S, G2))
+        store6(work, row, C1, (sub(turn, swept[0]), neg(swept[1])))
+        # a_k
+        turn = _moment(u_v, w_a, w_k, m_a)
+        swept = cross_force(S, G2)
+        store6(work, row, D, (sub(turn, swept[0]), neg(swept[1])))
+        row = tree.parent[row - 1]
+    _pairs(tree, target, c, qq, qv, vv, qa, work)
+
+
+@jit
+def _pairs(tree, target, c, qq, qv, vv, qa, work):
+    for k in range(tree.pair[tree.parent.shape[0]]):
+        store(qq, c, k, 0.0)
+        store(vv, c, k, 0.0)
+        for x in range(2):
+            store(qv, c, 2 * k + x, 0.0)
+            store(qa, c, 2 * k + x, 0.0)
+    row = target.row[0]
+    while row > 0:
+        S, psi, psi2 = load6(work, row, AXIS), load6(work, row, PSI), load6(work, row, PSI2)
+        k = tree.pair[row - 1]
+        up = row
+        while up > 0:
+            a0, a1, a2 = load6(work, up, A0), load6(work, up, A1), load6(work, up, A2)
+            c1 = load6(work, up, C1)
+            store(qq, c, k, dot6(S, a0) + dot6(psi, a1) + dot6(psi2, a2))
+            store(qv, c, 2 * k, dot6(S, a1) + 2.0 * dot6(psi, a2))
+            store(qv, c, 2 * k + 1, dot6(S, load6(work, up, C0)) + dot6(psi, c1))
+            store(vv, c, k, dot6(S, c1))
+            store(qa, c, 2 * k, dot6(S, a2))
+            store(qa, c, 2 * k + 1, dot6(S, load6(work, up, D)))
+            k += 1
+            up = tree.parent[up - 1]
+        row = tree.parent[row - 1]
+
+
+FRAME_HESSIAN = Kernel(
+    frame_hessian,
+    work=lambda tree: (len(tree.parent) + 1, ALL_COLUMNS),
+    outputs=second_fields,
+    view=weightless_tree_of,
+)
+
+
+def frame_kinematics_hessian(
+    model: Model,
+    frame: str,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    weights: FrameMotion,
+    *,
+    point: ArrayLike = (0.0, 0.0, 0.0),
+) -> Hessian:
+    """Second partials in (q, v, a) of the sum of a frame's motion times weights.
+
+    weights: a FrameMotion of the same shapes; zeros(3) where a part has no weight.
+    """
+    n = (model.n,)
+    parts = [np.asarray(x, dtype=np.float64) for x in weights]
+    parts[0] = np.swapaxes(parts[0], -1, -2).reshape(*parts[0].shape[:-2], 9)
+    lead = np.broadcast_shapes(*(x.shape[:-1] for x in parts))
+    flat = np.concatenate([np.broadcast_to(x, (*lead, x.shape[-1])) for x in parts], axis=-1)
+    inputs = (("q", q, n), ("v", v, n), ("a", a, n), ("weights", flat, (WEIGHTS,)))
+    return Hessian(*FRAME_HESSIAN(model, inputs, constants=target_of(model, frame, point)), ())
