@@ -33,7 +33,6 @@ from predyn.spatial import (
     apply_symmetric,
     apply_transposed,
     cross,
-    dot,
     load3,
     load33,
     neg,
@@ -57,14 +56,9 @@ LINK_COLUMNS = 87
 
 
 @jit
-def is_prismatic(tree, j):
-    return tree.kind[j] == PRISMATIC
-
-
-@jit
-def axis(tree, j):
-    """Step 1 g: R_j^T e_z, the axis of joint j in frame j; it does not depend on q."""
-    return (0.0, tree.sin_alpha[j], tree.cos_alpha[j])
+def local_axis(R):
+    """Step 1 g: R_j^T e_z = (0, sin alpha_j, cos alpha_j), the axis of joint j in frame j."""
+    return (R[0][2], R[1][2], R[2][2])
 
 
 @jit
@@ -86,7 +80,7 @@ def base_row(tree, work):
 @jit
 def local_frame(tree, c, j, q, work):
     """Step 2 a, b: returns R_j, Delta x_j, Delta x_Gj."""
-    row, turns = j + 1, 0.0 if is_prismatic(tree, j) else 1.0
+    row, turns = j + 1, 0.0 if tree.kind[j] == PRISMATIC else 1.0
     theta = tree.theta[j] + turns * load(q, c, j)
     d = tree.d[j] + (1.0 - turns) * load(q, c, j)
     sine, cosine = sincos(theta)
@@ -118,9 +112,10 @@ def point_motion(prismatic, z, rate, acceleration, omega, omega_dot, dx):
 @jit
 def link_motion(tree, c, j, q, v, a, work):
     """Steps 2 to 8 for link j, but for the positions and velocities of points."""
-    row, up, z, prismatic = j + 1, tree.parent[j], axis(tree, j), is_prismatic(tree, j)
+    row, up, prismatic = j + 1, tree.parent[j], tree.kind[j] == PRISMATIC
     rate, acceleration = load(v, c, j), load(a, c, j)
     R, dx, dx_G = local_frame(tree, c, j, q, work)
+    z = local_axis(R)
     # Steps 3 and 4
     omega = apply_transposed(R, load3(work, up, OMEGA))  # 3.8
     omega_dot = apply_transposed(R, load3(work, up, OMEGA_DOT))  # 3.14
@@ -243,34 +238,39 @@ def steps_1_to_9(tree, loads, c, ins, work):
 
 
 @jit
-def along_axis(tree, j, F, tau):
-    """Step 10: 3.92 of a revolute joint, 3.94 of a prismatic one."""
-    if is_prismatic(tree, j):
-        return dot(axis(tree, j), F)
-    return dot(axis(tree, j), tau)
+def along_axis(tree, j, work, row, at):
+    """Step 10: 3.92 of a revolute joint, 3.94 of a prismatic one; F_jp at `at`, then tau_jp."""
+    x = load3(work, row, at if tree.kind[j] == PRISMATIC else at + 3)
+    return tree.sin_alpha[j] * x[1] + tree.cos_alpha[j] * x[2]
 
 
 @jit
 def actuation(tree, c, j, q, v, a, work):
     """Step 10, with the spring, friction and armature of joint j."""
-    tau_j = along_axis(tree, j, load3(work, j + 1, F_JP), load3(work, j + 1, TAU_JP))
+    tau_j = along_axis(tree, j, work, j + 1, F_JP)
     if tree.loaded[j] == 1:
         tau_j = tau_j + joint_force(tree, c, j, q, v, a)
     return tau_j
 
 
 @jit
-def link_columns(tree, j):
+def link_axes(tree, j):
     """Axes of the model's link frame in frame j."""
     return (column(tree.link, j, 0), column(tree.link, j, 1), column(tree.link, j, 2))
 
 
 @jit
-def about_link_origin(tree, c, j, q, F, tau):
-    """tau about O_{j-1}, moved to the link frame's origin: a prismatic joint has slid it by d."""
-    if is_prismatic(tree, j):
-        tau = sub(tau, cross(scale(tree.d[j] + load(q, c, j), axis(tree, j)), F))
-    return tau
+def to_link(tree, c, j, q, work, row, at, wrench, k):
+    """Moment and force in link axes about the link frame's origin, from F_jp at `at`, then tau_jp.
+
+    tau_jp is about O_{j-1}, from which a prismatic joint slides the link frame by d.
+    """
+    F, tau, axes = load3(work, row, at), load3(work, row, at + 3), link_axes(tree, j)
+    if tree.kind[j] == PRISMATIC:
+        z = local_axis(load33(work, j + 1, LOCAL))
+        tau = sub(tau, cross(scale(tree.d[j] + load(q, c, j), z), F))
+    store3(wrench, c, k, apply_transposed(axes, tau))
+    store3(wrench, c, k + 3, apply_transposed(axes, F))
 
 
 @jit
@@ -284,14 +284,10 @@ def newton_euler(tree, loads, c, ins, outs, work):
 
 @jit
 def internal_forces(tree, loads, c, ins, outs, work):
-    """F_jp and tau_jp in link axes about the link frame's origin."""
     (wrench,) = outs
     steps_1_to_9(tree, loads, c, ins, work)
     for j in range(tree.parent.shape[0]):
-        F, to_link = load3(work, j + 1, F_JP), link_columns(tree, j)
-        tau = about_link_origin(tree, c, j, ins[0], F, load3(work, j + 1, TAU_JP))
-        store3(wrench, c, 6 * j, apply_transposed(to_link, tau))
-        store3(wrench, c, 6 * j + 3, apply_transposed(to_link, F))
+        to_link(tree, c, j, ins[0], work, j + 1, F_JP, wrench, 6 * j)
 
 
 NEWTON_EULER_DH = Kernel(

@@ -44,13 +44,13 @@ from predyn.dynamics.newton_euler_dh import (
     accumulate,
     base_row,
     clear,
-    is_prismatic,
     link_motion,
     link_position,
+    local_axis,
 )
 from predyn.dynamics.tree import Tree, ancestor_pairs
 from predyn.lanes import jit, load, store
-from predyn.model import Model
+from predyn.model import PRISMATIC, Model
 from predyn.spatial import (
     add,
     apply,
@@ -72,32 +72,65 @@ MOTION_END = GLOBAL_I + 9
 
 
 @jit
-def first_pair(tree):
-    """Row of the workspace where the pairs start."""
-    return tree.parent.shape[0] + 1
+def local_frame_sensitivity(turns, row, work):
+    """Step 2 a: R_{j,j} = e_z x R_j, or zero (3.1); turns is 0 for a prismatic joint, else 1."""
+    for k in range(0, 9, 3):
+        x = load3(work, row, LOCAL + k)
+        store3(work, row, LOCAL_I + k, (-turns * x[1], turns * x[0], 0.0 * x[2]))
+    return load33(work, row, LOCAL), load33(work, row, LOCAL_I)
 
 
 @jit
-def depth(tree, j):
-    """How many joints link j depends on."""
-    return tree.pair[j + 1] - tree.pair[j]
+def slid(mass, row, own, work):
+    """Steps 3 to 8 for i = j of a prismatic joint: nothing turns, all points move alike."""
+    z, omega = local_axis(load33(work, row, LOCAL)), load3(work, row, OMEGA)
+    clear(work, own, Q, GLOBAL_I)  # 3.13, 3.22, 3.66, 3.71
+    # 3.52, i = j, corrected: omega_dot x dx_{j,i} + omega x (omega x dx_{j,i})
+    dx_dot_i = cross(omega, z)  # 3.37, 3.43
+    dx_ddot_i = add(cross(load3(work, row, OMEGA_DOT), z), cross(omega, dx_dot_i))
+    store3(work, own, Q + X_DDOT, dx_ddot_i)  # 3.52, 3.55
+    store3(work, own, V + X_DDOT, scale(2.0, dx_dot_i))
+    store3(work, own, A + X_DDOT, z)
+    for at in (Q, V, A):
+        x_ddot_i = load3(work, own, at + X_DDOT)
+        store3(work, own, at + X_G_DDOT, x_ddot_i)  # 3.58, 3.61
+        store3(work, own, at + F_G, scale(mass, x_ddot_i))  # 3.68
 
 
 @jit
-def local_axis(R):
-    """R_j^T e_z from R_j."""
-    return (R[0][2], R[1][2], R[2][2])
+def turned_by_own(row, up, own, R, R_i, work):
+    """Steps 3, 4, 7 a for i = j of a revolute joint; x_ddot holds that of the link before yet."""
+    z, d_omega = local_axis(R), load3(work, row, D_OMEGA)
+    zero = scale(0.0, z)
+    omega_i = apply_transposed(R_i, load3(work, up, OMEGA))  # 3.9, 3.12
+    omega_dot_i = apply_transposed(R_i, load3(work, up, OMEGA_DOT))  # 3.15
+    store3(work, own, Q + OMEGA, omega_i)
+    store3(work, own, Q + OMEGA_DOT, add(omega_dot_i, cross(omega_i, d_omega)))  # 3.18, 3.21
+    store3(work, own, Q + X_DDOT, apply_transposed(R_i, load3(work, up, X_DDOT)))  # 3.48
+    omega_up = apply_transposed(R, load3(work, up, OMEGA))
+    store3(work, own, V + OMEGA, z)  # 3.6, 3.12
+    store3(work, own, V + OMEGA_DOT, cross(omega_up, z))  # 3.18 corrected: R_j, no derivative
+    store3(work, own, V + X_DDOT, zero)
+    store3(work, own, A + OMEGA_DOT, z)  # 3.18, 3.21
+    store3(work, own, A + X_DDOT, zero)
 
 
 @jit
-def local_frame_sensitivity(tree, j, work):
-    """Step 2 a: R_{j,j} = e_z x R_j, or zero (3.1)."""
-    R = load33(work, j + 1, LOCAL)
-    turns = 0.0 if is_prismatic(tree, j) else 1.0
-    for k in range(3):
-        x = load3(work, j + 1, LOCAL + 3 * k)
-        store3(work, j + 1, LOCAL_I + 3 * k, (-turns * x[1], turns * x[0], 0.0 * x[2]))
-    return R, load33(work, j + 1, LOCAL_I)
+def turned_before(turns, row, before, pair, R, work):
+    """Steps 3, 4, 7 a for i < j; x_ddot holds that of the link before yet."""
+    for at in (Q, V):
+        # 3.9, 3.10, 3.12, 3.13 (3.13 corrected: the rate's, too, is carried on)
+        omega_i = apply_transposed(R, load3(work, before, at + OMEGA))
+        omega_dot_i = apply_transposed(R, load3(work, before, at + OMEGA_DOT))  # 3.15, 3.16
+        if turns == 1.0:
+            omega_dot_i = add(omega_dot_i, cross(omega_i, load3(work, row, D_OMEGA)))  # 3.18
+        store3(work, pair, at + OMEGA, omega_i)
+        store3(work, pair, at + OMEGA_DOT, omega_dot_i)  # 3.21, 3.22
+    omega_dot_i = apply_transposed(R, load3(work, before, A + OMEGA_DOT))  # 3.15, 3.16
+    store3(work, pair, A + OMEGA_DOT, omega_dot_i)  # 3.21, 3.22
+    for at in (Q, V, A):
+        x_ddot_up_i = apply_transposed(R, load3(work, before, at + X_DDOT))  # 3.48, 3.49
+        store3(work, pair, at + X_DDOT, x_ddot_up_i)
 
 
 @jit
@@ -111,125 +144,72 @@ def dx_ddot_i(omega_i, omega_dot_i, omega, dx, u):
 
 
 @jit
-def turned(tree, j, row, at, link, omega_i, omega_dot_i, x_ddot_up_i, work):
-    """Steps 7 b to 8 d in the blocks Q and V, from the changes of omega, omega_dot, x_ddot_up."""
-    omega, momentum, _, dx, u, dx_G, u_G = link
-    x_ddot_i = add(x_ddot_up_i, dx_ddot_i(omega_i, omega_dot_i, omega, dx, u))  # 3.54, 3.55
-    # 3.60, 3.61 (3.61 corrected: its first line is of the acceleration, too)
-    x_G_ddot_i = add(x_ddot_up_i, dx_ddot_i(omega_i, omega_dot_i, omega, dx_G, u_G))
-    Ic = symmetric(tree.Ic, j)
-    H_i = apply_symmetric(Ic, omega_i)  # 3.65, 3.66
-    tau_G_i = add(apply_symmetric(Ic, omega_dot_i), cross(omega_i, momentum))  # 3.70, 3.71
-    store3(work, row, at + OMEGA, omega_i)
-    store3(work, row, at + OMEGA_DOT, omega_dot_i)
-    store3(work, row, at + X_DDOT, x_ddot_i)
-    store3(work, row, at + X_G_DDOT, x_G_ddot_i)
-    store3(work, row, at + H, H_i)
-    store3(work, row, at + F_G, scale(tree.mass[j], x_G_ddot_i))  # 3.68, gravity later
-    store3(work, row, at + TAU_G, add(tau_G_i, cross(omega, H_i)))
-
-
-@jit
-def turned_acceleration(tree, j, row, link, omega_dot_i, x_ddot_up_i, work):
-    """The same in the block A, where omega and H do not change."""
-    _, _, _, dx, _, dx_G, _ = link
-    # 3.51 corrected: omega_dot changes with the acceleration, omega does not
-    x_ddot_i = add(x_ddot_up_i, cross(omega_dot_i, dx))  # 3.51, 3.52, 3.54, 3.55
-    x_G_ddot_i = add(x_ddot_up_i, cross(omega_dot_i, dx_G))  # 3.57, 3.58, 3.60, 3.61
-    store3(work, row, A + OMEGA_DOT, omega_dot_i)
-    store3(work, row, A + X_DDOT, x_ddot_i)
-    store3(work, row, A + X_G_DDOT, x_G_ddot_i)
-    store3(work, row, A + F_G, scale(tree.mass[j], x_G_ddot_i))  # 3.68
-    store3(work, row, A + TAU_G, apply_symmetric(symmetric(tree.Ic, j), omega_dot_i))  # 3.70, 3.71
-
-
-@jit
-def slid(tree, j, row, at, x_ddot_i, work):
-    """Steps 3 to 8 for i = j of a prismatic joint: nothing turns, all points move alike."""
-    clear(work, row, at, at + MOTION)  # 3.13, 3.22, 3.66, 3.71
-    store3(work, row, at + X_DDOT, x_ddot_i)  # 3.52, 3.55
-    store3(work, row, at + X_G_DDOT, x_ddot_i)  # 3.58, 3.61
-    store3(work, row, at + F_G, scale(tree.mass[j], x_ddot_i))  # 3.68
-
-
-@jit
-def own_motion(tree, j, R, R_i, link, row, work):
-    """Sensitivities of link j in its own coordinate, i = j."""
-    up, z, omega, d_omega = tree.parent[j], local_axis(R), link[0], link[2]
-    if is_prismatic(tree, j):
-        # 3.52, i = j, corrected: omega_dot x dx_{j,i} + omega x (omega x dx_{j,i})
-        dx_dot_i = cross(omega, z)  # 3.37, 3.43
-        x_ddot_i = add(cross(load3(work, j + 1, OMEGA_DOT), z), cross(omega, dx_dot_i))
-        slid(tree, j, row, Q, x_ddot_i, work)
-        slid(tree, j, row, V, scale(2.0, dx_dot_i), work)
-        slid(tree, j, row, A, z, work)
-    else:
-        zero = scale(0.0, z)
-        omega_i = apply_transposed(R_i, load3(work, up, OMEGA))  # 3.9, 3.12
-        omega_dot_i = apply_transposed(R_i, load3(work, up, OMEGA_DOT))  # 3.15
-        omega_dot_i = add(omega_dot_i, cross(omega_i, d_omega))  # 3.18, 3.21
-        x_ddot_up_i = apply_transposed(R_i, load3(work, up, X_DDOT))  # 3.48
-        turned(tree, j, row, Q, link, omega_i, omega_dot_i, x_ddot_up_i, work)
-        # rate: omega_{j,i'} = R_j^T e_z (3.6, 3.12); 3.18 corrected: omega_up x R_j^T e_z
-        omega_up = apply_transposed(R, load3(work, up, OMEGA))
-        turned(tree, j, row, V, link, z, cross(omega_up, z), zero, work)
-        turned_acceleration(tree, j, row, link, z, zero, work)  # 3.18, 3.21
-
-
-@jit
-def carried_motion(tree, j, R, link, before, row, work):
-    """Sensitivities of link j in a coordinate i < j, from those of the link before."""
-    d_omega = link[2]
+def accelerated(mass, Ic, row, pair, u, u_G, work):
+    """Steps 7 b to 8 d from the changes of omega, omega_dot and x_ddot of the link before."""
+    omega, momentum = load3(work, row, OMEGA), load3(work, row, H)
+    dx, dx_G = load3(work, row, DX), load3(work, row, DX_G)
     for at in (Q, V):
-        # 3.9, 3.10, 3.12, 3.13 (3.13 corrected: the rate's, too, is carried on)
-        omega_i = apply_transposed(R, load3(work, before, at + OMEGA))
-        omega_dot_i = apply_transposed(R, load3(work, before, at + OMEGA_DOT))  # 3.15, 3.16
-        if not is_prismatic(tree, j):
-            omega_dot_i = add(omega_dot_i, cross(omega_i, d_omega))  # 3.18, 3.21
-        x_ddot_up_i = apply_transposed(R, load3(work, before, at + X_DDOT))  # 3.48, 3.49
-        turned(tree, j, row, at, link, omega_i, omega_dot_i, x_ddot_up_i, work)
-    omega_dot_i = apply_transposed(R, load3(work, before, A + OMEGA_DOT))  # 3.15, 3.16, 3.21, 3.22
-    x_ddot_up_i = apply_transposed(R, load3(work, before, A + X_DDOT))  # 3.48, 3.49
-    turned_acceleration(tree, j, row, link, omega_dot_i, x_ddot_up_i, work)
+        omega_i, omega_dot_i = load3(work, pair, at + OMEGA), load3(work, pair, at + OMEGA_DOT)
+        x_ddot_up_i = load3(work, pair, at + X_DDOT)
+        x_ddot_i = add(x_ddot_up_i, dx_ddot_i(omega_i, omega_dot_i, omega, dx, u))  # 3.54, 3.55
+        # 3.60, 3.61 (3.61 corrected: its first line is of the acceleration, too)
+        x_G_ddot_i = add(x_ddot_up_i, dx_ddot_i(omega_i, omega_dot_i, omega, dx_G, u_G))
+        H_i = apply_symmetric(Ic, omega_i)  # 3.65, 3.66
+        tau_G_i = add(apply_symmetric(Ic, omega_dot_i), cross(omega_i, momentum))  # 3.70, 3.71
+        store3(work, pair, at + X_DDOT, x_ddot_i)
+        store3(work, pair, at + X_G_DDOT, x_G_ddot_i)
+        store3(work, pair, at + H, H_i)
+        store3(work, pair, at + F_G, scale(mass, x_G_ddot_i))  # 3.68, gravity later
+        store3(work, pair, at + TAU_G, add(tau_G_i, cross(omega, H_i)))
+    # In the accelerations omega and H do not change (3.51 corrected: omega_dot does).
+    omega_dot_i, x_ddot_up_i = load3(work, pair, A + OMEGA_DOT), load3(work, pair, A + X_DDOT)
+    x_G_ddot_i = add(x_ddot_up_i, cross(omega_dot_i, dx_G))  # 3.57, 3.58, 3.60, 3.61
+    store3(work, pair, A + X_DDOT, add(x_ddot_up_i, cross(omega_dot_i, dx)))  # 3.51, 3.52, 3.54
+    store3(work, pair, A + X_G_DDOT, x_G_ddot_i)
+    store3(work, pair, A + F_G, scale(mass, x_G_ddot_i))  # 3.68
+    store3(work, pair, A + TAU_G, apply_symmetric(Ic, omega_dot_i))  # 3.70, 3.71
 
 
 @jit
 def link_motion_sensitivity(tree, c, j, v, work):
     """Steps 2 to 8 for link j and all i, but for the positions and velocities of points."""
-    up, own = tree.parent[j], first_pair(tree) + tree.pair[j]
-    R, R_i = local_frame_sensitivity(tree, j, work)
-    dx, u = load3(work, j + 1, DX), load3(work, j + 1, DX_DOT)
-    dx_G, u_G = load3(work, j + 1, DX_G), load3(work, j + 1, DX_G_DOT)
-    if is_prismatic(tree, j):
-        slide = scale(load(v, c, j), local_axis(R))
-        u, u_G = add(u, slide), add(u_G, slide)
-    omega, momentum = load3(work, j + 1, OMEGA), load3(work, j + 1, H)
-    link = (omega, momentum, load3(work, j + 1, D_OMEGA), dx, u, dx_G, u_G)
-    own_motion(tree, j, R, R_i, link, own, work)
+    row, up, first = j + 1, tree.parent[j], tree.parent.shape[0] + 1
+    own, end = first + tree.pair[j], first + tree.pair[j + 1]
+    turns = 0.0 if tree.kind[j] == PRISMATIC else 1.0
+    R, R_i = local_frame_sensitivity(turns, row, work)
+    slide = scale((1.0 - turns) * load(v, c, j), local_axis(R))
+    u, u_G = add(load3(work, row, DX_DOT), slide), add(load3(work, row, DX_G_DOT), slide)
+    mass, Ic = tree.mass[j], symmetric(tree.Ic, j)
+    weight = (-mass * tree.gravity[0], -mass * tree.gravity[1], -mass * tree.gravity[2])
+    if turns == 1.0:
+        turned_by_own(row, up, own, R, R_i, work)
+    else:
+        slid(mass, row, own, work)
     R_up = load33(work, up, GLOBAL)
     R_0_i = (apply(R_up, R_i[0]), apply(R_up, R_i[1]), apply(R_up, R_i[2]))  # 3.63, i = j
     store33(work, own, GLOBAL_I, R_0_i)
-    for k in range(1, depth(tree, j)):
-        before = first_pair(tree) + tree.pair[up - 1] + k - 1
-        carried_motion(tree, j, R, link, before, own + k, work)
+    for pair in range(own + 1, end):
+        before = pair - own - 1 + first + tree.pair[up - 1]
+        turned_before(turns, row, before, pair, R, work)
         R_up_i = load33(work, before, GLOBAL_I)
         R_0_i = (apply(R_up_i, R[0]), apply(R_up_i, R[1]), apply(R_up_i, R[2]))  # 3.63, i < j
-        store33(work, own + k, GLOBAL_I, R_0_i)
-    weight = scale(-tree.mass[j], (tree.gravity[0], tree.gravity[1], tree.gravity[2]))
-    for k in range(depth(tree, j)):  # 3.68, g pointing down
-        turned_weight = apply_transposed(load33(work, own + k, GLOBAL_I), weight)
-        accumulate(work, own + k, Q + F_G, turned_weight)
+        store33(work, pair, GLOBAL_I, R_0_i)
+    for pair in range(own if turns == 1.0 else own + 1, end):
+        accelerated(mass, Ic, row, pair, u, u_G, work)
+        # 3.68, g pointing down; 0R_{j,i} is zero if joint i is prismatic
+        weight_i = apply_transposed(load33(work, pair, GLOBAL_I), weight)
+        accumulate(work, pair, Q + F_G, weight_i)
 
 
 @jit
 def link_position_sensitivity(tree, j, work):
     """Steps 5 and 6 for link j and all i. After link_motion_sensitivity."""
-    up, own = tree.parent[j], first_pair(tree) + tree.pair[j]
+    up, first = tree.parent[j], tree.parent.shape[0] + 1
+    own, end = first + tree.pair[j], first + tree.pair[j + 1]
     R, R_i = load33(work, j + 1, LOCAL), load33(work, j + 1, LOCAL_I)
     dx, dx_G, z = load3(work, j + 1, DX), load3(work, j + 1, DX_G), local_axis(R)
-    for k in range(depth(tree, j)):
-        row = own + k
-        if k == 0 and is_prismatic(tree, j):
+    for row in range(own, end):
+        if row == own and tree.kind[j] == PRISMATIC:
             x_dot_i = cross(load3(work, j + 1, OMEGA), z)  # 3.37, 3.43
             store3(work, row, Q + X, z)  # 3.28
             store3(work, row, Q + X_G, z)  # 3.31
@@ -238,8 +218,8 @@ def link_position_sensitivity(tree, j, work):
             store3(work, row, V + X_DOT, z)
             store3(work, row, V + X_G_DOT, z)
         else:
-            before = first_pair(tree) + tree.pair[up - 1] + k - 1
-            if k == 0:
+            before = row - own - 1 + first + tree.pair[up - 1]
+            if row == own:
                 x_i = apply_transposed(R_i, load3(work, up, X))  # 3.24
                 x_dot_up_i = apply_transposed(R_i, load3(work, up, X_DOT))  # 3.33
                 x_dot_up_v = scale(0.0, z)
@@ -261,7 +241,7 @@ def link_position_sensitivity(tree, j, work):
 def link_quantities(tree, loads, c, ins, outs, work):
     q, v, a = ins
     values, dq, dv, da = outs
-    n, first = tree.parent.shape[0], first_pair(tree)
+    n, first = tree.parent.shape[0], tree.parent.shape[0] + 1
     base_row(tree, work)
     for r in range(tree.pair[n]):
         clear(work, first + r, 0, GLOBAL_I)
