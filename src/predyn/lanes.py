@@ -37,7 +37,9 @@ WIDTH = int(os.environ.get("PREDYN_LANES", "0")) or _native_width()
 
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "boundscheck": False, "nogil": True}
 entry = njit(**_OPTIONS)  # for functions that Python calls
-jit = njit(**_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)  # for all that those call
+jit = njit(
+    **_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True
+)  # for all that those call
 FLAGS = ("contract", "nsz")
 
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)

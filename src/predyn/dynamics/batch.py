@@ -228,8 +228,7 @@ class Kernel:
 
     def _run_part(self, tree: Tree, loads: Loads, ins: tuple, outs: tuple) -> None:
         fields = self.fields(tree)
-        key = (id(self), self.work(tree), tuple(x.shape[1] for x in ins), len(tree.parent))
-        key = (*key, tuple(field.packed for field in fields))
+        key = (self.work(tree), *(x.shape[1] for x in ins), *(field.packed for field in fields))
         space = self._spaces.kept.get(key)
         if space is None:
             if len(self._spaces.kept) >= _KEPT_WORKSPACES:

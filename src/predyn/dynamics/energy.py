@@ -62,6 +62,6 @@ def kinetic_energy(model: Model, q: ArrayLike, v: ArrayLike) -> NDArray:
 
 
 def potential_energy(model: Model, q: ArrayLike) -> NDArray:
-    """Potential energy (...), J: of gravity, zero with all centres at the world origin, and springs."""
+    """Potential energy (...), J, of gravity (zero at the world origin) and of the springs."""
     n = (model.n,)
     return ENERGIES(model, (("q", q, n), ("v", [0.0] * model.n, n)))[1]

@@ -21,7 +21,7 @@ from predyn.model import Model
 def inverse_dynamics_force_derivatives(
     model: Model, q: ArrayLike, forces: Sequence[ExternalForce]
 ) -> tuple[NDArray, ...]:
-    """One (..., n, 6) array per force: d tau_i / d (moment, force)_k, components in f.frame axes."""
+    """One (..., n, 6) array per force: d tau_i / d (moment, force)_k, along the axes f.frame."""
     result = []
     for f in forces:
         jacobian = frame_kinematics_derivatives(model, f.link, q, point=f.point).jacobian

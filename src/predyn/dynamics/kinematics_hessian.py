@@ -11,10 +11,11 @@ with forces about the world origin
 
 In the frame that turns with joint k (above j, or j itself) S_j stands still, psi-dot_j changes by
 psi-dot_k x S_j, psi-ddot_j by psi-ddot_k x S_j + 2 psi-dot_k x psi-dot_j, and the weights, fixed in
-the world, turn backwards. That gives vectors A (for q_k), C (for v_k), D (for a_k) of joint k alone:
+the world, turn backwards. That gives vectors A (for q_k), C (for v_k), D (for a_k) of joint k:
 
     q_j q_k: S_j . A0 + psi-dot_j . A1 + psi-ddot_j . A2    v_j q_k: S_j . A1 + 2 psi-dot_j . A2
-    a_j q_k: S_j . A2     q_j v_k: S_j . C0 + psi-dot_j . C1     v_j v_k: S_j . C1    q_j a_k: S_j . D
+    a_j q_k: S_j . A2       q_j v_k: S_j . C0 + psi-dot_j . C1
+    v_j v_k: S_j . C1       q_j a_k: S_j . D
 """
 
 from __future__ import annotations
@@ -164,4 +165,5 @@ def frame_kinematics_hessian(
     lead = np.broadcast_shapes(*(x.shape[:-1] for x in parts))
     flat = np.concatenate([np.broadcast_to(x, (*lead, x.shape[-1])) for x in parts], axis=-1)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n), ("weights", flat, (WEIGHTS,)))
-    return Hessian(*FRAME_HESSIAN(model, inputs, constants=target_of(model, frame, point)), ())
+    qq, qv, vv, qa = FRAME_HESSIAN(model, inputs, constants=target_of(model, frame, point))
+    return Hessian(qq, qv, vv, qa)

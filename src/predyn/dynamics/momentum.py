@@ -3,7 +3,7 @@
 Sums over all links of m c, I v and I a + v x* I v (the rate of momentum, gravity left out) give
 them; their partials in q_k, v_k, a_k are the vectors U, V, Q of rnea_derivatives.py, and
 
-    d (sum I v)/dq_k = I_k psi-dot_k + S_k x* (sum I v)_k       d (sum m c)/dq_k = linear part of U_k.
+    d (sum I v)/dq_k = I_k psi-dot_k + S_k x* (sum I v)_k,    d (sum m c)/dq_k = linear part of U_k.
 
 Angular momentum L and its rate are about the centre of mass.
 """

@@ -1,8 +1,8 @@
 """Sensitivity of tau to where things are: joint placements, link lengths, DH parameters.
 
 Displace something by a small twist X fixed in link b: either joint j on its parent (b = parent),
-with all that hangs on it, or everything beyond joint j, the body of link j included (b = j). This is
-a joint of its own at rest, so with psi-dot = v_b x X and psi-ddot = a_b x X + v_b x psi-dot the
+with all that hangs on it, or everything beyond joint j, the body of link j included (b = j). This
+is a joint of its own at rest, so with psi-dot = v_b x X and psi-ddot = a_b x X + v_b x psi-dot the
 partials of rnea_derivatives.py hold as they stand:
 
     d tau_i = S_i . (I psi-ddot + 2 B psi-dot + X x* F + N x_a)     for i = b and the joints above

@@ -226,4 +226,5 @@ def joint_reactions_hessian(
     """Exact second partials in (q, v, a) of the sum of weights (..., n, 6) times the wrenches."""
     n = (model.n,)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n), ("weights", weights, (model.n, 6)))
-    return Hessian(*REACTIONS_HESSIAN(model, inputs, forces, out), ())
+    qq, qv, vv, qa = REACTIONS_HESSIAN(model, inputs, forces, out)
+    return Hessian(qq, qv, vv, qa)

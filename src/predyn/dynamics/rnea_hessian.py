@@ -251,7 +251,7 @@ class Hessian(NamedTuple):
     qv: NDArray
     vv: NDArray
     qa: NDArray
-    qf: tuple[NDArray, ...]
+    qf: tuple[NDArray, ...] = ()
 
 
 def inverse_dynamics_hessian(
@@ -271,5 +271,5 @@ def inverse_dynamics_hessian(
     """
     n = (model.n,)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n), ("weights", weights, n))
-    blocks = RNEA_HESSIAN(model, inputs, forces, out)
-    return Hessian(*blocks, force_hessian(model, q, weights, forces))
+    qq, qv, vv, qa = RNEA_HESSIAN(model, inputs, forces, out)
+    return Hessian(qq, qv, vv, qa, force_hessian(model, q, weights, forces))

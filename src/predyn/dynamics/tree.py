@@ -11,7 +11,7 @@ up to the root.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -105,14 +105,14 @@ def _make(model: Model) -> Tree:
         R=A_parent.transpose(0, 2, 1) @ model.R @ A,
         p=np.einsum("nji,nj->ni", A_parent, model.p),
         link=A.transpose(0, 2, 1),
-        body=model.inertia.any(axis=1).astype(np.int64),
+        body=np.asarray(model.inertia.any(axis=1), np.int64),
         mass=mass,
         com=np.einsum("nji,nj->ni", A, c),
         Ic=Ic[:, [0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]],
         gravity=model.gravity,
         pair=np.concatenate(([0], np.cumsum(depth))),
         size=size,
-        loaded=np.any(loaded, axis=0).astype(np.int64),
+        loaded=np.asarray(np.any(loaded, axis=0), np.int64),
         stiffness=model.stiffness,
         rest=model.rest,
         damping=model.damping,
@@ -121,7 +121,8 @@ def _make(model: Model) -> Tree:
         armature=armature,
         rotor=model.rotor if coupled else np.zeros((0, 0)),
     )
-    return Tree(*(np.array(x, order="C") for x in tree))  # writable: one type for the compiler
+    writable: Any = [np.array(x, order="C") for x in tree]  # one type for the compiler
+    return Tree(*writable)
 
 
 def has_coupled_rotors(model: Model) -> bool:
