@@ -89,11 +89,10 @@ def _add_column(r, x, work, row, col):
 
 
 @jit
-def add_product(work, row, T, up, start, columns):
-    """Add T D to row `up`, for all D that lie in `columns` columns of four from `start` on."""
+def add_product(work, row, T, up, start, stop):
+    """Add T D to row `up`, for all D of columns of four that lie between start and stop."""
     M = pose(work, row, T)
-    for k in range(columns):
-        col = start + 4 * k
+    for col in range(start, stop, 4):
         last = load(work, row, col + 3)
         x = times(M, load3(work, row, col), last)
         store3(work, up, col, add(load3(work, up, col), x))

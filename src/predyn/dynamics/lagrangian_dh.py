@@ -37,7 +37,8 @@ from predyn.dynamics.homogeneous import (
     trace,
 )
 from predyn.errors import InputError
-from predyn.lanes import jit, load, sincos, store
+from predyn.lane_functions import sincos
+from predyn.lanes import jit, load, store
 from predyn.model import PRISMATIC, Model
 from predyn.model_parts import frozen
 from predyn.spatial import add, apply, dot, load3, scale, store3
@@ -176,7 +177,7 @@ def backward_dynamics(tree, loads, c, values, work, tau):
         moment = turns * dot(G, axis)
         store(tau, c, i, inertia - weight - force - moment)  # (16)
         if up > 0:
-            add_product(work, row, AT.T, up, AT.D, 7)  # T_i D_i, T_i Phi_i, T_i E_i (17)-(19)
+            add_product(work, row, AT.T, up, AT.D, AT.G)  # T_i D_i, T_i Phi_i, T_i E_i (17)-(19)
             store3(work, up, AT.G, add(load3(work, up, AT.G), G))  # (20)
 
 

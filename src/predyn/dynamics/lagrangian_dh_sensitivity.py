@@ -41,7 +41,8 @@ from predyn.dynamics.lagrangian_dh import (
     own_axes,
     pack_point,
 )
-from predyn.lanes import jit, load, store, tanh
+from predyn.lane_functions import tanh
+from predyn.lanes import jit, load, store
 from predyn.model import Model
 from predyn.spatial import add, dot, load3, store3
 
@@ -104,7 +105,7 @@ def turning_loads(loads, c, k, size, values, work):
 
 
 @jit
-def torque_partials(tree, c, i, at, mirrored, dq, dv, da, work):
+def torque_partials(tree, c, i, at, pair, dq, dv, da, work):
     """The part of (33)-(35) that holds for all i and k: tr[dA_i/dq_i dD_i/dx_k] and its like."""
     row, up = i + 1, tree.parent[i]
     gravity = (tree.gravity[0], tree.gravity[1], tree.gravity[2])
@@ -114,9 +115,9 @@ def torque_partials(tree, c, i, at, mirrored, dq, dv, da, work):
     weight = dot(gravity, rotate(pose(work, row, AT.dA), load3(work, row, PART.E_q)))
     force = trace(work, row, AT.dA, PART.Phi_q)
     moment = turns * dot(load3(work, row, PART.G_q), axis)
-    store(dq, c, 2 * at + mirrored, inertia - weight - force - moment)  # (33)
-    store(dv, c, 2 * at + mirrored, trace(work, row, AT.dA, PART.D_v))  # (34)
-    store(da, c, at, trace(work, row, AT.dA, PART.D_a))  # (35)
+    store(dq, c, at, inertia - weight - force - moment)  # (33)
+    store(dv, c, at, trace(work, row, AT.dA, PART.D_v))  # (34)
+    store(da, c, pair, trace(work, row, AT.dA, PART.D_a))  # (35)
 
 
 @jit
@@ -133,7 +134,7 @@ def within_subtree(tree, loads, c, k, values, dq, dv, da, work):
     turning_loads(loads, c, k, size, values, work)
     for i in range(k + size - 1, k - 1, -1):
         row, up, pair = i + 1, tree.parent[i], tree.pair[i + 1] - depth  # the pair of i and k
-        torque_partials(tree, c, i, pair, 1, dq, dv, da, work)
+        torque_partials(tree, c, i, 2 * pair + 1, pair, dq, dv, da, work)
         E, mass = load3(work, row, AT.E), load(work, row, AT.E + 3)
         inertia = trace(work, row, PART.A_qq, AT.D)
         weight = dot(gravity, times(pose(work, row, PART.A_qq), E, mass))
@@ -143,7 +144,7 @@ def within_subtree(tree, loads, c, k, values, dq, dv, da, work):
             turns, _ = joint_kind(tree, i)
             axis = load3(work, up, PART.A_q + 6)  # dA_{i-1}/dq_k z_0, zero for k = i
             rest = rest - turns * dot(load3(work, row, AT.G), axis)
-            add_product(work, row, AT.T, up, PART.D_q, 12)  # (27)-(29), (31); (30) is zero
+            add_product(work, row, AT.T, up, PART.D_q, PART.E_q)  # (27)-(29), (31); (30) is zero
             store3(work, up, PART.G_q, add(load3(work, up, PART.G_q), load3(work, row, PART.G_q)))
         store(dq, c, 2 * pair + 1, load(dq, c, 2 * pair + 1) + rest)
     own = 2 * tree.pair[k]  # the diagonal has two places
@@ -165,9 +166,9 @@ def towards_base(tree, c, k, dq, dv, da, work):
             store3(work, up, target + 4 * m, derivative(tree, k, x, last))
     while up > 0:
         pair += 1
-        add_product(work, row, AT.T, up, PART.D_q, 13)  # (27)-(31)
+        add_product(work, row, AT.T, up, PART.D_q, PART.G_q)  # (27)-(31)
         store3(work, up, PART.G_q, load3(work, row, PART.G_q))  # (32)
-        torque_partials(tree, c, up - 1, pair, 0, dq, dv, da, work)
+        torque_partials(tree, c, up - 1, 2 * pair, pair, dq, dv, da, work)
         row, up = up, tree.parent[up - 1]
         if up > 0:
             clear(work, up, PART.D_q, PART.end)
