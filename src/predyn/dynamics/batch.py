@@ -24,17 +24,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import config
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.forces import NO_LOADS, ExternalForce, Loads, pack_forces
 from predyn.dynamics.kernel_cache import KernelCache
+from predyn.dynamics.transpose import from_lanes, spread, to_lanes
 from predyn.dynamics.tree import Floats, Ints, Tree, ancestor_pairs, tree_of
 from predyn.errors import InputError
-from predyn.lanes import WIDTH, entry, jit
+from predyn.lanes import WIDTH, entry
 from predyn.model import Model
 
 _THREADED_FROM = 8192  # samples x joints; below it a second thread costs more than it gives
 _KEPT_WORKSPACES = 16
+_NO_ENTRIES = np.zeros((0, 2), np.int64)
 
 
 class Field(NamedTuple):
@@ -42,13 +44,20 @@ class Field(NamedTuple):
 
     shape: tuple[int, ...]
     packed: int  # elements the core writes
-    entries: Ints  # (E, 2): packed index, dense index
+    entries: Ints  # (E, 2): packed index, dense index; none if packed and dense are the same
+
+    def unpacked(self, values: NDArray) -> NDArray:
+        """Dense (B, m) from packed (B, k), for plain numbers."""
+        if not len(self.entries):
+            return values
+        result = np.zeros((len(values), math.prod(self.shape)), values.dtype)
+        result[:, self.entries[:, 1]] = values[:, self.entries[:, 0]]
+        return result
 
 
 def dense(*shape: int) -> Field:
     """The core writes every element, in order."""
-    size = math.prod(shape)
-    return Field(shape, size, np.repeat(np.arange(size)[:, None], 2, axis=1))
+    return Field(shape, math.prod(shape), _NO_ENTRIES)
 
 
 def pairs(tree: Tree) -> Field:
@@ -61,7 +70,7 @@ def pairs(tree: Tree) -> Field:
 
 def scratch(packed: int) -> Field:
     """Room that a core writes and nobody gets."""
-    return Field((0,), packed, np.zeros((0, 2), np.int64))
+    return Field((0,), packed, _NO_ENTRIES)
 
 
 def symmetric_pairs(tree: Tree) -> Field:
@@ -70,25 +79,6 @@ def symmetric_pairs(tree: Tree) -> Field:
     upper = np.stack([np.arange(len(i)), j * n + i], axis=1)
     lower = np.stack([np.arange(len(i)), i * n + j], axis=1)[i != j]
     return Field((n, n), len(i), np.concatenate([upper, lower]))
-
-
-@jit
-def _pack(source, first, count, target):
-    for k in range(source.shape[1]):
-        for b in range(WIDTH):
-            target[0, k, b] = source[first + min(b, count - 1), k]
-
-
-@jit
-def _unpack(source, entries, first, count, target):
-    """Dense rows from packed lanes; elements that no entry names are zero."""
-    size = target.shape[1]
-    for b in range(count):
-        row = target[first + b]
-        if entries.shape[0] < size:
-            row[:] = 0.0
-        for e in range(entries.shape[0]):
-            row[entries[e, 1]] = source[0, entries[e, 0], b]
 
 
 def aligned(*shape: int) -> Floats:
@@ -154,15 +144,16 @@ class Kernel:
                 core(tree, loads, c, ins, outs, work)
 
         @entry
-        def public(tree, loads, ins, outs, entries, lane_ins, lane_outs, work):
+        def public(tree, loads, ins, outs, entries, lane_ins, lane_outs, wide, work):
             batch = ins[0].shape[0]
             for first in range(0, batch, WIDTH):
                 count = min(WIDTH, batch - first)
                 for k in range(len(ins)):
-                    _pack(ins[k], first, count, lane_ins[k])
+                    to_lanes(ins[k], first, count, lane_ins[k])
                 core(tree, loads, 0, lane_ins, lane_outs, work)
                 for k in range(len(outs)):
-                    _unpack(lane_outs[k], entries[k], first, count, outs[k])
+                    spread(lane_outs[k], entries[k], wide[k])
+                    from_lanes(wide[k], first, count, outs[k])
 
         self.sweep, self.public = sweep, public
         if not config.DISABLE_JIT:
@@ -209,8 +200,8 @@ class Kernel:
         if config.DISABLE_JIT:
             packed = self.plain(tree, loads, ins, np.float64)
             for out, values, field in zip(outs, packed, self.fields(tree), strict=True):
-                out[:] = 0.0
-                out[:, field.entries[:, 1]] = values[:, field.entries[:, 0]]
+                if out.shape[1]:
+                    out[:] = field.unpacked(values)
             return
         batch, n = ins[0].shape[0], len(tree.parent)
         parts = _threads() if batch * n >= _THREADED_FROM else 1
@@ -233,13 +224,19 @@ class Kernel:
         if space is None:
             if len(self._spaces.kept) >= _KEPT_WORKSPACES:
                 self._spaces.kept.clear()
-            space = self._spaces.kept[key] = (
-                tuple(aligned(1, x.shape[1], WIDTH) for x in ins),
-                tuple(aligned(1, field.packed, WIDTH) for field in fields),
-                aligned(*self.work(tree), WIDTH),
-            )
+            space = self._spaces.kept[key] = self._workspace(tree, ins, fields)
         entries = tuple(field.entries for field in fields)
         self.public(tree, loads, ins, outs, entries, *space)
+
+    def _workspace(self, tree: Any, ins: tuple, fields: Sequence[Field]) -> tuple:
+        lane_outs = tuple(aligned(1, field.packed, WIDTH) for field in fields)
+        wide = []
+        for field, packed in zip(fields, lane_outs, strict=True):
+            wide.append(aligned(1, math.prod(field.shape), WIDTH) if len(field.entries) else packed)
+            if len(field.entries):
+                wide[-1][:] = 0.0  # what no entry names stays zero
+        lane_ins = tuple(aligned(1, x.shape[1], WIDTH) for x in ins)
+        return lane_ins, lane_outs, tuple(wide), aligned(*self.work(tree), WIDTH)
 
     def plain(self, tree: Tree, loads: Loads, ins: tuple, dtype: Any) -> tuple:
         """Packed outputs (B, m) of the same core on plain float64 or complex128 numbers."""

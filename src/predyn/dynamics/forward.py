@@ -6,7 +6,8 @@ link. Columns of the workspace that this sweep fills, one row per link (row 0 is
 
 from __future__ import annotations
 
-from predyn.lanes import jit, load, sincos, store, tanh
+from predyn.lane_functions import sincos, tanh
+from predyn.lanes import jit, load, store
 from predyn.model import PRISMATIC
 from predyn.spatial import (
     add,

@@ -39,8 +39,8 @@ def _digest() -> str:
     """One hash of everything that a compiled kernel depends on."""
     package = Path(__file__).resolve().parent.parent
     hasher = hashlib.sha256()
-    inlined = [package / "lanes.py", package / "spatial.py", *(package / "dynamics").glob("*.py")]
-    for path in sorted(inlined):
+    inlined = [package / f"{name}.py" for name in ("lanes", "lane_functions", "spatial")]
+    for path in sorted([*inlined, *(package / "dynamics").glob("*.py")]):
         hasher.update(path.name.encode() + b"\0" + path.read_bytes())
     features = sorted(k for k, on in binding.get_host_cpu_features().items() if on)
     host = (binding.get_host_cpu_name(), binding.get_process_triple(), features, WIDTH)

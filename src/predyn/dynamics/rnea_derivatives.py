@@ -35,7 +35,8 @@ from predyn.dynamics.composite import (
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import AXIS, PSI, rotor_force
 from predyn.dynamics.tree import has_coupled_rotors
-from predyn.lanes import jit, load, store, tanh
+from predyn.lane_functions import tanh
+from predyn.lanes import jit, load, store
 from predyn.model import Model
 from predyn.spatial import add6, cross_force, dot, dot6, load3, load6, scale6
 

@@ -48,7 +48,8 @@ from predyn.dynamics.force_derivatives import force_hessian
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import AXIS, PSI, load_vectors
 from predyn.dynamics.tree import Tree
-from predyn.lanes import jit, load, store, tanh
+from predyn.lane_functions import tanh
+from predyn.lanes import jit, load, store
 from predyn.model import Model
 from predyn.spatial import (
     add,
