@@ -25,7 +25,8 @@ from predyn.dynamics.batch import Kernel, dense
 from predyn.dynamics.dh import dh_tree_of, pack_dh_forces
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import column, joint_force, symmetric, vector
-from predyn.lanes import jit, load, sincos, store
+from predyn.lane_functions import sincos
+from predyn.lanes import jit, load, store
 from predyn.model import PRISMATIC, Model
 from predyn.spatial import (
     add,
@@ -69,12 +70,14 @@ def clear(work, row, start, stop):
 
 @jit
 def base_row(tree, work):
-    """Step 1 e, f: the base at rest."""
+    """Step 1 e, f: the base at rest. Like every x_j, x_0 has the components of its own frame."""
     clear(work, 0, 0, MOTION)
-    for k in range(3):
-        store(work, 0, X + k, tree.base[k, 3])
-        for m in range(3):
+    for m in range(3):
+        x_m = 0.0
+        for k in range(3):
+            x_m += tree.base[k, m] * tree.base[k, 3]
             store(work, 0, GLOBAL + 3 * m + k, tree.base[k, m])
+        store(work, 0, X + m, x_m)
 
 
 @jit

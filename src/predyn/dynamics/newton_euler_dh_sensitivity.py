@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.batch import Field, Kernel, dense, pairs
+from predyn.dynamics.batch import Kernel, dense, pairs
 from predyn.dynamics.dh import dh_tree_of, pack_dh_forces
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import vector
@@ -45,8 +44,9 @@ from predyn.dynamics.newton_euler_dh_kinematics import (
     MOTION_END,
     link_motion_sensitivity,
 )
-from predyn.dynamics.tree import Tree, ancestor_pairs
-from predyn.lanes import jit, load, store, tanh
+from predyn.dynamics.reactions import wrench_pairs
+from predyn.lane_functions import tanh
+from predyn.lanes import jit, load, store
 from predyn.model import PRISMATIC, Model
 from predyn.spatial import (
     add,
@@ -231,18 +231,6 @@ def internal_force_derivatives(tree, loads, c, ins, outs, work):
             accumulate(outs[0], c, 12 * tree.pair[j], tau_i)
 
 
-def _wrench_pairs(tree: Tree) -> Field:
-    """(n, 6, n): the wrench of link j in coordinate i, then of link i in coordinate j, 6 each."""
-    n = len(tree.parent)
-    j, i = ancestor_pairs(tree).T[:, :, None]
-    k = np.arange(6)
-    packed = 12 * np.arange(len(j))[:, None] + k
-    earlier = np.stack([packed, (6 * j + k) * n + i], axis=-1)
-    later = np.stack([packed + 6, (6 * i + k) * n + j], axis=-1)[(i != j)[:, 0]]
-    entries = np.concatenate([earlier.reshape(-1, 2), later.reshape(-1, 2)])
-    return Field((n, 6, n), 12 * len(j), entries)
-
-
 NEWTON_EULER_DH_DERIVATIVES = Kernel(
     newton_euler_derivatives,
     work=lambda tree: (len(tree.parent) + 1 + int(tree.pair[-1]), PAIR_COLUMNS),
@@ -254,7 +242,7 @@ NEWTON_EULER_DH_DERIVATIVES = Kernel(
 INTERNAL_FORCE_DH_DERIVATIVES = Kernel(
     internal_force_derivatives,
     work=lambda tree: (len(tree.parent) + 1 + int(tree.pair[-1]), PAIR_COLUMNS),
-    outputs=lambda tree: [_wrench_pairs(tree)] * 3,
+    outputs=lambda tree: [wrench_pairs(tree)] * 3,
     forces=True,
     view=dh_tree_of,
     pack=pack_dh_forces,
