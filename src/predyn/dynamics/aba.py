@@ -16,8 +16,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.batch import Kernel, checked, dense, results
+from predyn.dynamics.arguments import finite, real, results
+from predyn.dynamics.batch import Kernel
 from predyn.dynamics.crba import mass_matrix
+from predyn.dynamics.fields import dense
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import (
     ACCELERATION,
@@ -204,7 +206,7 @@ def forward_dynamics(
     if not has_coupled_rotors(model):
         inputs = (("q", q, n), ("v", v, n), ("tau", tau, n))
         return ABA(model, inputs, forces, out)[0]
-    left = checked(model, "tau", tau, n) - inverse_dynamics(
+    left = finite("tau", real(model, "tau", tau, n)) - inverse_dynamics(
         model, q, v, np.zeros(model.n), forces=forces
     )
     (result,) = results((dense(model.n),), left.shape[:-1], out, (left,))

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.aba import forward_dynamics
-from predyn.dynamics.batch import Kernel, dense, results, scratch
+from predyn.dynamics.arguments import results
+from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import SUMS_END
+from predyn.dynamics.fields import dense, scratch
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.rnea_derivatives import inverse_dynamics_derivatives, rnea_derivatives
 from predyn.dynamics.tree import has_coupled_rotors

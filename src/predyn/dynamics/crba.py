@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.batch import Kernel, symmetric_pairs
+from predyn.dynamics.batch import Kernel
+from predyn.dynamics.fields import symmetric_pairs
 from predyn.dynamics.forward import AXIS, END, center, place, symmetric, world_row
 from predyn.dynamics.tree import has_coupled_rotors
 from predyn.lanes import jit, load, store

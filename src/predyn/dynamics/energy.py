@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.batch import Kernel, dense
+from predyn.dynamics.batch import Kernel
+from predyn.dynamics.fields import dense
 from predyn.dynamics.forward import END, VELOCITY, center, place, symmetric, world_row
 from predyn.dynamics.tree import Tree
 from predyn.lanes import jit, load, store

@@ -22,8 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.batch import Kernel, dense
+from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import PSI2
+from predyn.dynamics.fields import dense
 from predyn.dynamics.forward import (
     ACCELERATION,
     AXIS,

@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.batch import Kernel, dense
+from predyn.dynamics.batch import Kernel
 from predyn.dynamics.dh import DHTree, dh_tree_of, pack_dh_forces
+from predyn.dynamics.fields import dense
 from predyn.dynamics.forces import ExternalForce, Loads
 from predyn.dynamics.forward import column, joint_force, vector
 from predyn.dynamics.homogeneous import (

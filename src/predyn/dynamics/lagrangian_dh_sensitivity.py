@@ -25,8 +25,9 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.batch import Kernel, dense, pairs, symmetric_pairs
+from predyn.dynamics.batch import Kernel
 from predyn.dynamics.dh import dh_tree_of, pack_dh_forces
+from predyn.dynamics.fields import dense, pairs, symmetric_pairs
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import joint_force, vector
 from predyn.dynamics.homogeneous import add_inertia, add_product, clear, pose, rotate, times, trace

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.batch import Kernel, dense
+from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import (
     FORCE,
     MASS,
@@ -27,6 +27,7 @@ from predyn.dynamics.composite import (
     outward_composites,
     sum_into_parent,
 )
+from predyn.dynamics.fields import dense
 from predyn.dynamics.forward import AXIS, PSI
 from predyn.dynamics.tree import weightless_tree_of
 from predyn.lanes import jit, load, store

@@ -21,8 +21,9 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.batch import Kernel, dense
+from predyn.dynamics.batch import Kernel
 from predyn.dynamics.dh import dh_tree_of, pack_dh_forces
+from predyn.dynamics.fields import dense
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import column, joint_force, symmetric, vector
 from predyn.lane_functions import sincos

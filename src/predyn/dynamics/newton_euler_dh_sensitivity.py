@@ -1,10 +1,10 @@
 """Sensitivities of the torques and of the internal joint forces: steps 9 and 10 of
 newton_euler_dh.py, after those of steps 2 to 8 in newton_euler_dh_kinematics.py.
 
-F_jp and tau_jp depend on the joints i = j and before, and on those that follow. In the row of the
+F_jp and tau_jp depend on joint j, on those before it and on those that follow it. In the row of the
 pair (j, i), i = j or before j, the columns EARLIER hold quantities of link j in coordinate i, and
-the columns LATER those of link i in coordinate j, i != j. On the branches that do not hold i or j
-there is nothing to sum, so that LATER needs no sums and EARLIER sums over all that follow j.
+the columns LATER those of link i in coordinate j, i != j. EARLIER sums over all links that follow
+j; LATER comes along one branch, that of j.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.batch import Kernel, dense, pairs
+from predyn.dynamics.batch import Kernel
 from predyn.dynamics.dh import dh_tree_of, pack_dh_forces
+from predyn.dynamics.fields import dense, pairs
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import vector
 from predyn.dynamics.newton_euler_dh import (

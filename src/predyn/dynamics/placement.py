@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.batch import Kernel, dense
+from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import (
     FORCE,
     SUMS_END,
@@ -28,6 +28,7 @@ from predyn.dynamics.composite import (
     turning_times,
     turning_transposed_times,
 )
+from predyn.dynamics.fields import dense
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import ACCELERATION, AXIS, ORIGIN, POSE, VELOCITY, vector
 from predyn.dynamics.reactions import link_axes

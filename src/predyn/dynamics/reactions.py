@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.batch import Field, Kernel, dense
+from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import (
     FORCE,
     PSI2,
@@ -27,6 +27,7 @@ from predyn.dynamics.composite import (
     sum_into_parent,
     turning_times,
 )
+from predyn.dynamics.fields import Field, dense
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import AXIS, ORIGIN, POSE, PSI, column
 from predyn.dynamics.rnea import COLUMNS, outward_forces

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.batch import Field, Kernel
+from predyn.dynamics.batch import Kernel
+from predyn.dynamics.fields import Field
 from predyn.dynamics.forward import AXIS, END, move, place, world_row
 from predyn.dynamics.reactions import link_axes
 from predyn.dynamics.tree import Tree, ancestor_pairs

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.batch import Kernel, dense
+from predyn.dynamics.batch import Kernel
+from predyn.dynamics.fields import dense
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import (
     AXIS,

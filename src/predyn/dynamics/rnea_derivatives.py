@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.batch import Kernel, dense, pairs, symmetric_pairs
+from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import (
     FORCE,
     PSI2,
@@ -32,6 +32,7 @@ from predyn.dynamics.composite import (
     turning_times,
     turning_transposed_times,
 )
+from predyn.dynamics.fields import dense, pairs, symmetric_pairs
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import AXIS, PSI, rotor_force
 from predyn.dynamics.tree import has_coupled_rotors

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.batch import Field, Kernel, pairs, symmetric_pairs
+from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import (
     FORCE,
     MASS,
@@ -44,6 +44,7 @@ from predyn.dynamics.composite import (
     turning_times,
     turning_transposed_times,
 )
+from predyn.dynamics.fields import Field, pairs, symmetric_pairs
 from predyn.dynamics.force_derivatives import force_hessian
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import AXIS, PSI, load_vectors

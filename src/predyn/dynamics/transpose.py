@@ -52,10 +52,17 @@ def _swap(builder, a, b, d):
 
 @jit
 def to_lanes(source, first, count, target):
-    """WIDTH rows of source as lanes; the last is repeated where there are fewer."""
+    """WIDTH rows of source as lanes, the last repeated where there are fewer.
+
+    Returns 0, or NaN if one of the numbers is not finite.
+    """
+    poison = 0.0
     for k in range(source.shape[1]):
         for b in range(WIDTH):
-            target[0, k, b] = source[first + min(b, count - 1), k]
+            x = source[first + min(b, count - 1), k]
+            poison += 0.0 * x
+            target[0, k, b] = x
+    return poison
 
 
 @jit
