@@ -1,5 +1,7 @@
 """The published Newton-Euler formulation against the spatial kernels, Pinocchio and itself."""
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -253,3 +255,14 @@ def test_a_model_without_a_table_is_refused_by_name():
     for function in (newton_euler_dh_torques, newton_euler_dh_derivatives):
         with pytest.raises(ModelError, match=r"'pendulum' has no standard Denavit-Hartenberg"):
             function(builder.build(), [0.0], [0.0], [0.0])
+
+
+def test_rotors_that_couple_joints_are_refused_and_others_are_armature():
+    model, q, v, a, _ = random_case(6)
+    diagonal = replace(model, rotor=np.diag(np.arange(1.0, model.n + 1)))
+    want = inverse_dynamics_derivatives(diagonal, q, v, a)
+    for x, y in zip(newton_euler_dh_derivatives(diagonal, q, v, a), want, strict=True):
+        assert_close(x, y, 1e-11)
+    coupled = replace(model, rotor=np.ones((model.n, model.n)))
+    with pytest.raises(ModelError, match="couples joints 'joint1' and 'joint2'"):
+        newton_euler_dh_torques(coupled, q, v, a)

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.batch import Kernel
-from predyn.dynamics.fields import Field, dense
 from predyn.dynamics.dh import dh_tree_of
+from predyn.dynamics.fields import Field, dense
 from predyn.dynamics.forward import symmetric
 from predyn.dynamics.newton_euler_dh import (
     D_OMEGA,
