@@ -1,0 +1,385 @@
+"""Every derivative function of predyn.dynamics and what it is the derivative of.
+
+A new function is tested by being registered here: dynamics/test_derivatives.py goes through all
+entries, and fails if a public function is missing. An entry has the partials that the function
+gives, and a value function of the inputs that it differentiates. The value function is either
+COMPLEX  the kernel's own source on complex numbers: Im f(x + ih)/h is exact to rounding;
+CENTRAL  any function, by central differences;
+LINEAR   any function that is linear in x: a difference over a step of one is exact to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from predyn import dynamics
+from predyn.dynamics.aba import ABA
+from predyn.dynamics.batch import Kernel
+from predyn.dynamics.kinematics import FRAME_DERIVATIVES, FRAME_MOTION, FrameMotion, target_of
+from predyn.dynamics.lagrangian_dh import LAGRANGIAN, POINT
+from predyn.dynamics.lagrangian_dh_sensitivity import lagrangian_dh_point_derivatives
+from predyn.dynamics.momentum import CENTROIDAL_MOTION
+from predyn.dynamics.newton_euler_dh import INTERNAL_FORCES_DH, NEWTON_EULER_DH
+from predyn.dynamics.newton_euler_dh_kinematics import newton_euler_dh_sensitivities
+from predyn.dynamics.reactions import REACTIONS, REACTIONS_DERIVATIVES
+from predyn.dynamics.rnea import RNEA
+from predyn.dynamics.rnea_derivatives import RNEA_DERIVATIVES
+from predyn.dynamics.rnea_hessian import Hessian
+from registry_cases import (
+    BATCH,
+    PAYLOAD_POINTS,
+    Case,
+    Inputs,
+    coupled_cases,
+    cross_matrix,
+    dh_cases,
+    dh_point_cases,
+    frame_cases,
+    length_cases,
+    loaded_cases,
+    payload_cases,
+    placement_cases,
+    table_cases,
+    tree_cases,
+    uncoupled_cases,
+)
+
+COMPLEX, CENTRAL, LINEAR = "complex", "central", "linear"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """`partials` gives (B, m, k) for each input that it names, `value` what they belong to, (B, m);
+    if the derivative function returns the value as well, that is given as "value".
+
+    `condition` is the factor (B,) by which the problem itself multiplies relative rounding errors.
+    """
+
+    name: str
+    cases: Callable[[], Sequence[Case]]
+    value: Callable[[Case, Inputs], np.ndarray]
+    partials: Callable[[Case], Inputs]
+    step: str = COMPLEX
+    condition: Callable[[Case], Any] = lambda case: 1.0
+
+
+# -- parts of value functions -------------------------------------------------------------------
+
+
+def outputs(
+    kernel: Kernel,
+    case: Case,
+    x: Inputs,
+    names: Sequence[str] = ("q", "v", "a"),
+    dtype: Any = np.complex128,
+) -> list[np.ndarray]:
+    """Dense outputs (B, ...) of a kernel's source run on plain numbers."""
+    model, view = case.model, kernel.view(case.model)
+    site = {} if not case.options else case.options
+    if "frame" in site:
+        loads: Any = target_of(model, **site)
+    else:
+        forces = (site["link"], site["point"]) if "point" in site else case.forces()
+        loads, _, _ = kernel.gather(model, view, (("q", case.x["q"], (model.n,)),), forces)
+    ins = [x[name] for name in names] + ([x["loads"]] if kernel.forces else [])
+    result = []
+    fields = kernel.fields(view)
+    for packed, f in zip(kernel.plain(view, loads, tuple(ins), dtype), fields, strict=True):
+        dense = np.zeros((BATCH, int(np.prod(f.shape))), packed.dtype)
+        dense[:, f.entries[:, 1]] = packed[:, f.entries[:, 0]]
+        result.append(dense.reshape(BATCH, *f.shape))
+    return result
+
+
+def values(*arrays: np.ndarray) -> np.ndarray:
+    """Outputs (B, ...) side by side, (B, m)."""
+    return np.concatenate([x.reshape(BATCH, -1) for x in arrays], axis=1)
+
+
+def partials(*arrays: np.ndarray) -> np.ndarray:
+    """Partials (B, ..., k) of outputs side by side, (B, m, k)."""
+    return np.concatenate([x.reshape(BATCH, -1, x.shape[-1]) for x in arrays], axis=1)
+
+
+def kernel_value(kernel: Kernel, *names: str) -> Callable[[Case, Inputs], np.ndarray]:
+    return lambda case, x: values(*outputs(kernel, case, x, names or ("q", "v", "a")))
+
+
+def rebuilt_torques(case: Case, x: Inputs) -> np.ndarray:
+    assert case.rebuild is not None
+    model = case.rebuild(x["parameters"])
+    return dynamics.inverse_dynamics(model, *case.state(), forces=case.forces())
+
+
+def by_name(q: np.ndarray, v: np.ndarray, a: np.ndarray) -> Inputs:
+    return {"q": partials(q), "v": partials(v), "a": partials(a)}
+
+
+def torque_partials(function: Callable) -> Callable[[Case], Inputs]:
+    """Of a function that returns tau, dtau_dq, dtau_dv, dtau_da."""
+
+    def of(case: Case) -> Inputs:
+        tau, *by_input = function(case.model, *case.state(), forces=case.forces())
+        return {"value": tau, **by_name(*by_input)}
+
+    return of
+
+
+def second_partials(h: Hessian) -> Inputs:
+    """Of the gradient in q, v and a, in this order."""
+    zero, turned = np.zeros_like(h.qq), (0, 2, 1)
+    result = {
+        "q": partials(h.qq, h.qv.transpose(turned), h.qa.transpose(turned)),
+        "v": partials(h.qv, h.vv, zero),
+        "a": partials(h.qa, zero, zero),
+    }
+    if h.qf:
+        qf = np.concatenate(h.qf, axis=-1)
+        result["loads"] = partials(qf, np.zeros_like(qf), np.zeros_like(qf))
+    return result
+
+
+# -- inverse and forward dynamics ---------------------------------------------------------------
+
+
+def torque_gradient(case: Case, x: Inputs) -> np.ndarray:
+    w = x["weights"][:, : case.model.n]
+    _, *by_input = outputs(RNEA_DERIVATIVES, case, x)
+    return values(*(np.einsum("bi,bij->bj", w, part) for part in by_input))
+
+
+def torque_hessian(case: Case) -> Inputs:
+    w = case.x["weights"][:, : case.model.n]
+    return second_partials(
+        dynamics.inverse_dynamics_hessian(case.model, *case.state(), w, forces=case.forces())
+    )
+
+
+def force_partials(case: Case) -> Inputs:
+    parts = dynamics.inverse_dynamics_force_derivatives(case.model, case.x["q"], case.forces())
+    return {"loads": np.concatenate(parts, axis=-1)}
+
+
+def acceleration_partials(case: Case) -> Inputs:
+    x = case.x
+    a, dq, dv, dtau = dynamics.forward_dynamics_derivatives(
+        case.model, x["q"], x["v"], x["tau"], forces=case.forces()
+    )
+    return {"value": a, "q": dq, "v": dv, "tau": dtau}
+
+
+def accelerations(case: Case, x: Inputs) -> np.ndarray:
+    forces = case.forces(x)
+    return dynamics.forward_dynamics(case.model, x["q"], x["v"], x["tau"], forces=forces)
+
+
+def mass_condition(case: Case) -> np.ndarray:
+    return np.linalg.cond(dynamics.mass_matrix(case.model, case.x["q"]))
+
+
+# -- reactions, frames, momentum ----------------------------------------------------------------
+
+
+def reaction_partials(case: Case) -> Inputs:
+    d = dynamics.joint_reactions_derivatives(case.model, *case.state(), forces=case.forces())
+    return {"value": values(d.wrench), **by_name(d.dq, d.dv, d.da)}
+
+
+def reaction_weights(case: Case, x: Inputs) -> np.ndarray:
+    return x["weights"][:, : 6 * case.model.n].reshape(BATCH, -1, 6)
+
+
+def reaction_gradient(case: Case, x: Inputs) -> np.ndarray:
+    w = reaction_weights(case, x)
+    _, *by_input = outputs(REACTIONS_DERIVATIVES, case, x)
+    return values(*(np.einsum("bir,birj->bj", w, part) for part in by_input))
+
+
+def reaction_hessian(case: Case) -> Inputs:
+    w = reaction_weights(case, case.x)
+    return second_partials(
+        dynamics.joint_reactions_hessian(case.model, *case.state(), w, forces=case.forces())
+    )
+
+
+def turned_axes(jacobian: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """d R/d q_j = w_j x R, (B, 3, 3, n), from the angular rows of a Jacobian."""
+    return np.einsum("bnij,bjk->bikn", cross_matrix(jacobian[:, :3].transpose(0, 2, 1)), R)
+
+
+def frame_partials(case: Case) -> Inputs:
+    q, v, a = case.state()
+    motion = dynamics.frame_kinematics(case.model, q=q, v=v, a=a, **case.options)
+    d = dynamics.frame_kinematics_derivatives(case.model, q=q, v=v, a=a, **case.options)
+    J, R_q = d.jacobian, turned_axes(d.jacobian, motion.R)
+    R_0, p_0, J_0 = np.zeros_like(R_q), np.zeros_like(J[:, 3:]), np.zeros_like(J)
+    return {
+        "q": partials(R_q, J[:, 3:], d.velocity_q, d.acceleration_q),
+        "v": partials(R_0, p_0, J, d.acceleration_v),
+        "a": partials(R_0, p_0, J_0, J),
+    }
+
+
+def frame_weights(x: Inputs) -> FrameMotion:
+    R, *vectors = np.split(x["weights"][:, :24], (9, 12, 15, 18, 21), axis=1)
+    return FrameMotion(R.reshape(BATCH, 3, 3), *vectors)
+
+
+def frame_gradient(case: Case, x: Inputs) -> np.ndarray:
+    w = frame_weights(x)
+    R = outputs(FRAME_MOTION, case, x)[0]
+    J, velocity_q, acceleration_q, acceleration_v = outputs(FRAME_DERIVATIVES, case, x)
+    of_velocity, of_acceleration = values(w.w, w.v), values(w.alpha, w.a)
+    pose_q = np.einsum("bij,bijn->bn", w.R, turned_axes(J, R))
+    pose_q = pose_q + np.einsum("bi,bin->bn", w.p, J[:, 3:])
+    rates = np.einsum("bi,bin->bn", of_velocity, velocity_q)
+    rates = rates + np.einsum("bi,bin->bn", of_acceleration, acceleration_q)
+    along_v = np.einsum("bi,bin->bn", of_velocity, J)
+    along_v = along_v + np.einsum("bi,bin->bn", of_acceleration, acceleration_v)
+    return values(pose_q + rates, along_v, np.einsum("bi,bin->bn", of_acceleration, J))
+
+
+def frame_hessian(case: Case) -> Inputs:
+    q, v, a = case.state()
+    w = frame_weights(case.x)
+    h = dynamics.frame_kinematics_hessian(case.model, q=q, v=v, a=a, weights=w, **case.options)
+    return second_partials(h)
+
+
+def momentum_partials(case: Case) -> Inputs:
+    d = dynamics.spatial_momentum_derivatives(case.model, *case.state())
+    o = np.zeros_like(d.com_q)
+    return {
+        "q": partials(d.com_q, d.velocity_q, d.acceleration_q, d.L_q, d.rate_q),
+        "v": partials(o, d.com_q, d.acceleration_v, d.L_v, d.rate_v),
+        "a": partials(o, o, d.com_q, o, d.L_v),
+    }
+
+
+# -- parameters of the model --------------------------------------------------------------------
+
+
+def payload_partials(case: Case) -> Inputs:
+    """The regressor times the inertial parameters of unit masses at the payload points."""
+    x, y, z = np.array(PAYLOAD_POINTS, dtype=float).T
+    unit = [x**0, x, y, z, y * y + z * z, -x * y, x * x + z * z, -x * z, -y * z, x * x + y * y]
+    Y = dynamics.torque_regressor(case.model, *case.state())
+    return {"parameters": Y @ np.kron(np.eye(case.model.n), unit)}
+
+
+def parameter_partials(name: str) -> Callable[[Case], Inputs]:
+    def of(case: Case) -> Inputs:
+        q, v, a = case.state()
+        function = getattr(dynamics, name)
+        sensitivity = function(case.model, q=q, v=v, a=a, forces=case.forces(), **case.options)
+        return {"parameters": sensitivity.reshape(BATCH, case.model.n, -1)}
+
+    return of
+
+
+# -- the DH formulations ------------------------------------------------------------------------
+
+
+def internal_force_partials(case: Case) -> Inputs:
+    forces = case.forces()
+    return by_name(
+        *dynamics.newton_euler_dh_internal_force_derivatives(
+            case.model, *case.state(), forces=forces
+        )
+    )
+
+
+def link_quantities(case: Case, x: Inputs) -> np.ndarray:
+    return values(*newton_euler_dh_sensitivities(case.model, *case.state(x))[0])
+
+
+def link_quantity_partials(case: Case) -> Inputs:
+    _, *by_input = newton_euler_dh_sensitivities(case.model, *case.state())
+    return by_name(*(partials(*quantities) for quantities in by_input))
+
+
+def point_partials(case: Case) -> Inputs:
+    q, v, a = case.state()
+    d = lagrangian_dh_point_derivatives(case.model, q=q, v=v, a=a, **case.options)
+    o = np.zeros_like(d.position)
+    return {
+        "q": partials(*d),
+        "v": partials(o, d.position, 2.0 * d.velocity),
+        "a": partials(o, o, d.position),
+    }
+
+
+ENTRIES = [
+    Entry(
+        "inverse_dynamics_derivatives",
+        tree_cases,
+        kernel_value(RNEA),
+        torque_partials(dynamics.inverse_dynamics_derivatives),
+    ),
+    Entry("inverse_dynamics_force_derivatives", loaded_cases, kernel_value(RNEA), force_partials),
+    Entry("inverse_dynamics_hessian", tree_cases, torque_gradient, torque_hessian),
+    Entry(
+        "forward_dynamics_derivatives",
+        uncoupled_cases,
+        kernel_value(ABA, "q", "v", "tau"),
+        acceleration_partials,
+        condition=mass_condition,
+    ),
+    Entry(
+        "forward_dynamics_derivatives",
+        coupled_cases,
+        accelerations,
+        acceleration_partials,
+        CENTRAL,
+        mass_condition,
+    ),
+    Entry("joint_reactions_derivatives", tree_cases, kernel_value(REACTIONS), reaction_partials),
+    Entry("joint_reactions_hessian", tree_cases, reaction_gradient, reaction_hessian),
+    Entry("frame_kinematics_derivatives", frame_cases, kernel_value(FRAME_MOTION), frame_partials),
+    Entry("frame_kinematics_hessian", frame_cases, frame_gradient, frame_hessian),
+    Entry(
+        "spatial_momentum_derivatives",
+        tree_cases,
+        kernel_value(CENTROIDAL_MOTION),
+        momentum_partials,
+    ),
+    Entry("torque_regressor", payload_cases, rebuilt_torques, payload_partials, LINEAR),
+    *(
+        Entry(name, cases, rebuilt_torques, parameter_partials(name), CENTRAL)
+        for name, cases in (
+            ("placement_sensitivity", placement_cases),
+            ("length_sensitivity", length_cases),
+            ("dh_sensitivity", table_cases),
+        )
+    ),
+    Entry(
+        "lagrangian_dh_derivatives",
+        dh_cases,
+        kernel_value(LAGRANGIAN),
+        torque_partials(dynamics.lagrangian_dh_derivatives),
+    ),
+    Entry("lagrangian_dh_point_derivatives", dh_point_cases, kernel_value(POINT), point_partials),
+    Entry(
+        "newton_euler_dh_derivatives",
+        dh_cases,
+        kernel_value(NEWTON_EULER_DH),
+        torque_partials(dynamics.newton_euler_dh_derivatives),
+    ),
+    Entry(
+        "newton_euler_dh_internal_force_derivatives",
+        dh_cases,
+        kernel_value(INTERNAL_FORCES_DH),
+        internal_force_partials,
+    ),
+    Entry(
+        "newton_euler_dh_sensitivities",
+        dh_cases,
+        link_quantities,
+        link_quantity_partials,
+        CENTRAL,
+    ),
+]
