@@ -28,14 +28,15 @@ from predyn.dynamics.forward import (
     PSI,
     VELOCITY,
     center,
-    joint_force,
     load_wrench,
     place,
     symmetric,
     world_row,
 )
+from predyn.dynamics.joint_forces import joint_force
 from predyn.dynamics.rnea import inverse_dynamics
 from predyn.dynamics.tree import has_coupled_rotors
+from predyn.errors import ModelError
 from predyn.lanes import jit, load, store
 from predyn.model import Model
 from predyn.spatial import (
@@ -199,16 +200,29 @@ def forward_dynamics(
 ) -> NDArray:
     """Joint accelerations (..., n) that the torques cause.
 
-    Accurate to a small multiple of rounding times the condition of the mass matrix; where that is
-    singular (three axes of a ball joint in one plane) the result is meaningless or infinite.
+    Accurate to a small multiple of rounding times the condition of the mass matrix. Where that is
+    singular (three axes of a ball joint in one plane) a result that is not finite is an error; one
+    that rounding keeps finite is not noticed.
     """
     n = (model.n,)
     if not has_coupled_rotors(model):
         inputs = (("q", q, n), ("v", v, n), ("tau", tau, n))
-        return ABA(model, inputs, forces, out)[0]
+        return _determined(model, ABA(model, inputs, forces, out)[0])
     left = finite("tau", real(model, "tau", tau, n)) - inverse_dynamics(
         model, q, v, np.zeros(model.n), forces=forces
     )
     (result,) = results((dense(model.n),), left.shape[:-1], out, (left,))
     result[...] = np.linalg.solve(mass_matrix(model, q), left[..., None])[..., 0]
-    return result
+    return _determined(model, result)
+
+
+def _determined(model: Model, a: NDArray) -> NDArray:
+    """The accelerations, if all are finite."""
+    if not np.isfinite(a).all():
+        *sample, joint = (int(k) for k in np.argwhere(~np.isfinite(a))[0])
+        raise ModelError(
+            f"forward_dynamics: the acceleration of joint {model.joint_names[joint]!r} at sample "
+            f"{tuple(sample)} is {a[(*sample, joint)]}: the mass matrix is singular there (axes in "
+            "line, as of a ball joint at the end of its middle axis), or the torques overflow"
+        )
+    return a

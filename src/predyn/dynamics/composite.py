@@ -20,13 +20,13 @@ from predyn.dynamics.forward import (
     END,
     VELOCITY,
     center,
-    joint_force,
     load_vectors,
     move,
     place,
     symmetric,
     world_row,
 )
+from predyn.dynamics.joint_forces import joint_force
 from predyn.lanes import jit, load, store
 from predyn.spatial import (
     add,

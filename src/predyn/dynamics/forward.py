@@ -6,7 +6,7 @@ link. Columns of the workspace that this sweep fills, one row per link (row 0 is
 
 from __future__ import annotations
 
-from predyn.lane_functions import sincos, tanh
+from predyn.lane_functions import sincos
 from predyn.lanes import jit, load, store
 from predyn.model import PRISMATIC
 from predyn.spatial import (
@@ -151,23 +151,3 @@ def load_wrench(loads, c, k, values, work):
     """External force k as a spatial force about the world origin."""
     point, moment, force = load_vectors(loads, c, k, values, work)
     return wrench_at(point, moment, force)
-
-
-@jit
-def joint_force(tree, c, i, q, v, a):
-    """Spring, friction and armature torque at joint i."""
-    rate = load(v, c, i)
-    force = tree.stiffness[i] * (load(q, c, i) - tree.rest[i]) + tree.damping[i] * rate
-    force = force + tree.armature[i] * load(a, c, i)
-    if tree.coulomb[i] != 0.0:
-        force = force + tree.coulomb[i] * tanh(rate * (1.0 / tree.coulomb_speed[i]))
-    return force
-
-
-@jit
-def rotor_force(tree, c, i, a):
-    """Torque at joint i from the coupled rotors: row i of the rotor matrix times a."""
-    force = tree.rotor[i, 0] * load(a, c, 0)
-    for k in range(1, tree.rotor.shape[1]):
-        force = force + tree.rotor[i, k] * load(a, c, k)
-    return force

@@ -26,7 +26,7 @@ from predyn.dynamics.batch import Kernel
 from predyn.dynamics.dh import DHTree, dh_tree_of, pack_dh_forces
 from predyn.dynamics.fields import dense
 from predyn.dynamics.forces import ExternalForce, Loads
-from predyn.dynamics.forward import column, joint_force, vector
+from predyn.dynamics.forward import column, vector
 from predyn.dynamics.homogeneous import (
     add_inertia,
     add_outer,
@@ -37,6 +37,7 @@ from predyn.dynamics.homogeneous import (
     times,
     trace,
 )
+from predyn.dynamics.joint_forces import joint_force
 from predyn.errors import InputError
 from predyn.lane_functions import sincos
 from predyn.lanes import jit, load, store

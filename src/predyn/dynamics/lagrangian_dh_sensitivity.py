@@ -29,8 +29,9 @@ from predyn.dynamics.batch import Kernel
 from predyn.dynamics.dh import dh_tree_of, pack_dh_forces
 from predyn.dynamics.fields import dense, pairs, symmetric_pairs
 from predyn.dynamics.forces import ExternalForce
-from predyn.dynamics.forward import joint_force, vector
+from predyn.dynamics.forward import vector
 from predyn.dynamics.homogeneous import add_inertia, add_product, clear, pose, rotate, times, trace
+from predyn.dynamics.joint_forces import joint_force, joint_partials
 from predyn.dynamics.lagrangian_dh import (
     AT,
     add_load,
@@ -42,7 +43,6 @@ from predyn.dynamics.lagrangian_dh import (
     own_axes,
     pack_point,
 )
-from predyn.lane_functions import tanh
 from predyn.lanes import jit, load, store
 from predyn.model import Model
 from predyn.spatial import add, dot, load3, store3
@@ -173,19 +173,6 @@ def towards_base(tree, c, k, dq, dv, da, work):
         row, up = up, tree.parent[up - 1]
         if up > 0:
             clear(work, up, PART.D_q, PART.end)
-
-
-@jit
-def joint_partials(tree, c, i, v, dq, dv, da):
-    """Spring, friction and armature act on their own joint alone."""
-    own = tree.pair[i]
-    store(dq, c, 2 * own, load(dq, c, 2 * own) + tree.stiffness[i])
-    store(da, c, own, load(da, c, own) + tree.armature[i])
-    slope = load(dv, c, 2 * own) + tree.damping[i]
-    if tree.coulomb[i] != 0.0:
-        t = tanh(load(v, c, i) * (1.0 / tree.coulomb_speed[i]))
-        slope = slope + (tree.coulomb[i] / tree.coulomb_speed[i]) * (1.0 - t * t)
-    store(dv, c, 2 * own, slope)
 
 
 @jit

@@ -25,7 +25,8 @@ from predyn.dynamics.batch import Kernel
 from predyn.dynamics.dh import dh_tree_of, pack_dh_forces
 from predyn.dynamics.fields import dense
 from predyn.dynamics.forces import ExternalForce
-from predyn.dynamics.forward import column, joint_force, symmetric, vector
+from predyn.dynamics.forward import column, symmetric, vector
+from predyn.dynamics.joint_forces import joint_force
 from predyn.lane_functions import sincos
 from predyn.lanes import jit, load, store
 from predyn.model import PRISMATIC, Model

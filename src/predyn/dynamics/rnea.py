@@ -18,14 +18,13 @@ from predyn.dynamics.forward import (
     AXIS,
     END,
     center,
-    joint_force,
     load_wrench,
     move,
     place,
-    rotor_force,
     symmetric,
     world_row,
 )
+from predyn.dynamics.joint_forces import joint_force, rotor_force
 from predyn.lanes import jit, load, store
 from predyn.model import Model
 from predyn.spatial import (

@@ -34,9 +34,9 @@ from predyn.dynamics.composite import (
 )
 from predyn.dynamics.fields import dense, pairs, symmetric_pairs
 from predyn.dynamics.forces import ExternalForce
-from predyn.dynamics.forward import AXIS, PSI, rotor_force
+from predyn.dynamics.forward import AXIS, PSI
+from predyn.dynamics.joint_forces import joint_partials, rotor_force
 from predyn.dynamics.tree import has_coupled_rotors
-from predyn.lane_functions import tanh
 from predyn.lanes import jit, load, store
 from predyn.model import Model
 from predyn.spatial import add6, cross_force, dot, dot6, load3, load6, scale6
@@ -73,7 +73,7 @@ def rnea_derivatives(tree, loads, c, ins, outs, work):
         else:
             _pairs(tree, c, i, Q, V, U, B, dq, dv, da, work)
         if tree.loaded[i] == 1:
-            _joint_partials(tree, c, i, v, dq, dv, da)
+            joint_partials(tree, c, i, v, dq, dv, da)
         sum_into_parent(tree, loads, i, work)
     for i in range(tree.rotor.shape[0]):
         store(tau, c, i, load(tau, c, i) + rotor_force(tree, c, i, a))
@@ -93,19 +93,6 @@ def _pairs(tree, c, i, Q, V, U, B, dq, dv, da, work):
         store(dv, c, 2 * k + 1, dot(S[0], B) + 2.0 * dot6(psi, U))
         k += 1
         up = tree.parent[up - 1]
-
-
-@jit
-def _joint_partials(tree, c, i, v, dq, dv, da):
-    """Spring, friction and armature act on their own joint alone."""
-    k = tree.pair[i]
-    store(dq, c, 2 * k, load(dq, c, 2 * k) + tree.stiffness[i])
-    store(da, c, k, load(da, c, k) + tree.armature[i])
-    slope = load(dv, c, 2 * k) + tree.damping[i]
-    if tree.coulomb[i] != 0.0:
-        t = tanh(load(v, c, i) * (1.0 / tree.coulomb_speed[i]))
-        slope = slope + (tree.coulomb[i] / tree.coulomb_speed[i]) * (1.0 - t * t)
-    store(dv, c, 2 * k, slope)
 
 
 RNEA_DERIVATIVES = Kernel(

@@ -48,8 +48,8 @@ from predyn.dynamics.fields import Field, pairs, symmetric_pairs
 from predyn.dynamics.force_derivatives import force_hessian
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import AXIS, PSI, load_vectors
+from predyn.dynamics.joint_forces import joint_second_partials
 from predyn.dynamics.tree import Tree
-from predyn.lane_functions import tanh
 from predyn.lanes import jit, load, store
 from predyn.model import Model
 from predyn.spatial import (
@@ -220,12 +220,7 @@ def rnea_hessian(tree, loads, c, ins, outs, work):
     second_partials(tree, loads, c, outs, work)
     vv = outs[2]
     for i in range(tree.parent.shape[0]):
-        if tree.coulomb[i] != 0.0:
-            slope = 1.0 / tree.coulomb_speed[i]
-            t = tanh(load(v, c, i) * slope)
-            bend = (-2.0 * tree.coulomb[i] * slope * slope) * (t * (1.0 - t * t))
-            k = tree.pair[i]
-            store(vv, c, k, load(vv, c, k) + load(w, c, i) * bend)
+        joint_second_partials(tree, c, i, v, w, vv)
 
 
 def second_fields(tree: Tree) -> tuple[Field, ...]:
