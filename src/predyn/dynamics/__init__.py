@@ -28,10 +28,14 @@ if TYPE_CHECKING:
     from predyn.dynamics.kinematics_hessian import (
         frame_kinematics_hessian as frame_kinematics_hessian,
     )
+    from predyn.dynamics.lagrangian_dh import PointMotion as PointMotion
     from predyn.dynamics.lagrangian_dh import lagrangian_dh_point as lagrangian_dh_point
     from predyn.dynamics.lagrangian_dh import lagrangian_dh_torques as lagrangian_dh_torques
     from predyn.dynamics.lagrangian_dh_sensitivity import (
         lagrangian_dh_derivatives as lagrangian_dh_derivatives,
+    )
+    from predyn.dynamics.lagrangian_dh_sensitivity import (
+        lagrangian_dh_point_derivatives as lagrangian_dh_point_derivatives,
     )
     from predyn.dynamics.momentum import CentroidalDerivatives as CentroidalDerivatives
     from predyn.dynamics.momentum import CentroidalMotion as CentroidalMotion
@@ -44,6 +48,10 @@ if TYPE_CHECKING:
         newton_euler_dh_internal_forces as newton_euler_dh_internal_forces,
     )
     from predyn.dynamics.newton_euler_dh import newton_euler_dh_torques as newton_euler_dh_torques
+    from predyn.dynamics.newton_euler_dh_kinematics import LinkQuantities as LinkQuantities
+    from predyn.dynamics.newton_euler_dh_kinematics import (
+        newton_euler_dh_sensitivities as newton_euler_dh_sensitivities,
+    )
     from predyn.dynamics.newton_euler_dh_sensitivity import (
         newton_euler_dh_derivatives as newton_euler_dh_derivatives,
     )
@@ -79,8 +87,11 @@ _HOMES = {
         "frame_kinematics_derivatives",
     ),
     "kinematics_hessian": ("frame_kinematics_hessian",),
-    "lagrangian_dh": ("lagrangian_dh_point", "lagrangian_dh_torques"),
-    "lagrangian_dh_sensitivity": ("lagrangian_dh_derivatives",),
+    "lagrangian_dh": ("PointMotion", "lagrangian_dh_point", "lagrangian_dh_torques"),
+    "lagrangian_dh_sensitivity": (
+        "lagrangian_dh_derivatives",
+        "lagrangian_dh_point_derivatives",
+    ),
     "momentum": (
         "CentroidalDerivatives",
         "CentroidalMotion",
@@ -89,6 +100,7 @@ _HOMES = {
         "spatial_momentum_derivatives",
     ),
     "newton_euler_dh": ("newton_euler_dh_internal_forces", "newton_euler_dh_torques"),
+    "newton_euler_dh_kinematics": ("LinkQuantities", "newton_euler_dh_sensitivities"),
     "newton_euler_dh_sensitivity": (
         "newton_euler_dh_derivatives",
         "newton_euler_dh_internal_force_derivatives",

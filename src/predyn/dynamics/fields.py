@@ -58,3 +58,14 @@ def symmetric_pairs(tree: Tree) -> Field:
     upper = np.stack([np.arange(len(i)), j * n + i], axis=1)
     lower = np.stack([np.arange(len(i)), i * n + j], axis=1)[i != j]
     return Field((n, n), len(i), np.concatenate([upper, lower]))
+
+
+def wrench_pairs(tree: Tree) -> Field:
+    """(n, 6, n): six numbers for [i, :, j] and six for [j, :, i] of each pair, j above i."""
+    n, pair = len(tree.parent), ancestor_pairs(tree)
+    entries = []
+    for k, (i, j) in enumerate(pair):
+        entries += [(12 * k + r, (6 * i + r) * n + j) for r in range(6)]
+        if i != j:
+            entries += [(12 * k + 6 + r, (6 * j + r) * n + i) for r in range(6)]
+    return Field((n, 6, n), 12 * len(pair), np.array(entries, np.int64).reshape(-1, 2))

@@ -23,16 +23,23 @@ def joint_force(tree, c, i, q, v, a):
 
 
 @jit
+def joint_slope(tree, c, i, v):
+    """d/dv of the friction at joint i."""
+    rate = load(v, c, i)
+    slope = tree.damping[i] + 0.0 * rate  # of the number type of rate
+    if tree.coulomb[i] != 0.0:
+        t = tanh(rate * (1.0 / tree.coulomb_speed[i]))
+        slope = slope + (tree.coulomb[i] / tree.coulomb_speed[i]) * (1.0 - t * t)
+    return slope
+
+
+@jit
 def joint_partials(tree, c, i, v, dq, dv, da):
     """Add the partials to the pair (i, i) of dtau/dq, dtau/dv and dtau/da."""
     k = tree.pair[i]
     store(dq, c, 2 * k, load(dq, c, 2 * k) + tree.stiffness[i])
     store(da, c, k, load(da, c, k) + tree.armature[i])
-    slope = load(dv, c, 2 * k) + tree.damping[i]
-    if tree.coulomb[i] != 0.0:
-        t = tanh(load(v, c, i) * (1.0 / tree.coulomb_speed[i]))
-        slope = slope + (tree.coulomb[i] / tree.coulomb_speed[i]) * (1.0 - t * t)
-    store(dv, c, 2 * k, slope)
+    store(dv, c, 2 * k, load(dv, c, 2 * k) + joint_slope(tree, c, i, v))
 
 
 @jit

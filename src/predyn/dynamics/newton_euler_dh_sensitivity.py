@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.dh import dh_tree_of, pack_dh_forces
-from predyn.dynamics.fields import dense, pairs
+from predyn.dynamics.fields import dense, pairs, wrench_pairs
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import vector
+from predyn.dynamics.joint_forces import joint_slope
 from predyn.dynamics.newton_euler_dh import (
     DX,
     DX_G,
@@ -45,8 +46,6 @@ from predyn.dynamics.newton_euler_dh_kinematics import (
     MOTION_END,
     link_motion_sensitivity,
 )
-from predyn.dynamics.reactions import wrench_pairs
-from predyn.lane_functions import tanh
 from predyn.lanes import jit, load, store
 from predyn.model import PRISMATIC, Model
 from predyn.spatial import (
@@ -205,11 +204,7 @@ def _joint_sensitivity(tree, c, j, v, dq, dv, da):
     """Spring, friction and armature act on their own joint alone."""
     k = 2 * tree.pair[j]
     store(dq, c, k, load(dq, c, k) + tree.stiffness[j])
-    slope = load(dv, c, k) + tree.damping[j]
-    if tree.coulomb[j] != 0.0:
-        t = tanh(load(v, c, j) * (1.0 / tree.coulomb_speed[j]))
-        slope = slope + (tree.coulomb[j] / tree.coulomb_speed[j]) * (1.0 - t * t)
-    store(dv, c, k, slope)
+    store(dv, c, k, load(dv, c, k) + joint_slope(tree, c, j, v))
     store(da, c, k, load(da, c, k) + tree.armature[j])
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.batch import Kernel
@@ -27,14 +26,13 @@ from predyn.dynamics.composite import (
     sum_into_parent,
     turning_times,
 )
-from predyn.dynamics.fields import Field, dense
+from predyn.dynamics.fields import dense, wrench_pairs
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import AXIS, ORIGIN, POSE, PSI, column
 from predyn.dynamics.rnea import COLUMNS, outward_forces
 from predyn.dynamics.rnea import FORCE as RNEA_FORCE
 from predyn.dynamics.rnea_hessian import COLUMNS as HESSIAN_COLUMNS
 from predyn.dynamics.rnea_hessian import WEIGHT, Hessian, second_fields, second_partials, weigh
-from predyn.dynamics.tree import Tree, ancestor_pairs
 from predyn.lanes import jit, store
 from predyn.model import Model
 from predyn.spatial import (
@@ -139,17 +137,6 @@ def reactions_hessian(tree, loads, c, ins, outs, work):
         store6(work, i + 1, WEIGHT, (moment, add(force, cross(origin, moment))))
     weigh(tree, loads, c, values, work)
     second_partials(tree, loads, c, outs, work)
-
-
-def wrench_pairs(tree: Tree) -> Field:
-    """(n, 6, n): six numbers for [i, :, j] and six for [j, :, i] of each pair, j above i."""
-    n, pair = len(tree.parent), ancestor_pairs(tree)
-    entries = []
-    for k, (i, j) in enumerate(pair):
-        entries += [(12 * k + r, (6 * i + r) * n + j) for r in range(6)]
-        if i != j:
-            entries += [(12 * k + 6 + r, (6 * j + r) * n + i) for r in range(6)]
-    return Field((n, 6, n), 12 * len(pair), np.array(entries, np.int64).reshape(-1, 2))
 
 
 REACTIONS = Kernel(
