@@ -49,6 +49,7 @@ from registry_cases import (
 )
 
 COMPLEX, CENTRAL, LINEAR = "complex", "central", "linear"
+LANES = "lanes"
 
 
 @dataclass(frozen=True)
@@ -77,17 +78,20 @@ def outputs(
     names: Sequence[str] = ("q", "v", "a"),
     dtype: Any = np.complex128,
 ) -> list[np.ndarray]:
-    """Dense outputs (B, ...) of a kernel's source run on plain numbers."""
-    model, view = case.model, kernel.view(case.model)
-    site = {} if not case.options else case.options
+    """Dense outputs (B, ...) of a kernel's source, run on plain numbers of a type or on LANES."""
+    model, view, site = case.model, kernel.view(case.model), case.options
     if "frame" in site:
         loads: Any = target_of(model, **site)
     else:
         forces = (site["link"], site["point"]) if "point" in site else case.forces()
         loads, _, _ = kernel.gather(model, view, (("q", case.x["q"], (model.n,)),), forces)
     ins = [x[name] for name in names] + ([x["loads"]] if kernel.forces else [])
-    result = []
     fields = kernel.fields(view)
+    if dtype is LANES:
+        result = [np.full((BATCH, *f.shape), np.nan) for f in fields]
+        kernel.run(view, loads, tuple(ins), tuple(x.reshape(BATCH, -1) for x in result))
+        return result
+    result = []
     for packed, f in zip(kernel.plain(view, loads, tuple(ins), dtype), fields, strict=True):
         dense = np.zeros((BATCH, int(np.prod(f.shape))), packed.dtype)
         dense[:, f.entries[:, 1]] = packed[:, f.entries[:, 0]]

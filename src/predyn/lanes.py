@@ -20,7 +20,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import models, register_model
+from numba.extending import intrinsic, models, overload, register_model
 
 
 def _native_width() -> int:
@@ -117,6 +117,31 @@ def _lower_neg(context, builder, sig, args):
     return builder.fneg(args[0], flags=FLAGS)
 
 
+def align_stack() -> None:
+    """Align the stack of the calling compiled function to whole vectors.
+
+    LLVM decides that before it knows that it must spill registers; without this every spilled
+    vector straddles two cache lines.
+    """
+
+
+@intrinsic
+def _align_stack(typing):
+    def codegen(context, builder, sig, args):
+        slot = cgutils.alloca_once(builder, VECTOR)
+        slot.align = 8 * WIDTH
+        keep = ir.FunctionType(ir.VoidType(), [slot.type])
+        builder.asm(keep, "", "r", [slot], side_effect=True)  # an alloca that nobody can remove
+        return context.get_dummy_value()
+
+    return types.none(), codegen
+
+
+@overload(align_stack)
+def _overload_align_stack():
+    return lambda: _align_stack()
+
+
 # -- memory -------------------------------------------------------------------------------------
 
 
@@ -132,7 +157,7 @@ def store(array, i, j, value) -> None:
 
 def _element(array) -> types.Type | None:
     """What load(array, i, j) returns: a lane from a 3-D array, a scalar from a 2-D one."""
-    if not isinstance(array, types.Array):
+    if not isinstance(array, types.Array) or array.layout != "C":
         return None
     return {2: array.dtype, 3: lane}.get(array.ndim)
 
@@ -155,10 +180,15 @@ class _StoreTemplate(AbstractTemplate):
 
 
 def _pointer(context, builder, kind, array, i, j):
+    """Address of element (i, j) of a C-contiguous array; of its first lane if it holds lanes."""
     struct = context.make_array(kind)(context, builder, array)
-    indices = [i, j] + [ir.Constant(i.type, 0)] * (kind.ndim - 2)
-    pointer = cgutils.get_item_pointer(context, builder, kind, struct, indices, wraparound=False)
-    return builder.bitcast(pointer, VECTOR.as_pointer()) if kind.ndim == 3 else pointer
+    columns = builder.extract_value(struct.shape, 1)
+    index = builder.add(builder.mul(i, columns), j)
+    if kind.ndim == 2:
+        return builder.gep(struct.data, [index])
+    # The last axis has WIDTH numbers: said as a constant, columns become constant offsets.
+    index = builder.mul(index, ir.Constant(index.type, WIDTH))
+    return builder.bitcast(builder.gep(struct.data, [index]), VECTOR.as_pointer())
 
 
 @lower_builtin(load, types.Array, types.intp, types.intp)

@@ -32,7 +32,7 @@ from predyn.dynamics.kernel_cache import KernelCache
 from predyn.dynamics.transpose import from_lanes, spread, to_lanes
 from predyn.dynamics.tree import Floats, tree_of
 from predyn.errors import InputError
-from predyn.lanes import WIDTH, entry
+from predyn.lanes import WIDTH, align_stack, entry
 from predyn.model import Model
 
 _THREADED_FROM = 8192  # samples x joints; below it a second thread costs more than it gives
@@ -100,12 +100,14 @@ class Kernel:
 
         @entry
         def sweep(tree, loads, ins, outs, work):
+            align_stack()
             for c in range(ins[0].shape[0]):
                 core(tree, loads, c, ins, outs, work)
 
         @entry
         def public(tree, loads, ins, outs, entries, lane_ins, lane_outs, wide, work):
             """Returns 0, or NaN if an input holds a NaN or an infinity."""
+            align_stack()
             batch = ins[0].shape[0]
             poison = 0.0
             for first in range(0, batch, WIDTH):

@@ -53,7 +53,6 @@ def rnea_derivatives(tree, loads, c, ins, outs, work):
         row = i + 1
         S, psi, psi2 = load6(work, row, AXIS), load6(work, row, PSI), load6(work, row, PSI2)
         F = load6(work, row, FORCE)
-        store(tau, c, i, torque_of(tree, c, i, dot6(S, F), q, v, a))
         U = inertia_times(work, row, S)
         V = add6(coriolis_times(work, row, S), scale6(2.0, inertia_times(work, row, psi)))
         Q = add6(inertia_times(work, row, psi2), coriolis_times(work, row, psi))
@@ -72,6 +71,7 @@ def rnea_derivatives(tree, loads, c, ins, outs, work):
                 up = tree.parent[up - 1]
         else:
             _pairs(tree, c, i, Q, V, U, B, dq, dv, da, work)
+        store(tau, c, i, torque_of(tree, c, i, dot6(S, F), q, v, a))
         if tree.loaded[i] == 1:
             joint_partials(tree, c, i, v, dq, dv, da)
         sum_into_parent(tree, loads, i, work)
