@@ -64,7 +64,7 @@ def _through_buffer(function: casadi.Function, inputs: tuple[np.ndarray, ...]):
                 x[:] = values[sample]
             run()
 
-    call.keep = (buffer, function)  # type: ignore[attr-defined]  # alive while called
+    call.keep = (buffer, function, results)  # CasADi holds bare pointers into them
     return call
 
 
