@@ -66,6 +66,16 @@ def _threads() -> int:
     return len(usable(0)) if usable else os.cpu_count() or 1
 
 
+def _forget_threads() -> None:
+    """A forked process has none of its parent's threads."""
+    _pool.cache_clear()
+    _threads.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
 class _PerThread(threading.local):
     """Workspaces of one kernel in one thread, by view and number of loads."""
 
