@@ -1,0 +1,212 @@
+"""Compiled kernels on disk: found again, never trusted when damaged, shared by processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from predyn.dynamics import kernel_cache
+
+# the smallest kernel there can be, which takes a second to compile
+PROGRAM = """
+import json, warnings
+from predyn import models
+from predyn.dynamics.batch import Kernel, dense
+from predyn.lanes import jit, load, store
+
+@jit
+def twice(tree, loads, c, ins, outs, work):
+    store(outs[0], c, 0, load(ins[0], c, 0) * 2.0)
+
+kernel = Kernel(twice, work=lambda tree: (1, 1), outputs=lambda tree: (dense(1),))
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    (result,) = kernel(models.two_link(), (("q", [0.3, 0.4], (2,)),))
+stats = kernel.public.stats
+print(json.dumps({
+    "right": result.tolist() == [0.6],
+    "found": sum(stats.cache_hits.values()),
+    "compiled": sum(stats.cache_misses.values()),
+    "warnings": [str(w.message) for w in seen if w.category is RuntimeWarning],
+}))
+"""
+
+
+def start(folder: Path) -> subprocess.Popen:
+    path = os.pathsep.join(sys.path)
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        env=os.environ | {"PREDYN_CACHE_DIR": str(folder), "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen) -> dict:
+    stdout, stderr = process.communicate(timeout=120)
+    assert process.returncode == 0, stderr
+    result = json.loads(stdout)
+    assert result["right"]
+    return result
+
+
+def run(folder: Path) -> dict:
+    return finish(start(folder))
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
+    """A cache folder with one kernel, and what the process said that compiled it."""
+    folder = tmp_path_factory.mktemp("cache")
+    return folder, run(folder)
+
+
+@pytest.fixture
+def copy(filled: tuple[Path, dict], tmp_path: Path) -> Path:
+    """A copy of the filled folder, to damage."""
+    return Path(shutil.copytree(filled[0], tmp_path / "cache"))
+
+
+def entry_of(folder: Path) -> Path:
+    (entry,) = folder.glob("*/*.kernel")
+    return entry
+
+
+def test_only_the_first_process_compiles(filled: tuple[Path, dict]) -> None:
+    folder, first = filled
+    assert (first["found"], first["compiled"], first["warnings"]) == (0, 1, [])
+    second = run(folder)
+    assert (second["found"], second["compiled"], second["warnings"]) == (1, 0, [])
+    left = [path for path in folder.rglob("*") if path.is_file()]
+    assert left == [entry_of(folder)], "temporary files stayed"
+
+
+def _flip(content: bytes, at: int) -> bytes:
+    changed = bytearray(content)
+    changed[at] ^= 0x10
+    return bytes(changed)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[: len(content) // 2],
+        lambda content: content[:20],
+        lambda content: b"",
+        lambda content: _flip(content, len(content) // 2),
+        lambda content: _flip(content, 3),
+    ],
+    ids=["half", "cut in the checksum", "empty", "a bit of the kernel", "a bit of the checksum"],
+)
+def test_a_damaged_entry_is_compiled_again_and_replaced(copy: Path, damage) -> None:
+    entry = entry_of(copy)
+    entry.write_bytes(damage(entry.read_bytes()))
+    after = run(copy)
+    assert (after["found"], after["compiled"], after["warnings"]) == (0, 1, [])
+    checksum, payload = entry.read_bytes()[:32], entry.read_bytes()[32:]
+    assert kernel_cache.hashlib.sha256(payload).digest() == checksum
+
+
+def test_two_processes_fill_one_folder_at_once(tmp_path: Path) -> None:
+    both = [start(tmp_path), start(tmp_path)]
+    for result in map(finish, both):
+        assert result["warnings"] == []
+    assert run(tmp_path)["compiled"] == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are those of POSIX")
+def test_a_folder_that_others_can_write_to_is_not_read(copy: Path) -> None:
+    entry = entry_of(copy)
+    assert entry.parent.stat().st_mode & 0o777 == 0o700
+    entry.parent.chmod(0o770)
+    result = run(copy)
+    assert (result["found"], result["compiled"]) == (0, 1)
+    (text,) = result["warnings"]
+    assert "writable by another user" in text
+    assert "Set PREDYN_CACHE_DIR to a private, writable folder" in text
+
+
+def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("not a folder")
+    result = run(file / "cache")
+    assert result["compiled"] == 1
+    (text,) = result["warnings"]
+    assert str(file / "cache") in text
+    assert "compiles them again" in text
+
+
+# -- the folder's name and its neighbours -------------------------------------------------------
+
+
+def folder_in(base: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PREDYN_CACHE_DIR", str(base))
+    path = kernel_cache.folder.__wrapped__()
+    assert path is not None
+    assert path.parent == base
+    return path
+
+
+def test_another_digest_is_another_folder(tmp_path: Path, monkeypatch) -> None:
+    first = folder_in(tmp_path, monkeypatch)
+    assert folder_in(tmp_path, monkeypatch) == first
+    monkeypatch.setattr(kernel_cache, "_digest", lambda: "0" * 32)
+    assert folder_in(tmp_path, monkeypatch) != first
+
+
+@pytest.mark.parametrize("changed", ["lanes.py", "spatial.py", "dynamics/forward.py"])
+def test_a_change_in_any_kernel_source_changes_the_digest(
+    changed: str, tmp_path: Path, monkeypatch
+) -> None:
+    before = kernel_cache._digest()
+    package = Path(kernel_cache.__file__).parent.parent
+    skip = shutil.ignore_patterns("__pycache__")
+    other = Path(shutil.copytree(package, tmp_path / "predyn", ignore=skip))
+    monkeypatch.setattr(kernel_cache, "__file__", str(other / "dynamics/kernel_cache.py"))
+    assert kernel_cache._digest() == before
+    with (other / changed).open("a") as file:
+        file.write("# more\n")
+    assert kernel_cache._digest() != before
+
+
+def test_the_digest_depends_on_machine_and_versions(monkeypatch) -> None:
+    seen = {kernel_cache._digest()}
+    for owner, name, value in (
+        (kernel_cache, "WIDTH", 16),
+        (kernel_cache.numba, "__version__", "0.0"),
+        (kernel_cache.sys, "version", "4.0"),
+        (kernel_cache.binding, "get_host_cpu_name", lambda: "another"),
+        (kernel_cache.binding, "get_host_cpu_features", dict),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, value)
+            seen.add(kernel_cache._digest())
+    assert len(seen) == 6
+
+
+def test_folders_of_old_versions_are_removed_and_others_left(tmp_path: Path, monkeypatch) -> None:
+    for age in range(8):
+        old = tmp_path / f"{age:032d}"
+        old.mkdir()
+        os.utime(old, (1e9 - age, 1e9 - age))
+    (tmp_path / "something else").mkdir()
+    new = folder_in(tmp_path, monkeypatch)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {new.name, "something else", *(f"{age:032d}" for age in range(3))}
+
+
+def test_a_kernel_that_cannot_be_saved_is_warned_about(tmp_path: Path, monkeypatch) -> None:
+    class Compiled:
+        def _reduce(self) -> tuple:
+            return (1, 2)
+
+    monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path / "gone")
+    with pytest.warns(RuntimeWarning, match="kernel name could not be kept in .*gone"):
+        kernel_cache.KernelCache("name").save_overload("signature", Compiled())
