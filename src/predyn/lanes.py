@@ -22,6 +22,8 @@ from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, models, overload, register_model
 
+from predyn.errors import InputError
+
 
 def _native_width() -> int:
     """Lanes that fill this CPU's vector registers with float64."""
@@ -31,7 +33,16 @@ def _native_width() -> int:
     return 4 if features.get("avx") else 2
 
 
-WIDTH = int(os.environ.get("PREDYN_LANES", "0")) or _native_width()
+def _width() -> int:
+    asked = os.environ.get("PREDYN_LANES")
+    if asked is None:
+        return _native_width()
+    if asked not in ("1", "2", "4", "8", "16"):
+        raise InputError(f"PREDYN_LANES: expected 1, 2, 4, 8 or 16 lanes, got {asked!r}")
+    return int(asked)
+
+
+WIDTH = _width()
 
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "boundscheck": False, "nogil": True}
 entry = njit(**_OPTIONS)  # for functions that Python calls

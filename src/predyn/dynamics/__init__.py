@@ -31,11 +31,15 @@ if TYPE_CHECKING:
     from predyn.dynamics.lagrangian_dh import PointMotion as PointMotion
     from predyn.dynamics.lagrangian_dh import lagrangian_dh_point as lagrangian_dh_point
     from predyn.dynamics.lagrangian_dh import lagrangian_dh_torques as lagrangian_dh_torques
+    from predyn.dynamics.lagrangian_dh_sensitivity import PointPartials as PointPartials
     from predyn.dynamics.lagrangian_dh_sensitivity import (
         lagrangian_dh_derivatives as lagrangian_dh_derivatives,
     )
     from predyn.dynamics.lagrangian_dh_sensitivity import (
         lagrangian_dh_point_derivatives as lagrangian_dh_point_derivatives,
+    )
+    from predyn.dynamics.load_reactions import (
+        joint_reactions_force_derivatives as joint_reactions_force_derivatives,
     )
     from predyn.dynamics.momentum import CentroidalDerivatives as CentroidalDerivatives
     from predyn.dynamics.momentum import CentroidalMotion as CentroidalMotion
@@ -64,7 +68,7 @@ if TYPE_CHECKING:
     from predyn.dynamics.reactions import ReactionDerivatives as ReactionDerivatives
     from predyn.dynamics.reactions import joint_reactions as joint_reactions
     from predyn.dynamics.reactions import joint_reactions_derivatives as joint_reactions_derivatives
-    from predyn.dynamics.reactions import joint_reactions_hessian as joint_reactions_hessian
+    from predyn.dynamics.reactions_hessian import joint_reactions_hessian as joint_reactions_hessian
     from predyn.dynamics.regressor import torque_regressor as torque_regressor
     from predyn.dynamics.rnea import inverse_dynamics as inverse_dynamics
     from predyn.dynamics.rnea_derivatives import (
@@ -89,6 +93,7 @@ _HOMES = {
     "kinematics_hessian": ("frame_kinematics_hessian",),
     "lagrangian_dh": ("PointMotion", "lagrangian_dh_point", "lagrangian_dh_torques"),
     "lagrangian_dh_sensitivity": (
+        "PointPartials",
         "lagrangian_dh_derivatives",
         "lagrangian_dh_point_derivatives",
     ),
@@ -105,13 +110,14 @@ _HOMES = {
         "newton_euler_dh_derivatives",
         "newton_euler_dh_internal_force_derivatives",
     ),
+    "load_reactions": ("joint_reactions_force_derivatives",),
     "placement": ("dh_sensitivity", "length_sensitivity", "placement_sensitivity"),
     "reactions": (
         "ReactionDerivatives",
         "joint_reactions",
         "joint_reactions_derivatives",
-        "joint_reactions_hessian",
     ),
+    "reactions_hessian": ("joint_reactions_hessian",),
     "regressor": ("torque_regressor",),
     "rnea": ("inverse_dynamics",),
     "rnea_derivatives": ("inverse_dynamics_derivatives",),

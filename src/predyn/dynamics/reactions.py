@@ -31,12 +31,9 @@ from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import AXIS, ORIGIN, POSE, PSI, column
 from predyn.dynamics.rnea import COLUMNS, outward_forces
 from predyn.dynamics.rnea import FORCE as RNEA_FORCE
-from predyn.dynamics.rnea_hessian import COLUMNS as HESSIAN_COLUMNS
-from predyn.dynamics.rnea_hessian import WEIGHT, Hessian, second_fields, second_partials, weigh
 from predyn.lanes import jit, store
 from predyn.model import Model
 from predyn.spatial import (
-    add,
     add6,
     apply,
     apply_transposed,
@@ -63,14 +60,14 @@ def link_axes(tree, row, work):
 
 
 @jit
-def store_wrench(tree, row, f, out, c, k, step, work):
-    """A world wrench in the link's axes about its origin: six numbers from k on, `step` apart."""
+def store_wrench(tree, row, f, out, c, k, work):
+    """A world wrench in the link's axes about its origin: six numbers from k on."""
     axes = link_axes(tree, row, work)
     moment = apply_transposed(axes, sub(f[0], cross(load3(work, row, ORIGIN), f[1])))
     force = apply_transposed(axes, f[1])
     for x in range(3):
-        store(out, c, k + step * x, moment[x])
-        store(out, c, k + step * (x + 3), force[x])
+        store(out, c, k + x, moment[x])
+        store(out, c, k + 3 + x, force[x])
 
 
 @jit
@@ -80,7 +77,7 @@ def reactions(tree, loads, c, ins, outs, work):
     outward_forces(tree, loads, c, q, v, a, values, work)
     for i in range(tree.parent.shape[0] - 1, -1, -1):
         f = load6(work, i + 1, RNEA_FORCE)
-        store_wrench(tree, i + 1, f, wrench, c, 6 * i, 1, work)
+        store_wrench(tree, i + 1, f, wrench, c, 6 * i, work)
         up = tree.parent[i]
         if up > 0:
             store6(work, up, RNEA_FORCE, add6(load6(work, up, RNEA_FORCE), f))
@@ -96,7 +93,7 @@ def reactions_derivatives(tree, loads, c, ins, outs, work):
         row = i + 1
         S, psi, psi2 = load6(work, row, AXIS), load6(work, row, PSI), load6(work, row, PSI2)
         F = load6(work, row, FORCE)
-        store_wrench(tree, row, F, wrench, c, 6 * i, 1, work)
+        store_wrench(tree, row, F, wrench, c, 6 * i, work)
         U = inertia_times(work, row, S)
         V = add6(coriolis_times(work, row, S), scale6(2.0, inertia_times(work, row, psi)))
         Q = add6(inertia_times(work, row, psi2), coriolis_times(work, row, psi))
@@ -111,32 +108,18 @@ def reactions_derivatives(tree, loads, c, ins, outs, work):
             change = add6(inertia_times(work, row, psi2), coriolis_times(work, row, psi))
             if has_loads:
                 change = add6(change, turning_times(work, row, S[0]))
-            store_wrench(tree, row, change, dq, c, k, 1, work)
+            store_wrench(tree, row, change, dq, c, k, work)
             change = scale6(2.0, inertia_times(work, row, psi))
             change = add6(change, coriolis_times(work, row, S))
-            store_wrench(tree, row, change, dv, c, k, 1, work)
-            store_wrench(tree, row, inertia_times(work, row, S), da, c, k, 1, work)
+            store_wrench(tree, row, change, dv, c, k, work)
+            store_wrench(tree, row, inertia_times(work, row, S), da, c, k, work)
             # the wrench of the joint above with the motion of this one
-            store_wrench(tree, up, Q, dq, c, k + 6, 1, work)
-            store_wrench(tree, up, V, dv, c, k + 6, 1, work)
-            store_wrench(tree, up, U, da, c, k + 6, 1, work)
+            store_wrench(tree, up, Q, dq, c, k + 6, work)
+            store_wrench(tree, up, V, dv, c, k + 6, work)
+            store_wrench(tree, up, U, da, c, k + 6, work)
             k += 12
             up = tree.parent[up - 1]
         sum_into_parent(tree, loads, i, work)
-
-
-@jit
-def reactions_hessian(tree, loads, c, ins, outs, work):
-    q, v, a, weights, values = ins
-    outward_composites(tree, loads, c, q, v, a, values, work)
-    for i in range(tree.parent.shape[0]):
-        axes = link_axes(tree, i + 1, work)
-        moment = apply(axes, load3(weights, c, 6 * i))
-        force = apply(axes, load3(weights, c, 6 * i + 3))
-        origin = load3(work, i + 1, ORIGIN)
-        store6(work, i + 1, WEIGHT, (moment, add(force, cross(origin, moment))))
-    weigh(tree, loads, c, values, work)
-    second_partials(tree, loads, c, outs, work)
 
 
 REACTIONS = Kernel(
@@ -149,12 +132,6 @@ REACTIONS_DERIVATIVES = Kernel(
     reactions_derivatives,
     work=lambda tree: (len(tree.parent) + 1, SUMS_END),
     outputs=lambda tree: (dense(len(tree.parent), 6), *(wrench_pairs(tree) for _ in range(3))),
-    forces=True,
-)
-REACTIONS_HESSIAN = Kernel(
-    reactions_hessian,
-    work=lambda tree: (len(tree.parent) + 1, HESSIAN_COLUMNS),
-    outputs=second_fields,
     forces=True,
 )
 
@@ -199,20 +176,3 @@ def joint_reactions_derivatives(
     n = (model.n,)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n))
     return ReactionDerivatives(*REACTIONS_DERIVATIVES(model, inputs, forces, out))
-
-
-def joint_reactions_hessian(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    a: ArrayLike,
-    weights: ArrayLike,
-    *,
-    forces: Sequence[ExternalForce] = (),
-    out: tuple[NDArray, ...] | None = None,
-) -> Hessian:
-    """Exact second partials in (q, v, a) of the sum of weights (..., n, 6) times the wrenches."""
-    n = (model.n,)
-    inputs = (("q", q, n), ("v", v, n), ("a", a, n), ("weights", weights, (model.n, 6)))
-    qq, qv, vv, qa = REACTIONS_HESSIAN(model, inputs, forces, out)
-    return Hessian(qq, qv, vv, qa)

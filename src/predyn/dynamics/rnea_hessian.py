@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.batch import Kernel
@@ -269,4 +270,6 @@ def inverse_dynamics_hessian(
     n = (model.n,)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n), ("weights", weights, n))
     qq, qv, vv, qa = RNEA_HESSIAN(model, inputs, forces, out)
-    return Hessian(qq, qv, vv, qa, force_hessian(model, q, weights, forces))
+    qf = force_hessian(model, q, weights, forces)
+    shape = (*qq.shape[:-1], 6)
+    return Hessian(qq, qv, vv, qa, tuple(np.array(np.broadcast_to(x, shape)) for x in qf))

@@ -1,0 +1,55 @@
+"""Partials of the joint reactions in the external forces.
+
+Reactions are linear in the forces: what unit loads cause in a mechanism at rest, without gravity,
+is the partial itself, and its partial in q the mixed second derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from predyn.dynamics.arguments import finite, real
+from predyn.dynamics.batch import Kernel
+from predyn.dynamics.forces import ExternalForce
+from predyn.dynamics.reactions import REACTIONS, REACTIONS_DERIVATIVES
+from predyn.dynamics.tree import weightless_tree_of
+from predyn.model import Model
+
+
+def _weightless(kernel: Kernel) -> Kernel:
+    return Kernel(kernel.core, kernel.work, kernel.outputs, forces=True, view=weightless_tree_of)
+
+
+LOAD_REACTIONS = _weightless(REACTIONS)
+LOAD_REACTIONS_DERIVATIVES = _weightless(REACTIONS_DERIVATIVES)
+_UNITS = np.eye(6)
+
+
+def _at_unit_loads(kernel: Kernel, model: Model, q: ArrayLike, f: ExternalForce) -> tuple:
+    """The kernel's results with a sixth axis before the last ones: unit moments, then forces."""
+    n = (model.n,)
+    state = finite("q", real(model, "q", q, n))[..., None, :]
+    unit = replace(f, moment=_UNITS[:, :3], force=_UNITS[:, 3:])
+    rest = np.zeros(model.n)
+    return kernel(model, (("q", state, n), ("v", rest, n), ("a", rest, n)), [unit])
+
+
+def joint_reactions_force_derivatives(
+    model: Model, q: ArrayLike, forces: Sequence[ExternalForce]
+) -> tuple[NDArray, ...]:
+    """One (..., n, 6, 6) array per force: d wrench_j / d (moment, force), along the axes f.frame."""
+    results = (_at_unit_loads(LOAD_REACTIONS, model, q, f)[0] for f in forces)
+    return tuple(np.moveaxis(x, -3, -1) for x in results)
+
+
+def reaction_force_hessian(
+    model: Model, q: ArrayLike, weights: ArrayLike, forces: Sequence[ExternalForce]
+) -> tuple[NDArray, ...]:
+    """One (..., n, 6) array per force: d2 (weights times wrenches) / (dq_i d(moment, force)_k)."""
+    w = np.asarray(weights, dtype=np.float64)
+    results = (_at_unit_loads(LOAD_REACTIONS_DERIVATIVES, model, q, f)[1] for f in forces)
+    return tuple(np.einsum("...kjxi,...jx->...ik", dq, w) for dq in results)
