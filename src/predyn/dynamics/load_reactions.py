@@ -41,7 +41,7 @@ def _at_unit_loads(kernel: Kernel, model: Model, q: ArrayLike, f: ExternalForce)
 def joint_reactions_force_derivatives(
     model: Model, q: ArrayLike, forces: Sequence[ExternalForce]
 ) -> tuple[NDArray, ...]:
-    """One (..., n, 6, 6) array per force: d wrench_j / d (moment, force), along the axes f.frame."""
+    """One (..., n, 6, 6) array a force: d wrench_j / d (moment, force) along the axes f.frame."""
     results = (_at_unit_loads(LOAD_REACTIONS, model, q, f)[0] for f in forces)
     return tuple(np.moveaxis(x, -3, -1) for x in results)
 
