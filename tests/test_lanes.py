@@ -115,7 +115,7 @@ def angles() -> dict[str, np.ndarray]:
         "near multiples": np.concatenate([near, np.nextafter(near, 0), np.nextafter(near, 9e9)]),
         "edge": np.concatenate([edge, -edge]),
         "small": small,
-        "huge": huge,
+        "huge": huge[np.argsort(np.abs(huge))],  # neighbours alike
         "mixed": rng.permutation(np.concatenate([huge, small])),
     }
 

@@ -212,6 +212,22 @@ def test_an_out_that_overlaps_is_refused() -> None:
         dynamics.inverse_dynamics(MODEL, load, load, load, out=load)
 
 
+@pytest.mark.parametrize("model", [MODEL, forest(7, coupled=True)], ids=["", "coupled rotors"])
+@pytest.mark.parametrize("which", range(3))
+def test_an_out_of_forward_dynamics_that_is_an_input_is_refused(model, which: int) -> None:
+    """The accelerations are put there before the partials are computed from the inputs."""
+    inputs = list(states(4))
+    before = inputs[which].copy()
+    for call, rest in (
+        (dynamics.forward_dynamics, ()),
+        (dynamics.forward_dynamics_derivatives, room(4)[1:]),
+    ):
+        out = (inputs[which], *rest) if rest else inputs[which]
+        with pytest.raises(InputError, match="shares memory"):
+            call(model, *inputs, out=out)
+        np.testing.assert_array_equal(inputs[which], before)
+
+
 # -- structure, threads, memory -----------------------------------------------------------------
 
 
