@@ -38,7 +38,7 @@ class DHTree(NamedTuple):
     mass: Floats  # (n,)
     com: Floats  # (n, 3) centre of mass in frame i
     Ic: Floats  # (n, 6) inertia about it, axes of frame i: xx, xy, yy, xz, yz, zz
-    I: Floats  # (n, 4, 4) the inertia matrix of the Lagrangian: integral of r r^T dm, r = (x, 1)  # noqa: E741
+    I: Floats  # (17): (n, 4, 4) inertia matrix, the integral of r r^T dm, r = (x, 1)  # noqa: E741
     gravity: Floats  # (3,) world
     pair: Ints  # (n + 1,) where the ancestor pairs of joint i start
     size: Ints  # (n,) links in the subtree of link i, itself included

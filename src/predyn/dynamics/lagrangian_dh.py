@@ -1,17 +1,22 @@
 """Inverse dynamics by the recursive Lagrangian formulation on Denavit-Hartenberg matrices.
 
 Y. Xiang, J. S. Arora, K. Abdel-Malek, "Optimization-based motion prediction of mechanical systems:
-sensitivity analysis", Structural and Multidisciplinary Optimization (2008): equations 1-20 and
-36-38, by their numbers. Symbols are the paper's: T_i takes frame i to the frame before it, A, B, C
-are pose, velocity and acceleration of frame i in the world, D, E, F, G gather inertia, gravity,
-external forces and external moments inwards. Sensitivities: lagrangian_dh_sensitivity.py.
+sensitivity analysis", Structural and Multidisciplinary Optimization (2008): equations 1, 2, 12-20
+and 36-38, by their numbers. Symbols are the paper's: T_i takes frame i to the frame before it, A,
+B, C are pose, velocity and acceleration of frame i in the world, D, E, F, G gather inertia,
+gravity, external forces and external moments inwards. Sensitivities: lagrangian_dh_sensitivity.py.
 
 Where the code departs from the print:
 - (12)-(14), (36) start from the pose of the base, A_0 = tree.base. Frame "i - 1" of a branched
   chain is that of the parent (37a).
-- (37b) is printed without the children's own T; each child c hands on T_c D_c, T_c E_c, T_c F_c.
+- (15) is printed with the rates of the local r_j; r_j is constant: B r, C r.
+- (16) as printed: g points down, f and h act on the link, along world axes. Loads along link axes,
+  springs, friction and armature are added.
 - (16), (19) hold one external force. For several, F and f go together as the matrix
   Phi_i = sum over k of (F_i of force k) f_k^T, for which (19) and (37b) hold as for D.
+- (17) does not define I_i: it is the integral of r r^T dm, r = (x, 1), in frame i (dh.py).
+- (37b) is printed without the children's own T; each child c hands on T_c D_c, T_c E_c, T_c F_c.
+- (38a) is (36); the end forces of (38b) are an ExternalForce.
 """
 
 from __future__ import annotations
@@ -102,9 +107,9 @@ def derivative(tree, i, x, last):
 def advance(A_up, B_up, C_up, t, dt, ddt, last, v, a):
     """(12), (13), (14) from frame i - 1 to i, and A_{i-1} dT_i/dq_i: one column of each."""
     A_dt = rotate(A_up, dt)
-    A_i = times(A_up, t, last)
-    B_i = add(times(B_up, t, last), scale(v, A_dt))
-    C_i = add(
+    A_i = times(A_up, t, last)  # (12)
+    B_i = add(times(B_up, t, last), scale(v, A_dt))  # (13)
+    C_i = add(  # (14)
         add(times(C_up, t, last), scale(2.0 * v, rotate(B_up, dt))),
         add(scale(v * v, rotate(A_up, ddt)), scale(a, A_dt)),
     )
@@ -114,7 +119,7 @@ def advance(A_up, B_up, C_up, t, dt, ddt, last, v, a):
 @jit
 def forward_kinematics(tree, c, q, v, a, work):
     """A, B, C, T and dA_i/dq_i of all links."""
-    clear(work, 0, AT.A, AT.end)  # (36)
+    clear(work, 0, AT.A, AT.end)  # (36), (38a)
     for k in range(3):
         for col in range(4):
             store(work, 0, AT.A + 3 * col + k, tree.base[k, col])
@@ -156,7 +161,7 @@ def backward_dynamics(tree, loads, c, values, work, tau):
     """D, E, Phi, G of all links, and tau."""
     n = tree.parent.shape[0]
     gravity = (tree.gravity[0], tree.gravity[1], tree.gravity[2])
-    for i in range(n):  # (36), then the terms of link i itself; (37b) adds those of its children
+    for i in range(n):  # (36), (38a), then the terms of link i itself; (37b) adds its children's
         row, mass = i + 1, tree.mass[i]
         clear(work, row, AT.D, AT.end)
         add_inertia(tree.I, i, 1.0, work, row, AT.C, AT.D)  # (17)
@@ -179,7 +184,8 @@ def backward_dynamics(tree, loads, c, values, work, tau):
         moment = turns * dot(G, axis)
         store(tau, c, i, inertia - weight - force - moment)  # (16)
         if up > 0:
-            add_product(work, row, AT.T, up, AT.D, AT.G)  # T_i D_i, T_i Phi_i, T_i E_i (17)-(19)
+            # T_i D_i, T_i Phi_i, T_i E_i of (17)-(19); (37b) corrected: with T_i
+            add_product(work, row, AT.T, up, AT.D, AT.G)
             store3(work, up, AT.G, add(load3(work, up, AT.G), G))  # (20)
 
 
@@ -232,7 +238,8 @@ def lagrangian_dh_point_motion(tree, loads, c, ins, outs, work):
     q, v, a, _ = ins
     row, r = loads.row[0], vector(loads.point, 0)
     forward_kinematics(tree, c, q, v, a, work)
-    store3(outs[0], c, 0, times(pose(work, row, AT.A), r, 1.0))  # (15), r constant
+    # (15) corrected: r_j is constant, so B r and C r
+    store3(outs[0], c, 0, times(pose(work, row, AT.A), r, 1.0))
     store3(outs[1], c, 0, times(pose(work, row, AT.B), r, 1.0))
     store3(outs[2], c, 0, times(pose(work, row, AT.C), r, 1.0))
 
@@ -266,7 +273,14 @@ class PointMotion(NamedTuple):
 
 
 def lagrangian_dh_point(
-    model: Model, link: str, point: ArrayLike, q: ArrayLike, v: ArrayLike, a: ArrayLike
+    model: Model,
+    link: str,
+    point: ArrayLike,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    out: tuple[NDArray, ...] | None = None,
 ) -> PointMotion:
     """Motion (15) of a point (3,) given in the DH frame of a link (the model's frame "<link>_dh").
 
@@ -275,4 +289,4 @@ def lagrangian_dh_point(
     """
     n = (model.n,)
     place: Any = (link, point)
-    return PointMotion(*POINT(model, (("q", q, n), ("v", v, n), ("a", a, n)), place))
+    return PointMotion(*POINT(model, (("q", q, n), ("v", v, n), ("a", a, n)), place, out))

@@ -69,10 +69,15 @@ PART = Partials()
 
 @jit
 def kinematic_partials(tree, c, k, v, a, work):
-    """(21), (22), (24) in q_k, and d2A_i/dq_i dq_k, of the links i that joint k moves."""
+    """dA (21), dB (22), dC (24) in q_k, and d2A_i/dq_i dq_k, of the links i that joint k moves.
+
+    k < i: (A, B, C)_{i-1} replaced by their partials, T_i as in (12)-(14). k = i: (A, B, C)_{i-1}
+    as they are, T, dT, d2T replaced by dT, d2T, d3T. The fourth result of `advance` is
+    d2A_i/dq_i dq_k in both cases.
+    """
     for i in range(k, k + tree.size[k]):
         row, up = i + 1, tree.parent[i]
-        source = AT.A if i == k else PART.A_q
+        source = AT.A if i == k else PART.A_q  # A, B, C lie one after another in both
         A_up, B_up, C_up = (
             pose(work, up, source),
             pose(work, up, source + 12),
@@ -88,10 +93,10 @@ def kinematic_partials(tree, c, k, v, a, work):
             dA, dB, dC, ddA = advance(
                 A_up, B_up, C_up, t, dt, ddt, last, load(v, c, i), load(a, c, i)
             )
-            store3(work, row, PART.A_q + 3 * col, dA)
-            store3(work, row, PART.B_q + 3 * col, dB)
-            store3(work, row, PART.C_q + 3 * col, dC)
-            store3(work, row, PART.A_qq + 3 * col, ddA)
+            store3(work, row, PART.A_q + 3 * col, dA)  # (21); (23), (26) corrected are the same
+            store3(work, row, PART.B_q + 3 * col, dB)  # (22); half of (25)
+            store3(work, row, PART.C_q + 3 * col, dC)  # (24)
+            store3(work, row, PART.A_qq + 3 * col, ddA)  # d2A_i/dq_i dq_k of (33), not printed
 
 
 @jit
@@ -115,6 +120,7 @@ def torque_partials(tree, c, i, at, pair, dq, dv, da, work):
     inertia = trace(work, row, AT.dA, PART.D_q)
     weight = dot(gravity, rotate(pose(work, row, AT.dA), load3(work, row, PART.E_q)))
     force = trace(work, row, AT.dA, PART.Phi_q)
+    # (32): zero unless a load is along link axes
     moment = turns * dot(load3(work, row, PART.G_q), axis)
     store(dq, c, at, inertia - weight - force - moment)  # (33)
     store(dv, c, at, trace(work, row, AT.dA, PART.D_v))  # (34)
@@ -145,7 +151,9 @@ def within_subtree(tree, loads, c, k, values, dq, dv, da, work):
             turns, _ = joint_kind(tree, i)
             axis = load3(work, up, PART.A_q + 6)  # dA_{i-1}/dq_k z_0, zero for k = i
             rest = rest - turns * dot(load3(work, row, AT.G), axis)
-            add_product(work, row, AT.T, up, PART.D_q, PART.E_q)  # (27)-(29), (31); (30) is zero
+            # (27)-(29), (31); (30) is zero; (37b) corrected: with T_i
+            add_product(work, row, AT.T, up, PART.D_q, PART.E_q)
+            # (32): zero unless a load is along link axes
             store3(work, up, PART.G_q, add(load3(work, up, PART.G_q), load3(work, row, PART.G_q)))
         store(dq, c, 2 * pair + 1, load(dq, c, 2 * pair + 1) + rest)
     own = 2 * tree.pair[k]  # the diagonal has two places
@@ -167,7 +175,7 @@ def towards_base(tree, c, k, dq, dv, da, work):
             store3(work, up, target + 4 * m, derivative(tree, k, x, last))
     while up > 0:
         pair += 1
-        add_product(work, row, AT.T, up, PART.D_q, PART.G_q)  # (27)-(31)
+        add_product(work, row, AT.T, up, PART.D_q, PART.G_q)  # (27)-(31), T_i as in (37b) corrected
         store3(work, up, PART.G_q, load3(work, row, PART.G_q))  # (32)
         torque_partials(tree, c, up - 1, 2 * pair, pair, dq, dv, da, work)
         row, up = up, tree.parent[up - 1]
@@ -239,7 +247,7 @@ def lagrangian_dh_point_partials(tree, loads, c, ins, outs, work):
     for k in range(n):
         if k < row <= k + tree.size[k]:
             kinematic_partials(tree, c, k, v, a, work)
-            for kind in range(3):  # (15) with (21), (22), (24)
+            for kind in range(3):  # (15) corrected, with (21), (22), (24)
                 x = times(pose(work, row, PART.A_q + 12 * kind), r, 1.0)
                 store(outs[kind], c, k, x[0])
                 store(outs[kind], c, n + k, x[1])
@@ -269,9 +277,17 @@ class PointPartials(NamedTuple):
 
 
 def lagrangian_dh_point_derivatives(
-    model: Model, link: str, point: ArrayLike, q: ArrayLike, v: ArrayLike, a: ArrayLike
+    model: Model,
+    link: str,
+    point: ArrayLike,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    out: tuple[NDArray, ...] | None = None,
 ) -> PointPartials:
     """Partials (21)-(26) of lagrangian_dh_point: [..., :, k] is the partial in q_k."""
     n = (model.n,)
     place: Any = (link, point)
-    return PointPartials(*POINT_PARTIALS(model, (("q", q, n), ("v", v, n), ("a", a, n)), place))
+    inputs = (("q", q, n), ("v", v, n), ("a", a, n))
+    return PointPartials(*POINT_PARTIALS(model, inputs, place, out))

@@ -6,8 +6,8 @@ The comments give the equations of that text; "corrected" marks where this file 
 is printed. Vectors of link j are in the axes of frame j, which sits at the far end of the link;
 joint j turns about, or slides along, z_{j-1} of the frame before it. j - 1 reads "the link before
 j": on a branched chain several links may follow one, and where the text has one link j + 1, the
-sum over all that follow is taken. The base frame may lie anywhere in the world, which is the
-text's frame 0.
+sum over all that follow is taken. The text's frame 0 is two things here: as the frame before joint
+1 it is the base frame, which may lie anywhere; as a left superscript (0R_j, 0F_k) it is the world.
 
 Signs. Gravity is the acceleration of a falling body: the text's g points up, so 3.67 has a minus
 here. External forces act on the link: the text's are what the link exerts on the surroundings, so
@@ -103,12 +103,14 @@ def local_frame(tree, c, j, q, work):
 
 @jit
 def point_motion(prismatic, z, rate, acceleration, omega, omega_dot, dx):
-    """Velocity and acceleration of the point at dx relative to O_{j-1}, seen from rest."""
+    """Delta x-dot and Delta x-ddot of the point of link j at dx from O_{j-1}: what it adds to the
+    motion of O_{j-1}."""
     dx_dot = cross(omega, dx)  # 3.35, 3.41
     dx_ddot = cross(omega_dot, dx)  # 3.50, 3.56
     if prismatic:
         slide = scale(rate, z)
         dx_dot = add(dx_dot, slide)
+        # with 3.35 in 3.50 the Coriolis term is 2 omega x slide, as printed
         # 3.56 corrected: its last term has the second derivative of d, as 3.50 has
         dx_ddot = add(dx_ddot, add(cross(omega, slide), scale(acceleration, z)))
     return dx_dot, add(dx_ddot, cross(omega, dx_dot))
@@ -121,7 +123,7 @@ def link_motion(tree, c, j, q, v, a, work):
     rate, acceleration = load(v, c, j), load(a, c, j)
     R, dx, dx_G = local_frame(tree, c, j, q, work)
     z = local_axis(R)
-    # Steps 3 and 4
+    # Steps 2 c, 3 and 4
     omega = apply_transposed(R, load3(work, up, OMEGA))  # 3.8
     omega_dot = apply_transposed(R, load3(work, up, OMEGA_DOT))  # 3.14
     if not prismatic:
@@ -213,19 +215,20 @@ def inward_external(tree, loads, c, values, work):
     for k in range(loads.row.shape[0]):
         F = load_in_frame(loads, k, load3(values, c, 6 * k + 3), work)
         accumulate(work, loads.row[k], F_E, F)
+        # r_k x F^e of 3.84, j = k
         accumulate(work, loads.row[k], TAU_EF, cross(vector(loads.point, k), F))
         tau = load_in_frame(loads, k, load3(values, c, 6 * k), work)
         accumulate(work, loads.row[k], TAU_EM, tau)
     for j in range(n - 1, -1, -1):
         row, up = j + 1, tree.parent[j]
-        F_jd, tau_em = load3(work, row, F_E), load3(work, row, TAU_EM)
-        accumulate(work, row, TAU_EF, cross(load3(work, row, DX), F_jd))  # 3.84, both cases
+        F_e, tau_em = load3(work, row, F_E), load3(work, row, TAU_EM)
+        accumulate(work, row, TAU_EF, cross(load3(work, row, DX), F_e))  # 3.84, both cases
         tau_ef = load3(work, row, TAU_EF)
-        accumulate(work, row, F_JP, F_jd)  # 3.78
+        accumulate(work, row, F_JP, F_e)  # 3.78
         accumulate(work, row, TAU_JP, add(tau_ef, tau_em))  # 3.86, 3.90
         if up > 0:  # j < k; 3.84, 3.88 corrected: they hand on tau^ef and tau^em each
             R = load33(work, row, LOCAL)
-            accumulate(work, up, F_E, apply(R, F_jd))  # 3.76
+            accumulate(work, up, F_E, apply(R, F_e))  # 3.76
             accumulate(work, up, TAU_EF, apply(R, tau_ef))  # 3.84
             accumulate(work, up, TAU_EM, apply(R, tau_em))  # 3.88
 
@@ -338,6 +341,7 @@ def newton_euler_dh_internal_forces(
     a: ArrayLike,
     *,
     forces: Sequence[ExternalForce] = (),
+    out: NDArray | None = None,
 ) -> NDArray:
     """Wrench (moment, force) that each link receives through its joint: (..., n, 6).
 
@@ -345,4 +349,4 @@ def newton_euler_dh_internal_forces(
     friction exert is part of it; armature, which is no body, is not.
     """
     n = (model.n,)
-    return INTERNAL_FORCES_DH(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces)[0]
+    return INTERNAL_FORCES_DH(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces, out)[0]

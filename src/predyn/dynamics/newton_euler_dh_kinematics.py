@@ -85,13 +85,13 @@ def local_frame_sensitivity(turns, row, work):
 def slid(mass, row, own, work):
     """Steps 3 to 8 for i = j of a prismatic joint: nothing turns, all points move alike."""
     z, omega = local_axis(load33(work, row, LOCAL)), load3(work, row, OMEGA)
-    clear(work, own, Q, GLOBAL_I)  # 3.13, 3.22, 3.66, 3.71
-    # 3.52, i = j, corrected: omega_dot x dx_{j,i} + omega x (omega x dx_{j,i})
+    clear(work, own, Q, GLOBAL_I)  # 3.7, 3.13, 3.19, 3.22, 3.66, 3.71
     dx_dot_i = cross(omega, z)  # 3.37, 3.43
-    dx_ddot_i = add(cross(load3(work, row, OMEGA_DOT), z), cross(omega, dx_dot_i))
-    store3(work, own, Q + X_DDOT, dx_ddot_i)  # 3.52, 3.55
-    store3(work, own, V + X_DDOT, scale(2.0, dx_dot_i))
-    store3(work, own, A + X_DDOT, z)
+    # 3.52, i = j, corrected: omega_dot x dx_{j,i} + omega x (omega x dx_{j,i})
+    change = add(cross(load3(work, row, OMEGA_DOT), z), cross(omega, dx_dot_i))
+    store3(work, own, Q + X_DDOT, change)  # 3.52, 3.55
+    store3(work, own, V + X_DDOT, scale(2.0, dx_dot_i))  # 3.52
+    store3(work, own, A + X_DDOT, z)  # 3.52
     for at in (Q, V, A):
         x_ddot_i = load3(work, own, at + X_DDOT)
         store3(work, own, at + X_G_DDOT, x_ddot_i)  # 3.58, 3.61
@@ -120,10 +120,10 @@ def turned_by_own(row, up, own, R, R_i, work):
 def turned_before(turns, row, before, pair, R, work):
     """Steps 3, 4, 7 a for i < j; x_ddot holds that of the link before yet."""
     for at in (Q, V):
-        # 3.9, 3.10, 3.12, 3.13 (3.13 corrected: the rate's, too, is carried on)
+        # 3.9, 3.10, 3.12, 3.13 (3.13 corrected: the rate's, too, is carried on); 3.6, 3.7 are zero
         omega_i = apply_transposed(R, load3(work, before, at + OMEGA))
         omega_dot_i = apply_transposed(R, load3(work, before, at + OMEGA_DOT))  # 3.15, 3.16
-        if turns == 1.0:
+        if turns == 1.0:  # prismatic: 3.19
             omega_dot_i = add(omega_dot_i, cross(omega_i, load3(work, row, D_OMEGA)))  # 3.18
         store3(work, pair, at + OMEGA, omega_i)
         store3(work, pair, at + OMEGA_DOT, omega_dot_i)  # 3.21, 3.22
@@ -216,8 +216,8 @@ def link_position_sensitivity(tree, j, work):
             store3(work, row, Q + X_G, z)  # 3.31
             store3(work, row, Q + X_DOT, x_dot_i)  # 3.40
             store3(work, row, Q + X_G_DOT, x_dot_i)  # 3.46
-            store3(work, row, V + X_DOT, z)
-            store3(work, row, V + X_G_DOT, z)
+            store3(work, row, V + X_DOT, z)  # 3.37, 3.40
+            store3(work, row, V + X_G_DOT, z)  # 3.43, 3.46
         else:
             before = row - own - 1 + first + tree.pair[up - 1]
             if row == own:
@@ -230,7 +230,7 @@ def link_position_sensitivity(tree, j, work):
                 x_dot_up_v = apply_transposed(R, load3(work, before, V + X_DOT))
             store3(work, row, Q + X, x_i)  # 3.27, 3.28
             store3(work, row, Q + X_G, x_i)  # 3.30, 3.31
-            # 3.36 to 3.40 and 3.42 to 3.46 (3.40 corrected: with the change of dx_dot for i < j)
+            # 3.36 to 3.40 and 3.42 to 3.46 (3.40 corrected: the rate's, i < j, has Delta x-dot's)
             omega_i, omega_v = load3(work, row, Q + OMEGA), load3(work, row, V + OMEGA)
             store3(work, row, Q + X_DOT, add(x_dot_up_i, cross(omega_i, dx)))
             store3(work, row, Q + X_G_DOT, add(x_dot_up_i, cross(omega_i, dx_G)))

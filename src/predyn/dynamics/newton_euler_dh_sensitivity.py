@@ -106,6 +106,7 @@ def inward_sensitivity(tree, work):
             for s in range(3):
                 F, tau = EARLIER + 6 * s, EARLIER + 6 * s + 3
                 F_G_i = load3(work, row, MOTION * s + F_G)
+                # F holds F_jd,i until 3.75
                 lever = add(cross(load3(work, row, F), dx), cross(F_G_i, dx_G))
                 tau_G_i = load3(work, row, MOTION * s + TAU_G)
                 accumulate(work, row, tau, sub(tau_G_i, lever))  # 3.83
@@ -272,6 +273,7 @@ def newton_euler_dh_internal_force_derivatives(
     a: ArrayLike,
     *,
     forces: Sequence[ExternalForce] = (),
+    out: tuple[NDArray, ...] | None = None,
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Exact partials of newton_euler_dh_internal_forces in q, v and a: (..., n, 6, n) each.
 
@@ -280,5 +282,5 @@ def newton_euler_dh_internal_force_derivatives(
     """
     n = (model.n,)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n))
-    dq, dv, da = INTERNAL_FORCE_DH_DERIVATIVES(model, inputs, forces)
+    dq, dv, da = INTERNAL_FORCE_DH_DERIVATIVES(model, inputs, forces, out)
     return dq, dv, da
