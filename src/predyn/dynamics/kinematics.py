@@ -11,8 +11,8 @@ the link to the root, w_j the angular part of S_j and (x)_a that of x (composite
     d a/dv_j  = 2 psi-dot_j[p] + 2 w_j x v
     d al/dv_j = 2 (psi-dot_j)_a + w_j x w
 
-where w and al are angular velocity and acceleration. The last terms are the turning of the vectors
-with the subtree of j, the first what changes besides.
+where w and al are angular velocity and acceleration. In the partials in q the last term is the
+turning of the vector with the subtree of j, the others what changes besides; v_j turns nothing.
 """
 
 from __future__ import annotations
@@ -208,6 +208,7 @@ def frame_kinematics(
     a: ArrayLike | None = None,
     *,
     point: ArrayLike = (0.0, 0.0, 0.0),
+    out: tuple[NDArray, ...] | None = None,
 ) -> FrameMotion:
     """Pose, velocity and acceleration of a frame, or of a point given in it.
 
@@ -215,7 +216,8 @@ def frame_kinematics(
     """
     n, rest = (model.n,), np.zeros(model.n)
     inputs = (("q", q, n), ("v", rest if v is None else v, n), ("a", rest if a is None else a, n))
-    return FrameMotion(*FRAME_MOTION(model, inputs, constants=target_of(model, frame, point)))
+    target = target_of(model, frame, point)
+    return FrameMotion(*FRAME_MOTION(model, inputs, out=out, constants=target))
 
 
 def frame_kinematics_derivatives(
@@ -226,9 +228,10 @@ def frame_kinematics_derivatives(
     a: ArrayLike | None = None,
     *,
     point: ArrayLike = (0.0, 0.0, 0.0),
+    out: tuple[NDArray, ...] | None = None,
 ) -> FrameDerivatives:
     """Exact partials of a frame's motion in q, v and a; arguments as for frame_kinematics."""
     n, rest = (model.n,), np.zeros(model.n)
     inputs = (("q", q, n), ("v", rest if v is None else v, n), ("a", rest if a is None else a, n))
     target = target_of(model, frame, point)
-    return FrameDerivatives(*FRAME_DERIVATIVES(model, inputs, constants=target))
+    return FrameDerivatives(*FRAME_DERIVATIVES(model, inputs, out=out, constants=target))

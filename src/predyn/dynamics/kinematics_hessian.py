@@ -11,7 +11,13 @@ with forces about the world origin
 
 In the frame that turns with joint k (above j, or j itself) S_j stands still, psi-dot_j changes by
 psi-dot_k x S_j, psi-ddot_j by psi-ddot_k x S_j + 2 psi-dot_k x psi-dot_j, and the weights, fixed in
-the world, turn backwards. That gives vectors A (for q_k), C (for v_k), D (for a_k) of joint k:
+the world, turn backwards. With v_k, psi-dot_j changes by S_k x S_j and psi-ddot_j by
+2 psi-dot_k x S_j + 2 S_k x psi-dot_j; with a_k, psi-ddot_j by S_k x S_j. Let d_q, d_v, d_a be the
+changes of G in that frame. Then with the vectors of joint k
+
+    A0 = d_q G0 - psi-dot_k x* G1 - psi-ddot_k x* G2    C0 = d_v G0 - S_k x* G1 - 2 psi-dot_k x* G2
+    A1 = d_q G1 - 2 psi-dot_k x* G2                     C1 = d_v G1 - 2 S_k x* G2
+    A2 = d_q G2                                         D  = d_a G0 - S_k x* G2
 
     q_j q_k: S_j . A0 + psi-dot_j . A1 + psi-ddot_j . A2    v_j q_k: S_j . A1 + 2 psi-dot_j . A2
     a_j q_k: S_j . A2       q_j v_k: S_j . C0 + psi-dot_j . C1
@@ -21,7 +27,7 @@ the world, turn backwards. That gives vectors A (for q_k), C (for v_k), D (for a
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import PSI2
@@ -154,10 +160,12 @@ def frame_kinematics_hessian(
     weights: FrameMotion,
     *,
     point: ArrayLike = (0.0, 0.0, 0.0),
+    out: tuple[NDArray, ...] | None = None,
 ) -> Hessian:
     """Second partials in (q, v, a) of the sum of a frame's motion times weights.
 
     weights: a FrameMotion of the same shapes; zeros(3) where a part has no weight.
+    out: arrays for qq, qv, vv, qa.
     """
     n = (model.n,)
     parts = [np.asarray(x, dtype=np.float64) for x in weights]
@@ -165,5 +173,6 @@ def frame_kinematics_hessian(
     lead = np.broadcast_shapes(*(x.shape[:-1] for x in parts))
     flat = np.concatenate([np.broadcast_to(x, (*lead, x.shape[-1])) for x in parts], axis=-1)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n), ("weights", flat, (WEIGHTS,)))
-    qq, qv, vv, qa = FRAME_HESSIAN(model, inputs, constants=target_of(model, frame, point))
+    target = target_of(model, frame, point)
+    qq, qv, vv, qa = FRAME_HESSIAN(model, inputs, out=out, constants=target)
     return Hessian(qq, qv, vv, qa)

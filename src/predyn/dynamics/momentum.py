@@ -1,9 +1,13 @@
 """Centre of mass, momentum and its rate, with their exact partials.
 
 Sums over all links of m c, I v and I a + v x* I v (the rate of momentum, gravity left out) give
-them; their partials in q_k, v_k, a_k are the vectors U, V, Q of rnea_derivatives.py, and
+them. The partials of the rate in q_k, v_k, a_k are the vectors F_q, F_v, F_a of joint k in
+rnea_derivatives.py (Q, V, U in the code); and
 
-    d (sum I v)/dq_k = I_k psi-dot_k + S_k x* (sum I v)_k,    d (sum m c)/dq_k = linear part of U_k.
+    d (sum I v)/dq_k = I_k psi-dot_k + S_k x* (sum I v)_k       d (sum I v)/dv_k = U_k
+    d (sum m c)/dq_k = linear part of U_k
+
+where I_k and (sum I v)_k are sums over the subtree of joint k.
 
 Angular momentum L and its rate are about the centre of mass.
 """
@@ -146,22 +150,32 @@ def _inputs(model: Model, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None
 
 
 def spatial_momentum(
-    model: Model, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
+    *,
+    out: tuple[NDArray, ...] | None = None,
 ) -> CentroidalMotion:
     """Centre of mass, its motion, and the angular momentum about it with its rate.
 
     q, v, a: (..., n); v and a are zero if not given. Armature and rotors do not count: they spin
-    inside the joints.
+    inside the joints. out: the five arrays after the mass.
     """
-    parts = CENTROIDAL_MOTION(model, _inputs(model, q, v, a))
+    parts = CENTROIDAL_MOTION(model, _inputs(model, q, v, a), out=out)
     return CentroidalMotion(float(model.inertia[:, 0].sum()), *parts)
 
 
 def spatial_momentum_derivatives(
-    model: Model, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
+    *,
+    out: tuple[NDArray, ...] | None = None,
 ) -> CentroidalDerivatives:
     """Exact partials of spatial_momentum in q, v and a."""
-    return CentroidalDerivatives(*CENTROIDAL_DERIVATIVES(model, _inputs(model, q, v, a)))
+    return CentroidalDerivatives(*CENTROIDAL_DERIVATIVES(model, _inputs(model, q, v, a), out=out))
 
 
 def center_of_mass(model: Model, q: ArrayLike) -> NDArray:

@@ -147,13 +147,14 @@ def placement_sensitivity(
     a: ArrayLike,
     *,
     forces: Sequence[ExternalForce] = (),
+    out: NDArray | None = None,
 ) -> NDArray:
     """(..., n, n, 6): d tau_i / d of the placement of joint j, in the axes of its parent link.
 
     First three: small turns about the placed origin; last three: shifts, d tau_i / d model.p[j].
     """
     n = (model.n,)
-    return PLACEMENT(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces)[0]
+    return PLACEMENT(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces, out)[0]
 
 
 def length_sensitivity(
