@@ -156,7 +156,8 @@ def apply_inertia(m, h, I, v):  # noqa: E741
 
 @jit
 def inertia_rate(h, I, v):  # noqa: E741
-    """(rate of h without m v, rate of I) of an inertia carried along by v: v x* I - I v x."""
+    """(rate of h without m u, u the linear part of v; rate of I) of an inertia carried along by v:
+    v x* I - I v x."""
     w, u = v
     c0 = cross(w, (I[0], I[1], I[3]))
     c1 = cross(w, (I[1], I[2], I[4]))

@@ -2,7 +2,7 @@
 
 Inward: the articulated inertia K of each subtree (what its joints, free to give, oppose to a push)
 and the force p it needs at no acceleration. Outward: joint accelerations. With U = K S,
-D = S . U + armature and u = tau - S . p, a joint hands K - U U^T / D and
+D = S . U + armature and u = tau - S . p less spring and friction, a joint hands K - U U^T / D and
 p + (K - U U^T / D) c + U u / D to its parent, c = psi-dot v_j.
 Reference: Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3.
 

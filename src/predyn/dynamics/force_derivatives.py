@@ -2,8 +2,8 @@
 
 tau is linear in the forces: d tau_j/d(moment, force) is minus the motion of the force's point when
 joint j moves, (w_j, S_j[p]), along the axes in which the components are given. Hence the second
-derivative of w . tau in q and a force is minus the partial in q of the velocity that the point
-would have at joint rates w.
+derivative of lambda . tau in q and a force is minus the partial in q of the velocity that the point
+would have at joint rates lambda.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def inverse_dynamics_force_derivatives(
 def force_hessian(
     model: Model, q: ArrayLike, weights: ArrayLike, forces: Sequence[ExternalForce]
 ) -> tuple[NDArray, ...]:
-    """One (..., n, 6) array per force: d2 (w . tau) / (d q_i d (moment, force)_k)."""
+    """One (..., n, 6) array per force: d2 (weights . tau) / (d q_i d (moment, force)_k)."""
     result = []
     for f in forces:
         partials = frame_kinematics_derivatives(model, f.link, q, weights, point=f.point)

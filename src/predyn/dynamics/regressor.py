@@ -1,8 +1,9 @@
-"""The torque regressor: tau is linear in the inertial parameters, tau = Y pi + joint forces.
+"""The torque regressor: tau is linear in the inertial parameters.
 
-pi holds ten numbers a link, in the order of model.inertia (m, m c, I about the link's origin). In
-link axes, with al, w and the acceleration A of the origin (gravity as an upward acceleration), the
-link needs the force m A + al x h + w x (w x h) and the moment h x A + I al + w x I w at its origin.
+tau = Y pi + joint forces, less the external forces. pi holds ten numbers a link, in the order of
+model.inertia (m, m c, I about the link's origin). In link axes, with al, w and the acceleration A
+of the origin (gravity as an upward acceleration), the link needs the force m A + al x h +
+w x (w x h) and the moment h x A + I al + w x I w at its origin.
 Y is also the exact sensitivity of tau to mass, first moments and inertia.
 """
 

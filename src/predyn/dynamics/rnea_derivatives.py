@@ -2,13 +2,14 @@
 
 With the subtree sums of composite.py and k an ancestor of i or i itself,
 
-    d tau_k/d q_i = S_k . Q_i       Q_i = I psi-ddot_i + 2 B psi-dot_i + S_i x* F_i + N w_i
-    d tau_k/d v_i = S_k . V_i       V_i = 2 B S_i + 2 I psi-dot_i
-    d tau_k/d a_i = S_k . U_i       U_i = I S_i
-    d tau_i/d q_k = psi-ddot_k . U_i + psi-dot_k . (2 B)^T S_i + w_k . N^T S_i
-    d tau_i/d v_k = 2 psi-dot_k . U_i + S_k . (2 B)^T S_i
+    d tau_k/d q_i = S_k . F_q       F_q = I psi-ddot_i + 2 B psi-dot_i + S_i x* F + N w_i
+    d tau_k/d v_i = S_k . F_v       F_v = 2 B S_i + 2 I psi-dot_i
+    d tau_k/d a_i = S_k . F_a       F_a = I S_i
+    d tau_i/d q_k = psi-ddot_k . F_a + psi-dot_k . (2 B)^T S_i + w_k . N^T S_i
+    d tau_i/d v_k = 2 psi-dot_k . F_a + S_k . (2 B)^T S_i
 
-and zero between joints on different branches: the work grows with the number of ancestor pairs.
+(Q, V, U in the code), w the angular part of S, and zero between joints on different branches: the
+work grows with the number of ancestor pairs.
 Reference: Singh, Russell and Wensing, IEEE RA-L 7(2), 2022.
 """
 

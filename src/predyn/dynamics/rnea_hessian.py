@@ -1,9 +1,10 @@
-"""Exact weighted second derivatives of inverse dynamics: the Hessian of w . tau in (q, v, a).
+"""Exact weighted second derivatives of inverse dynamics: the Hessian of lambda . tau in (q, v, a).
 
-w . tau = sum_i W_i . f_i with W_i = W_parent + w_i S_i, the velocity that link i would have if the
-joint rates were w. Seen from a frame that turns with the subtree of joint k (composite.py), turning
-joint k changes W by Omega_k = W_parent x S_k and nothing else is new, so that the second derivative
-of each pair of joints j, k (k above j, or k = j) is a few dot products of vectors of joint k,
+lambda . tau = sum_i W_i . f_i with W_i = W_parent + lambda_i S_i, the velocity that link i would
+have if the joint rates were the weights lambda. Seen from a frame that turns with the subtree of
+joint k (composite.py), turning joint k changes W by Omega_k = W_parent x S_k and nothing else is
+new, so that the second derivative of each pair of joints j, k (k above j, or k = j) is a few dot
+products of vectors of joint k,
 
     S_k, psi-dot_k, psi-ddot_k, Omega_k,
 
@@ -19,8 +20,9 @@ of the rates that W_i would give the inertias. Then with
     v_k q_j: 2 psi-dot_k . Y + S_k . Z                          a_k q_j: S_k . Y
 
 Loads that keep their world direction add N w_j to X, and w_k . (N^T Omega_j + E^T w_j) to q_k q_j,
-where E is the second derivative of the loads' power. All other second derivatives are zero. The
-same sweep serves joint reactions: there W_i sums weights that are fixed in the links.
+where w_j is the angular part of S_j and E is minus the second derivative, in turns, of the loads'
+power: loads enter lambda . tau with a minus. All other second derivatives are zero. The same sweep
+serves joint reactions: there W_i sums weights that are fixed in the links.
 """
 
 from __future__ import annotations
@@ -158,20 +160,20 @@ def second_partials(tree, loads, c, outs, work):
     for i in range(tree.parent.shape[0] - 1, -1, -1):
         row = i + 1
         S, psi, psi2 = load6(work, row, AXIS), load6(work, row, PSI), load6(work, row, PSI2)
-        W, p = load6(work, row, OMEGA), load6(work, row, P)
+        Om, p = load6(work, row, OMEGA), load6(work, row, P)
         b = load3(work, row, BETA)
         U = inertia_times(work, row, S)
         V = add6(coriolis_times(work, row, S), scale6(2.0, inertia_times(work, row, psi)))
         X = add6(inertia_times(work, row, psi2), coriolis_times(work, row, psi))
         X = add6(X, cross_force(S, load6(work, row, FORCE)))
-        Y = add6(inertia_times(work, row, W), cross_force(S, p))
+        Y = add6(inertia_times(work, row, Om), cross_force(S, p))
         T = sub6(cross_force(S, p), _rate_times(work, row, S))
         Z = sub6(cross_force(psi, p), _rate_times(work, row, psi))
-        Z = (add(add(Z[0], coriolis_transposed_times(work, row, W)), cross(S[0], b)), Z[1])
+        Z = (add(add(Z[0], coriolis_transposed_times(work, row, Om)), cross(S[0], b)), Z[1])
         if has_loads:
             X = add6(X, turning_times(work, row, S[0]))
             E = load33(work, row, LOAD_POWER)
-            turned = add(turning_transposed_times(work, row, W), apply_transposed(E, S[0]))
+            turned = add(turning_transposed_times(work, row, Om), apply_transposed(E, S[0]))
             _pairs(tree, c, i, U, V, X, Y, Z, T, qq, qv, vv, qa, work)
             _load_pairs(tree, c, i, turned, qq, work)
         else:
@@ -190,12 +192,12 @@ def _pairs(tree, c, i, U, V, X, Y, Z, T, qq, qv, vv, qa, work):
     up = i + 1
     while up > 0:
         S, psi, psi2 = load6(work, up, AXIS), load6(work, up, PSI), load6(work, up, PSI2)
-        W = load6(work, up, OMEGA)
-        store(qq, c, k, dot6(W, X) + dot6(psi2, Y) + dot6(psi, Z))
-        store(qv, c, 2 * k, dot6(W, V) + dot6(psi, T))
+        Om = load6(work, up, OMEGA)
+        store(qq, c, k, dot6(Om, X) + dot6(psi2, Y) + dot6(psi, Z))
+        store(qv, c, 2 * k, dot6(Om, V) + dot6(psi, T))
         store(qv, c, 2 * k + 1, 2.0 * dot6(psi, Y) + dot6(S, Z))
         store(vv, c, k, dot6(S, T))
-        store(qa, c, 2 * k, dot6(W, U))
+        store(qa, c, 2 * k, dot6(Om, U))
         store(qa, c, 2 * k + 1, dot6(S, Y))
         k += 1
         up = tree.parent[up - 1]
