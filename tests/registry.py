@@ -19,12 +19,11 @@ import numpy as np
 from predyn import dynamics
 from predyn.dynamics.aba import ABA
 from predyn.dynamics.batch import Kernel
+from predyn.dynamics.forces import NO_LOADS
 from predyn.dynamics.kinematics import FRAME_DERIVATIVES, FRAME_MOTION, FrameMotion, target_of
 from predyn.dynamics.lagrangian_dh import LAGRANGIAN, POINT
-from predyn.dynamics.lagrangian_dh_sensitivity import lagrangian_dh_point_derivatives
 from predyn.dynamics.momentum import CENTROIDAL_MOTION
 from predyn.dynamics.newton_euler_dh import INTERNAL_FORCES_DH, NEWTON_EULER_DH
-from predyn.dynamics.newton_euler_dh_kinematics import newton_euler_dh_sensitivities
 from predyn.dynamics.reactions import REACTIONS, REACTIONS_DERIVATIVES
 from predyn.dynamics.rnea import RNEA
 from predyn.dynamics.rnea_derivatives import RNEA_DERIVATIVES
@@ -80,23 +79,20 @@ def outputs(
 ) -> list[np.ndarray]:
     """Dense outputs (B, ...) of a kernel's source, run on plain numbers of a type or on LANES."""
     model, view, site = case.model, kernel.view(case.model), case.options
+    loads: Any = NO_LOADS
     if "frame" in site:
-        loads: Any = target_of(model, **site)
-    else:
-        forces = (site["link"], site["point"]) if "point" in site else case.forces()
-        loads, _, _ = kernel.gather(model, view, (("q", case.x["q"], (model.n,)),), forces)
+        loads = target_of(model, **site)
+    elif kernel.forces:
+        place = (site["link"], site["point"]) if "point" in site else case.forces()
+        loads, _ = kernel.pack(model, view, place)
     ins = [x[name] for name in names] + ([x["loads"]] if kernel.forces else [])
     fields = kernel.fields(view)
     if dtype is LANES:
         result = [np.full((BATCH, *f.shape), np.nan) for f in fields]
         kernel.run(view, loads, tuple(ins), tuple(x.reshape(BATCH, -1) for x in result))
         return result
-    result = []
-    for packed, f in zip(kernel.plain(view, loads, tuple(ins), dtype), fields, strict=True):
-        dense = np.zeros((BATCH, int(np.prod(f.shape))), packed.dtype)
-        dense[:, f.entries[:, 1]] = packed[:, f.entries[:, 0]]
-        result.append(dense.reshape(BATCH, *f.shape))
-    return result
+    packed = kernel.plain(view, loads, tuple(ins), dtype)
+    return [f.unpacked(x).reshape(BATCH, *f.shape) for x, f in zip(packed, fields, strict=True)]
 
 
 def values(*arrays: np.ndarray) -> np.ndarray:
@@ -191,6 +187,11 @@ def mass_condition(case: Case) -> np.ndarray:
 def reaction_partials(case: Case) -> Inputs:
     d = dynamics.joint_reactions_derivatives(case.model, *case.state(), forces=case.forces())
     return {"value": values(d.wrench), **by_name(d.dq, d.dv, d.da)}
+
+
+def reaction_force_partials(case: Case) -> Inputs:
+    parts = dynamics.joint_reactions_force_derivatives(case.model, case.x["q"], case.forces())
+    return {"loads": partials(np.concatenate(parts, axis=-1))}
 
 
 def reaction_weights(case: Case, x: Inputs) -> np.ndarray:
@@ -298,17 +299,17 @@ def internal_force_partials(case: Case) -> Inputs:
 
 
 def link_quantities(case: Case, x: Inputs) -> np.ndarray:
-    return values(*newton_euler_dh_sensitivities(case.model, *case.state(x))[0])
+    return values(*dynamics.newton_euler_dh_sensitivities(case.model, *case.state(x))[0])
 
 
 def link_quantity_partials(case: Case) -> Inputs:
-    _, *by_input = newton_euler_dh_sensitivities(case.model, *case.state())
+    _, *by_input = dynamics.newton_euler_dh_sensitivities(case.model, *case.state())
     return by_name(*(partials(*quantities) for quantities in by_input))
 
 
 def point_partials(case: Case) -> Inputs:
     q, v, a = case.state()
-    d = lagrangian_dh_point_derivatives(case.model, q=q, v=v, a=a, **case.options)
+    d = dynamics.lagrangian_dh_point_derivatives(case.model, q=q, v=v, a=a, **case.options)
     o = np.zeros_like(d.position)
     return {
         "q": partials(*d),
@@ -342,6 +343,12 @@ ENTRIES = [
         mass_condition,
     ),
     Entry("joint_reactions_derivatives", tree_cases, kernel_value(REACTIONS), reaction_partials),
+    Entry(
+        "joint_reactions_force_derivatives",
+        loaded_cases,
+        kernel_value(REACTIONS),
+        reaction_force_partials,
+    ),
     Entry("joint_reactions_hessian", tree_cases, reaction_gradient, reaction_hessian),
     Entry("frame_kinematics_derivatives", frame_cases, kernel_value(FRAME_MOTION), frame_partials),
     Entry("frame_kinematics_hessian", frame_cases, frame_gradient, frame_hessian),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -11,11 +12,11 @@ import numpy as np
 import pytest
 
 from predyn import InputError, dynamics, models
-from predyn.dynamics import ExternalForce
-from predyn.dynamics.batch import pairs, symmetric_pairs
+from predyn.dynamics import ExternalForce, FrameMotion
+from predyn.dynamics.fields import pairs, symmetric_pairs
 from predyn.dynamics.rnea_derivatives import RNEA_DERIVATIVES
 from predyn.dynamics.tree import ancestor_pairs, tree_of
-from registry_cases import SITES, forest, make_case
+from registry_cases import DH_SITES, SITES, dh_forest, forest, make_case
 
 MODEL = forest(5)
 N = MODEL.n
@@ -81,6 +82,20 @@ def test_leading_shapes_broadcast() -> None:
     for x, y in zip(got, derivatives(q, v, a, forces=forces), strict=True):
         assert x.shape[:2] == (4, 3)
         np.testing.assert_array_equal(x, y)
+
+
+def test_all_parts_of_a_result_have_the_common_leading_shape() -> None:
+    """Also those that depend on some of the inputs only."""
+    q, v, a = states(4, 3)
+    forces = [ExternalForce("tool", np.ones((4, 1, 3)))]
+    h = dynamics.inverse_dynamics_hessian(MODEL, q[0, 0], v[0], a[0], v[1, 0], forces=forces)
+    assert [x.shape for x in h[:4]] == [(4, 3, N, N)] * 4
+    assert [x.shape for x in h.qf] == [(4, 3, N, 6)]
+    weights = np.ones((N, 6))
+    h = dynamics.joint_reactions_hessian(MODEL, q[0, 0], v[0], a[0], weights, forces=forces)
+    assert [x.shape for x in h.qf] == [(4, 3, N, 6)]
+    shapes = [x.shape for x in dynamics.spatial_momentum(MODEL, q[0], v[:, :1])[1:]]
+    assert shapes == [(4, 3, 3)] * 5
 
 
 # -- what is accepted and left alone ------------------------------------------------------------
@@ -151,33 +166,50 @@ def test_out_is_filled_and_returned(lead: tuple[int, ...]) -> None:
         np.testing.assert_array_equal(y, z)
 
 
-def test_every_function_with_out_writes_every_element() -> None:
-    case = make_case("all functions", MODEL, 2, SITES)
-    q, v, a = case.state()
-    n, w = MODEL.n, case.x["tau"]
-    weights = case.x["weights"][:, : 6 * n].reshape(-1, n, 6)
-    calls = {
-        "inverse_dynamics": (q, v, a),
-        "inverse_dynamics_derivatives": (q, v, a),
-        "inverse_dynamics_hessian": (q, v, a, w),
-        "forward_dynamics": (q, v, w),
-        "forward_dynamics_derivatives": (q, v, w),
-        "joint_reactions": (q, v, a),
-        "joint_reactions_derivatives": (q, v, a),
-        "joint_reactions_hessian": (q, v, a, weights),
-        "mass_matrix": (q,),
-        "torque_regressor": (q, v, a),
+@pytest.mark.parametrize("batch", [3, 8, 11])
+def test_nothing_is_written_beside_out(batch: int) -> None:
+    """Lanes are stored several numbers at a time; n and n^2 are no multiples of their number."""
+    q, v, a = states(batch)
+    wide = tuple(np.full((batch + 2, *x.shape[1:]), 7.0) for x in room(1))
+    derivatives(q, v, a, out=tuple(x[1:-1] for x in wide))
+    for x, y in zip(wide, derivatives(q, v, a), strict=True):
+        np.testing.assert_array_equal(x[1:-1], y)
+        assert (x[[0, -1]] == 7.0).all()
+
+
+def functions_with_out() -> list[str]:
+    public = [name for name in dynamics.__all__ if inspect.isfunction(getattr(dynamics, name))]
+    return [x for x in public if "out" in inspect.signature(getattr(dynamics, x)).parameters]
+
+
+@pytest.mark.parametrize("name", functions_with_out())
+def test_every_function_with_out_writes_every_element(name: str) -> None:
+    function = getattr(dynamics, name)
+    model, sites = (dh_forest(2), DH_SITES) if "dh" in name else (MODEL, SITES)
+    case = make_case(name, model, 2, sites)
+    weights = case.x["weights"][:, : 6 * N].reshape(-1, N, 6)
+    given = {
+        "q": case.x["q"],
+        "v": case.x["v"],
+        "a": case.x["a"],
+        "tau": case.x["tau"],
+        "weights": weights if name.startswith("joint") else case.x["tau"],
+        "forces": case.forces(),
+        "frame": "tool",
+        "link": "link5",
+        "point": (0.1, 0.2, 0.3),
     }
-    for name, arguments in calls.items():
-        function = getattr(dynamics, name)
-        more = {} if name in ("mass_matrix", "torque_regressor") else {"forces": case.forces()}
-        expected = function(MODEL, *arguments, **more)
-        single = isinstance(expected, np.ndarray)
-        arrays = (expected,) if single else tuple(expected)[:4]  # not the tuple qf of a Hessian
-        out = tuple(np.full_like(x, np.nan) for x in arrays)
-        function(MODEL, *arguments, out=out[0] if single else out, **more)
-        for x, y in zip(out, arrays, strict=True):
-            np.testing.assert_array_equal(x, y, err_msg=name)
+    if name == "frame_kinematics_hessian":
+        given["weights"] = FrameMotion(np.ones((3, 3)), *np.ones((5, 3)))
+    wanted = set(inspect.signature(function).parameters) - {"model", "out"}
+    arguments = {key: given[key] for key in wanted}
+    expected = function(model, **arguments)
+    results = (expected,) if isinstance(expected, np.ndarray) else expected
+    results = [x for x in results if isinstance(x, np.ndarray)]  # not the mass, not the tuple qf
+    out = tuple(np.full_like(x, np.nan) for x in results)
+    function(model, **arguments, out=out if len(out) > 1 else out[0])
+    for x, y in zip(out, results, strict=True):
+        np.testing.assert_array_equal(x, y)
 
 
 def refused(out, text: str, q=None) -> None:
@@ -286,38 +318,54 @@ print(json.dumps({
 """
 
 
-def measured(batch: int, threads: str) -> dict:
-    path = os.pathsep.join(sys.path)
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(batch)],
-        env=os.environ | {"PREDYN_THREADS": threads, "PYTHONPATH": path},
+def run_program(script: str, *arguments: str, **settings: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | settings,
         capture_output=True,
         text=True,
+        timeout=120,
     )
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no getrusage")
 def test_threads_give_the_same_bits_and_little_more_than_the_outputs_is_allocated() -> None:
-    one, two, three = (measured(20_011, threads) for threads in "123")
-    assert one["digest"] == two["digest"] == three["digest"]
-    for run in (one, two, three):
-        assert run["outputs"] > 180.0
-        assert run["traced"] - run["outputs"] < 50.0
-        assert run["resident"] - run["outputs"] < 50.0
+    runs = [run_program(PROGRAM, "20011", PREDYN_THREADS=threads) for threads in "123"]
+    results = [json.loads(run.stdout) for run in runs if run.returncode == 0]
+    assert len(results) == 3, [run.stderr for run in runs]
+    assert len({result["digest"] for result in results}) == 1
+    for result in results:
+        assert result["outputs"] > 180.0
+        assert result["traced"] - result["outputs"] < 50.0
+        assert result["resident"] - result["outputs"] < 50.0
 
 
-def test_a_bad_number_of_threads_is_refused_by_name() -> None:
-    script = PROGRAM.replace("batch = int(sys.argv[1])", "batch = 20_000")
-    for bad in ("0", "two", "-1", "1.5"):
-        run = subprocess.run(
-            [sys.executable, "-c", script],
-            env=os.environ | {"PREDYN_THREADS": bad, "PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-        )
-        assert run.returncode != 0
-        assert f"InputError: PREDYN_THREADS: expected a whole number from 1, got {bad!r}" in (
-            run.stderr
-        )
+FORK = """
+import os, sys
+import numpy as np
+from predyn import dynamics, models
+
+model = models.random_tree(20, 2)
+q, v, a = np.random.default_rng(0).normal(size=(3, 2000, 20))
+expected = dynamics.inverse_dynamics(model, q, v, a)
+child = os.fork()
+same = np.array_equal(dynamics.inverse_dynamics(model, q, v, a), expected)
+if child == 0:
+    os._exit(0 if same else 1)
+print(same, os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_forked_process_starts_threads_of_its_own() -> None:
+    run = run_program(FORK, PREDYN_THREADS="2")
+    assert run.stdout == "True 0\n", run.stderr
+
+
+@pytest.mark.parametrize("bad", ["0", "two", "-1", "1.5", ""])
+def test_a_bad_number_of_threads_is_refused_by_name(bad: str) -> None:
+    script = "from predyn.dynamics.batch import _threads; _threads()"
+    run = run_program(script, PREDYN_THREADS=bad)
+    text = f"InputError: PREDYN_THREADS: expected a whole number from 1, got {bad!r}"
+    assert run.returncode != 0
+    assert text in run.stderr

@@ -17,7 +17,8 @@ from predyn.dynamics import kernel_cache
 PROGRAM = """
 import json, warnings
 from predyn import models
-from predyn.dynamics.batch import Kernel, dense
+from predyn.dynamics.batch import Kernel
+from predyn.dynamics.fields import dense
 from predyn.lanes import jit, load, store
 
 @jit
@@ -161,7 +162,9 @@ def test_another_digest_is_another_folder(tmp_path: Path, monkeypatch) -> None:
     assert folder_in(tmp_path, monkeypatch) != first
 
 
-@pytest.mark.parametrize("changed", ["lanes.py", "spatial.py", "dynamics/forward.py"])
+@pytest.mark.parametrize(
+    "changed", ["lanes.py", "lane_functions.py", "spatial.py", "dynamics/forward.py"]
+)
 def test_a_change_in_any_kernel_source_changes_the_digest(
     changed: str, tmp_path: Path, monkeypatch
 ) -> None:
