@@ -266,6 +266,10 @@ BAD_FORCES = {
     "NaN": (lambda link: [ExternalForce(link, (1.0, np.nan, 0.0))], r"forces\[0\]\.force: .*NaN"),
     "words": (lambda link: [ExternalForce(link, "abc")], r"forces\[0\]\.force: expected 3 numbers"),
     "complex": (lambda link: [ExternalForce(link, (1j, 0, 0))], r"forces\[0\]\.force: expected"),
+    "array of complex": (
+        lambda link: [ExternalForce(link, np.array(PUSH) * 1j)],
+        r"forces\[0\]\.force: expected",
+    ),
     "point of a batch": (
         lambda link: [ExternalForce(link, PUSH, point=np.zeros((4, 3)))],
         r"forces\[0\]\.point: expected shape \(3,\), got \(4, 3\)",
@@ -289,12 +293,13 @@ def test_forces(function: str, bad: str) -> None:
 WHERE = [bad for bad, (_, text) in BAD_FORCES.items() if not re.search("force:|moment:|lead", text)]
 
 
+@pytest.mark.parametrize("name", ["inverse_dynamics", "joint_reactions"])
 @pytest.mark.parametrize("bad", WHERE)
-def test_forces_of_the_partials_in_the_forces(bad: str) -> None:
+def test_forces_of_the_partials_in_the_forces(name: str, bad: str) -> None:
     """Only where they act and along which axes matters, not their values."""
     make, text = BAD_FORCES[bad]
-    q = np.zeros((4, N))
-    refused(text, dynamics.inverse_dynamics_force_derivatives, TREE, q, make("tool"))
+    function = getattr(dynamics, f"{name}_force_derivatives")
+    refused(text, function, TREE, np.zeros((4, N)), make("tool"))
 
 
 # -- models without what a function needs -------------------------------------------------------
