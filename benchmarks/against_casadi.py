@@ -16,10 +16,10 @@ from pathlib import Path
 import casadi
 import numpy as np
 from against_pinocchio import BATCH, TREES, states, tree
-from oracles.casadi_oracle import weighted_hessian_function
 from timing import medians
 
 import predyn
+from oracles.casadi_oracle import weighted_hessian_function
 
 COMPILED_UP_TO = 30  # joints; the generated C of larger trees takes minutes to compile
 
