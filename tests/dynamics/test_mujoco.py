@@ -38,11 +38,12 @@ class Case:
 
 
 def make_case(seed: int) -> Case:
-    """1 to 60 joints; every other tree has springs, damping and armature."""
+    """1 to 60 joints, gravity anywhere; every other tree has springs, damping and armature."""
     rng = np.random.default_rng([seed, 11])
     n = 1 + round(59 * seed / (TREES - 1))
     kinds = ("revolute", "prismatic")
     model = models.random_tree(n, 1000 + seed, depth_like=(1.0, 0.8, 0.6)[seed % 3], kinds=kinds)
+    model = model.with_gravity(rng.uniform(-9.81, 9.81, 3))
     if seed % 2:
         fields = ("stiffness", "rest", "damping", "armature")
         model = replace(model, **dict(zip(fields, rng.uniform(0.0, 2.0, (4, n)), strict=True)))

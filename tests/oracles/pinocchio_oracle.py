@@ -168,7 +168,10 @@ def rotation(rng: np.random.Generator) -> NDArray:
 
 
 def random_model(seed: int, rng: np.random.Generator) -> Model:
-    """1 to 60 joints; chains and bushes, some with several roots, massless links or armature."""
+    """1 to 60 joints; chains and bushes, some with several roots, massless links or armature.
+
+    Gravity points anywhere.
+    """
     n = 1 + round(59 * seed / (TREES - 1))
     model = models.random_tree(n, seed, depth_like=(1.0, 0.85, 0.7, 0.5)[seed % 4])
     if seed % 5 == 1 and np.count_nonzero(model.parent == 0) > 1:
@@ -183,8 +186,8 @@ def random_model(seed: int, rng: np.random.Generator) -> Model:
         Frame(f"frame{k}", int(rng.integers(model.n)), rotation(rng), rng.standard_normal(3))
         for k in range(2)
     ]
-    frames = (*model.frames, *frames)
-    return replace(model, inertia=inertia, armature=armature, frames=frames)
+    parts = {"inertia": inertia, "armature": armature, "gravity": 9.81 * rotation(rng)[0]}
+    return replace(model, frames=(*model.frames, *frames), **parts)
 
 
 def random_loads(model: Model, rng: np.random.Generator) -> list[ExternalForce]:
