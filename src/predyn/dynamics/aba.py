@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import finite, real, results
+from predyn.dynamics.arguments import finite, gather, results
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.crba import mass_matrix
 from predyn.dynamics.fields import dense
@@ -205,13 +205,13 @@ def forward_dynamics(
     that rounding keeps finite is not noticed.
     """
     n = (model.n,)
+    inputs = (("q", q, n), ("v", v, n), ("tau", tau, n))
     if not has_coupled_rotors(model):
-        inputs = (("q", q, n), ("v", v, n), ("tau", tau, n))
         return _determined(model, ABA(model, inputs, forces, out)[0])
-    left = finite("tau", real(model, "tau", tau, n)) - inverse_dynamics(
-        model, q, v, np.zeros(model.n), forces=forces
-    )
-    (result,) = results((dense(model.n),), left.shape[:-1], out, (left,))
+    flat, lead = gather(model, inputs, None)
+    q, v, tau = (x.reshape(*lead, model.n) for x in flat)
+    left = finite("tau", tau) - inverse_dynamics(model, q, v, np.zeros(n), forces=forces)
+    (result,) = results((dense(model.n),), left.shape[:-1], out, flat)
     result[...] = np.linalg.solve(mass_matrix(model, q), left[..., None])[..., 0]
     return _determined(model, result)
 

@@ -84,7 +84,8 @@ def forward_dynamics_derivatives(
     n = model.n
     a = forward_dynamics(model, q, v, tau, forces=forces)
     fields = (dense(n), dense(n, n), dense(n, n), dense(n, n))
-    given = results(fields, a.shape[:-1], out, (a,))
+    state = [np.asarray(x) for x in (q, v, tau)]
+    given = results(fields, a.shape[:-1], out, state)
     given[0][...] = a
     if has_coupled_rotors(model):
         _, dq, dv, M = inverse_dynamics_derivatives(model, q, v, a, forces=forces)
