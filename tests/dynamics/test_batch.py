@@ -362,6 +362,22 @@ def test_a_forked_process_starts_threads_of_its_own() -> None:
     assert run.stdout == "True 0\n", run.stderr
 
 
+NOT_FINITE = """
+import numpy as np
+from predyn import dynamics, models
+
+model = models.random_tree(20, 2)
+q = np.zeros((2000, 20))
+q[1999, 19] = np.inf
+dynamics.inverse_dynamics(model, q, q[0], q[0])
+"""
+
+
+def test_what_is_not_finite_is_found_in_every_thread() -> None:
+    run = run_program(NOT_FINITE, PREDYN_THREADS="2")
+    assert "InputError: q: expected finite numbers, got inf at index (1999, 19)" in run.stderr
+
+
 @pytest.mark.parametrize("bad", ["0", "two", "-1", "1.5", ""])
 def test_a_bad_number_of_threads_is_refused_by_name(bad: str) -> None:
     script = "from predyn.dynamics.batch import _threads; _threads()"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.forces import ExternalForce
+from predyn.dynamics.forces import ExternalForce, placed_forces
 from predyn.dynamics.kinematics import frame_kinematics, frame_kinematics_derivatives
 from predyn.model import Model
 
@@ -23,7 +23,7 @@ def inverse_dynamics_force_derivatives(
 ) -> tuple[NDArray, ...]:
     """One (..., n, 6) array per force: d tau_i / d (moment, force)_k, along the axes f.frame."""
     result = []
-    for f in forces:
+    for f, _, _ in placed_forces(model, forces):
         jacobian = frame_kinematics_derivatives(model, f.link, q, point=f.point).jacobian
         if f.frame == "link":
             R = frame_kinematics(model, f.link, q).R
@@ -37,7 +37,7 @@ def force_hessian(
 ) -> tuple[NDArray, ...]:
     """One (..., n, 6) array per force: d2 (weights . tau) / (d q_i d (moment, force)_k)."""
     result = []
-    for f in forces:
+    for f, _, _ in placed_forces(model, forces):
         partials = frame_kinematics_derivatives(model, f.link, q, weights, point=f.point)
         change = partials.velocity_q
         if f.frame == "link":

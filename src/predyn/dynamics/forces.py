@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from predyn.dynamics.tree import Floats, Ints, Tree
 from predyn.errors import InputError
-from predyn.model import Model
+from predyn.model import Frame, Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,28 +46,31 @@ NO_LOADS = Loads(
 )
 
 
-def _vector(what: str, value: ArrayLike, batched: bool = True) -> Floats:
+def vector(what: str, value: ArrayLike, batched: bool = False) -> Floats:
+    """A finite real 3-vector, or a batch of them."""
     try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        array = np.asarray(value)
+    except ValueError as error:
         raise InputError(f"{what}: expected 3 numbers, got {value!r}") from error
+    if array.dtype.kind not in "fiu":
+        raise InputError(f"{what}: expected 3 numbers, got {value!r}")
     if array.shape[-1:] != (3,) or (not batched and array.ndim != 1):
         shape = "(..., 3)" if batched else "(3,)"
         raise InputError(f"{what}: expected shape {shape}, got {array.shape}")
     if not np.isfinite(array).all():
         raise InputError(f"{what}: holds NaN or infinity; give finite numbers")
-    return array
+    return array.astype(np.float64)
 
 
-def pack_forces(
-    model: Model, tree: Tree, forces: Sequence[ExternalForce]
-) -> tuple[Loads, list[Floats]]:
-    """The constant part of the forces, and moment and force of each as arrays (..., 3)."""
+def placed_forces(
+    model: Model, forces: Sequence[ExternalForce]
+) -> list[tuple[ExternalForce, Frame, Floats]]:
+    """Each force with the frame it acts in and its point there, after a check of all three."""
     if isinstance(forces, ExternalForce):
         raise InputError("forces: expected a list of ExternalForce, got one; write forces=[f]")
-    if not forces:
-        return NO_LOADS, []
-    rows, points, axes, world, values = [], [], [], [], []
+    if not isinstance(forces, (list, tuple)):
+        raise InputError(f"forces: expected a list of ExternalForce, got {type(forces).__name__}")
+    placed = []
     for k, f in enumerate(forces):
         if not isinstance(f, ExternalForce):
             raise InputError(f"forces[{k}]: expected an ExternalForce, got {type(f).__name__}")
@@ -79,13 +82,25 @@ def pack_forces(
                 f"forces[{k}].link: {f.link!r} is fixed to the world, a force there moves nothing; "
                 f"links: {', '.join(model.link_names)}"
             )
-        point = frame.p + frame.R @ _vector(f"forces[{k}].point", f.point, batched=False)
+        placed.append((f, frame, vector(f"forces[{k}].point", f.point)))
+    return placed
+
+
+def pack_forces(
+    model: Model, tree: Tree, forces: Sequence[ExternalForce]
+) -> tuple[Loads, list[Floats]]:
+    """The constant part of the forces, and moment and force of each as arrays (..., 3)."""
+    placed = placed_forces(model, forces)
+    if not placed:
+        return NO_LOADS, []
+    rows, points, axes, world, values = [], [], [], [], []
+    for k, (f, frame, point) in enumerate(placed):
         to_joint = tree.link[frame.link]
         rows.append(frame.link + 1)
-        points.append(to_joint @ point)
+        points.append(to_joint @ (frame.p + frame.R @ point))
         axes.append(np.eye(3) if f.frame == "world" else to_joint @ frame.R)
         world.append(f.frame == "world")
-        values.append(_vector(f"forces[{k}].moment", f.moment))
-        values.append(_vector(f"forces[{k}].force", f.force))
+        values.append(vector(f"forces[{k}].moment", f.moment, batched=True))
+        values.append(vector(f"forces[{k}].force", f.force, batched=True))
     loads = Loads(np.array(rows), np.array(points), np.array(axes), np.array(world, np.int64))
     return loads, values

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import PSI2
 from predyn.dynamics.fields import dense
+from predyn.dynamics.forces import vector as checked_vector
 from predyn.dynamics.forward import (
     ACCELERATION,
     AXIS,
@@ -39,7 +40,6 @@ from predyn.dynamics.forward import (
     world_row,
 )
 from predyn.dynamics.tree import Floats, Ints, tree_of, weightless_tree_of
-from predyn.errors import InputError
 from predyn.lanes import jit, store
 from predyn.model import Model
 from predyn.spatial import (
@@ -96,11 +96,7 @@ class FrameDerivatives(NamedTuple):
 def target_of(model: Model, frame: str, point: ArrayLike) -> Target:
     """The frame called `frame` (or the link of that name), its origin moved to `point` in it."""
     found = model.frame(frame)
-    offset = np.asarray(point, dtype=np.float64)
-    if offset.shape != (3,) or not np.isfinite(offset).all():
-        raise InputError(
-            f"point: expected 3 finite numbers in the axes of {frame!r}, got {point!r}"
-        )
+    offset = checked_vector("point", point)
     to_joint = tree_of(model).link[found.link] if found.link >= 0 else np.eye(3)
     p = to_joint @ (found.p + found.R @ offset)
     return Target(np.array([found.link + 1]), (to_joint @ found.R)[None], p[None])

@@ -26,16 +26,17 @@ changes of G in that frame. Then with the vectors of joint k
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.arguments import Input
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import PSI2
 from predyn.dynamics.forward import AXIS, PSI
 from predyn.dynamics.kinematics import COLUMNS, FrameMotion, outward_path, target_of
 from predyn.dynamics.rnea_hessian import Hessian, second_fields
 from predyn.dynamics.tree import weightless_tree_of
-from predyn.lanes import jit, store
+from predyn.errors import InputError
+from predyn.lanes import jit, load, store
 from predyn.model import Model
 from predyn.spatial import (
     add,
@@ -56,7 +57,6 @@ from predyn.spatial import (
 
 A0, A1, A2, C0, C1, D = (COLUMNS + 6 * k for k in range(6))
 ALL_COLUMNS = COLUMNS + 36
-WEIGHTS = 24  # R by columns 9, p 3, w 3, v 3, alpha 3, a 3
 
 
 @jit
@@ -65,13 +65,19 @@ def _moment(x0, y0, x1, y1):
 
 
 @jit
+def _column(R, c, k):
+    """Column k of a matrix stored by rows."""
+    return (load(R, c, k), load(R, c, 3 + k), load(R, c, 6 + k))
+
+
+@jit
 def frame_hessian(tree, target, c, ins, outs, work):
-    q, v, a, weights = ins
+    q, v, a, R_weights, p_weights, w_weights, v_weights, alpha_weights, a_weights = ins
     qq, qv, vv, qa = outs
     R, p, w, u, alpha, acc = outward_path(tree, target, c, q, v, a, work)
-    w_R = (load3(weights, c, 0), load3(weights, c, 3), load3(weights, c, 6))
-    w_p, m_v, w_v = load3(weights, c, 9), load3(weights, c, 12), load3(weights, c, 15)
-    m_a, w_a = load3(weights, c, 18), load3(weights, c, 21)
+    w_R = (_column(R_weights, c, 0), _column(R_weights, c, 1), _column(R_weights, c, 2))
+    w_p, m_v, w_v = load3(p_weights, c, 0), load3(w_weights, c, 0), load3(v_weights, c, 0)
+    m_a, w_a = load3(alpha_weights, c, 0), load3(a_weights, c, 0)
     bend = add(m_v, add(scale(2.0, cross(u, w_a)), cross(w, m_a)))
     G1, G2 = wrench_at(p, bend, w_v), wrench_at(p, m_a, w_a)
     row = target.row[0]
@@ -168,11 +174,12 @@ def frame_kinematics_hessian(
     out: arrays for qq, qv, vv, qa.
     """
     n = (model.n,)
-    parts = [np.asarray(x, dtype=np.float64) for x in weights]
-    parts[0] = np.swapaxes(parts[0], -1, -2).reshape(*parts[0].shape[:-2], 9)
-    lead = np.broadcast_shapes(*(x.shape[:-1] for x in parts))
-    flat = np.concatenate([np.broadcast_to(x, (*lead, x.shape[-1])) for x in parts], axis=-1)
-    inputs = (("q", q, n), ("v", v, n), ("a", a, n), ("weights", flat, (WEIGHTS,)))
+    if not isinstance(weights, FrameMotion):
+        raise InputError(f"weights: expected a FrameMotion, got {type(weights).__name__}")
+    shapes = ((3, 3), *((3,) for _ in range(5)))
+    parts = zip(FrameMotion._fields, weights, shapes, strict=True)
+    inputs: list[Input] = [("q", q, n), ("v", v, n), ("a", a, n)]
+    inputs += [(f"weights.{name}", x, shape) for name, x, shape in parts]
     target = target_of(model, frame, point)
     qq, qv, vv, qa = FRAME_HESSIAN(model, inputs, out=out, constants=target)
     return Hessian(qq, qv, vv, qa)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.arguments import finite, real
 from predyn.dynamics.batch import Kernel
-from predyn.dynamics.forces import ExternalForce
+from predyn.dynamics.forces import ExternalForce, placed_forces
 from predyn.dynamics.reactions import REACTIONS, REACTIONS_DERIVATIVES
 from predyn.dynamics.tree import weightless_tree_of
 from predyn.model import Model
@@ -42,7 +42,8 @@ def joint_reactions_force_derivatives(
     model: Model, q: ArrayLike, forces: Sequence[ExternalForce]
 ) -> tuple[NDArray, ...]:
     """One (..., n, 6, 6) array a force: d wrench_j / d (moment, force) along the axes f.frame."""
-    results = (_at_unit_loads(LOAD_REACTIONS, model, q, f)[0] for f in forces)
+    placed = placed_forces(model, forces)
+    results = (_at_unit_loads(LOAD_REACTIONS, model, q, f)[0] for f, _, _ in placed)
     return tuple(np.moveaxis(x, -3, -1) for x in results)
 
 
@@ -51,5 +52,6 @@ def reaction_force_hessian(
 ) -> tuple[NDArray, ...]:
     """One (..., n, 6) array per force: d2 (weights times wrenches) / (dq_i d(moment, force)_k)."""
     w = np.asarray(weights, dtype=np.float64)
-    results = (_at_unit_loads(LOAD_REACTIONS_DERIVATIVES, model, q, f)[1] for f in forces)
+    placed = placed_forces(model, forces)
+    results = (_at_unit_loads(LOAD_REACTIONS_DERIVATIVES, model, q, f)[1] for f, _, _ in placed)
     return tuple(np.einsum("...kjxi,...jx->...ik", dq, w) for dq in results)
