@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import predyn
 from oracles.pinocchio_oracle import SAMPLES, random_loads, random_model, rotation
 from predyn import dynamics
 from predyn.dynamics import ExternalForce
@@ -302,3 +303,14 @@ def test_a_payload_is_the_force_that_moves_it(cases: list[Case]) -> None:
             for f in (dynamics.inverse_dynamics, dynamics.joint_reactions):
                 got = f(loaded, *case.motion[1:], forces=case.forces)
                 compare(case, name, got, f(*case.motion, forces=[*case.forces, pull]))
+
+
+def test_a_mechanism_without_mass_has_no_centre_of_mass() -> None:
+    model = predyn.ModelBuilder("flywheel").add_link("wheel", inertia=(0.1, 0.1, 0.2)).build()
+    for function in (
+        dynamics.center_of_mass,
+        dynamics.spatial_momentum,
+        dynamics.spatial_momentum_derivatives,
+    ):
+        with pytest.raises(predyn.ModelError, match="'flywheel' has no mass"):
+            function(model, np.zeros(1))

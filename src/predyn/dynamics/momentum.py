@@ -34,6 +34,7 @@ from predyn.dynamics.composite import (
 from predyn.dynamics.fields import dense
 from predyn.dynamics.forward import AXIS, PSI
 from predyn.dynamics.tree import weightless_tree_of
+from predyn.errors import ModelError
 from predyn.lanes import jit, load, store
 from predyn.model import Model
 from predyn.spatial import add6, cross, cross_force, load3, load6, scale, scale6, store3, sub
@@ -145,6 +146,8 @@ CENTROIDAL_DERIVATIVES = Kernel(
 
 
 def _inputs(model: Model, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None) -> tuple:
+    if not model.inertia[:, 0].any():
+        raise ModelError(f"model {model.name!r} has no mass, hence no centre of mass")
     n, rest = (model.n,), np.zeros(model.n)
     return ("q", q, n), ("v", rest if v is None else v, n), ("a", rest if a is None else a, n)
 
