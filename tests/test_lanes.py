@@ -181,7 +181,7 @@ def test_load_and_store(shape: tuple[int, ...], dtype: type) -> None:
 # -- kernels ------------------------------------------------------------------------------------
 
 FEWER_INPUTS = {"CRBA": ("q",), "ENERGIES": ("q", "v"), "ABA": ("q", "v", "tau")}
-WEIGHTS = {"RNEA_HESSIAN": 9, "REACTIONS_HESSIAN": 6 * 9, "FRAME_HESSIAN": 24}
+WEIGHTS = {"RNEA_HESSIAN": (9,), "REACTIONS_HESSIAN": (54,), "FRAME_HESSIAN": (9, 3, 3, 3, 3, 3)}
 
 
 def kernels() -> dict[str, Kernel]:
@@ -207,9 +207,10 @@ def kernel_case(name: str) -> tuple[Case, tuple[str, ...]]:
     else:
         case = make_case(name, forest(5), 5, SITES)
     names = FEWER_INPUTS.get(name, ("q", "v", "a"))
-    if name in WEIGHTS:
-        names = (*names, "weights")
-        case.x["weights"] = case.x["weights"][:, : WEIGHTS[name]].copy()
+    ends = np.cumsum(WEIGHTS.get(name, ()))
+    for k, part in enumerate(np.split(case.x["weights"], ends, axis=1)[: len(ends)]):
+        names = (*names, f"weights {k}")
+        case.x[f"weights {k}"] = np.ascontiguousarray(part)
     return case, names
 
 
