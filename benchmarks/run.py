@@ -3,8 +3,8 @@
     make bench                    everything
     python benchmarks/run.py --quick     fewer repeats, no cold start
 
-Batch 512, medians of interleaved bursts of calls. Ratios above 1 mean that predyn is faster. Numbers
-depend on the machine; no test looks at them.
+Batch 512, medians of interleaved bursts of calls. Ratios above 1 mean that predyn is faster.
+Numbers depend on the machine; no test looks at them.
 """
 
 from __future__ import annotations

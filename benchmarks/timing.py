@@ -6,7 +6,6 @@ import statistics
 import time
 from collections.abc import Callable
 
-
 BURST = 0.005  # seconds that each turn of a rival lasts at least
 
 
