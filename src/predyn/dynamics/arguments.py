@@ -85,7 +85,7 @@ def results(
     shapes = [lead + field.shape for field in fields]
     if out is None:
         return tuple(np.empty(shape) for shape in shapes)
-    given = out if isinstance(out, tuple) else (out,)
+    given = tuple(out) if isinstance(out, (tuple, list)) else (out,)
     if len(given) != len(shapes):
         raise InputError(
             f"out: expected {len(shapes)} arrays in the order returned, got {len(given)}"
