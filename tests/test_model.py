@@ -351,3 +351,23 @@ def test_edits_leave_the_first_model_alone():
     model.with_length("link1", 2.0)
     assert all(np.array_equal(getattr(model, k), v) for k, v in before.items())
     assert isinstance(model, Model)
+
+
+def test_edits_take_a_diagonal_inertia_and_refuse_a_skew_one() -> None:
+    model = branched_acrobot()
+    heavier = model.attach_payload("link2", 1.0, inertia=(0.1, 0.2, 0.25))
+    same = model.attach_payload("link2", 1.0, inertia=np.diag([0.1, 0.2, 0.25]))
+    np.testing.assert_array_equal(heavier.inertia, same.inertia)
+    with pytest.raises(ModelError, match="not symmetric"):
+        model.with_inertia("link2", 1.0, (0, 0, 0), [[1, 1, 0], [0, 1, 0], [0, 0, 1]])
+
+
+def test_edits_say_what_they_expect() -> None:
+    model = branched_acrobot()
+    with pytest.raises(InputError, match=r"lock: expected \{joint: value, ...\}"):
+        model.lock("joint2")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"got -1.0 for plus and minus.*\(3, 2\)"):
+        model.with_limits(position=(-1.0, 1.0, 1.0))
+    bare = ModelBuilder("bare").add_link("a", mass=1.0, com=(1, 0, 0)).build()
+    with pytest.raises(InputError, match="no child joint and no frame"):
+        bare.with_length("a", 2.0)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from predyn.model import Frame as Frame
     from predyn.model import Limits as Limits
     from predyn.model import Model as Model
+    from predyn.model import Shape as Shape
 
 __version__ = "0.1.0"
 
@@ -52,6 +53,7 @@ _NAMES = {
     "ModelError": "predyn.errors",
     "ModelWarning": "predyn.errors",
     "PredynError": "predyn.errors",
+    "Shape": "predyn.model",
     "forward_dynamics": "predyn.dynamics.aba",
     "forward_dynamics_derivatives": "predyn.dynamics.aba_derivatives",
     "inverse_dynamics": "predyn.dynamics.rnea",
@@ -63,9 +65,11 @@ _NAMES = {
     "mass_matrix": "predyn.dynamics.crba",
 }
 
+__all__ = sorted([*_NAMES, *_PACKAGES])
+
 
 def __dir__() -> list[str]:
-    return sorted([*_NAMES, *_PACKAGES, "__version__"])
+    return [*__all__, "__version__"]
 
 
 if not TYPE_CHECKING:  # a type checker shall report unknown names, not accept them all

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from predyn.errors import InputError, ModelError, unknown_name
 from predyn.model import KINDS, DHTable, Frame, Limits, Model, Shape
 from predyn.model_edits import number
-from predyn.model_parts import Array, frozen, pack_inertia
+from predyn.model_parts import Array, frozen, inertia_matrix, pack_inertia
 
 Bound = float | Sequence[float] | None
 
@@ -223,21 +223,6 @@ def unit(axis: ArrayLike, what: str) -> Array:
         raise ModelError(f"{what} is zero: give a direction such as (0, 0, 1)")
     vector /= largest
     return np.asarray(vector / np.linalg.norm(vector))
-
-
-def inertia_matrix(value: ArrayLike | None, what: str) -> Array:
-    """(3, 3) from a matrix, three numbers (diagonal), one number (zz) or None (zero)."""
-    if value is None:
-        return np.zeros((3, 3))
-    dimensions = np.ndim(value)
-    if dimensions == 0:
-        return np.diag([0.0, 0.0, number(value, what)])
-    if dimensions == 1:
-        return np.diag(frozen(value, what, (3,)))
-    matrix = frozen(value, what, (3, 3))
-    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-12 * np.abs(matrix).max()):
-        raise ModelError(f"{what} is not symmetric: {matrix.tolist()}")
-    return 0.5 * (matrix + matrix.T)
 
 
 def bounds(value: Bound, what: str) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from predyn.model_parts import (
     Frame,
     Limits,
     frozen,
+    inertia_matrix,
     joint_motion,
     move_inertia,
     pack_inertia,
@@ -48,7 +49,7 @@ def attach_payload(
     row = pack_inertia(
         number(mass, "payload mass"),
         frozen(point, "payload point", (3,)),
-        frozen(np.zeros((3, 3)) if inertia is None else inertia, "payload inertia", (3, 3)),
+        inertia_matrix(inertia, "payload inertia"),
     )
     if row[0] < 0.0:
         raise InputError(f"payload mass: expected at least 0, got {row[0]}")
@@ -65,7 +66,7 @@ def with_mass(model: Model, link: str, mass: float) -> Model:
 
 def with_inertia(model: Model, link: str, mass: float, com: ArrayLike, inertia: ArrayLike) -> Model:
     row = pack_inertia(
-        number(mass, "mass"), frozen(com, "com", (3,)), frozen(inertia, "inertia", (3, 3))
+        number(mass, "mass"), frozen(com, "com", (3,)), inertia_matrix(inertia, "inertia")
     )
     return _with_row(model, model.link_index(link), row)
 
@@ -79,6 +80,11 @@ def limit_pairs(value: ArrayLike, what: str, n: int) -> Array:
     shape = np.shape(value)
     if shape in ((), (n,)):
         size = np.broadcast_to(frozen(value, what, shape), (n,))
+        if (size < 0.0).any():
+            raise InputError(
+                f"{what}: got {size.min()} for plus and minus; for lower and upper give an array "
+                f"of shape ({n}, 2)"
+            )
         return np.stack([-size, size], axis=1)
     return frozen(value, what, (n, 2))
 
@@ -113,7 +119,12 @@ def with_length(model: Model, link: str, length: float, to: str | None) -> Model
         end = children.get(to, frames.get(to))
     else:
         ends = list((children or frames).values())
-        if not ends or any(not _same(ends[0], other) for other in ends):
+        if not ends:
+            raise InputError(
+                f"length of link {link!r}: it has no child joint and no frame to measure to; "
+                "add a frame at its end when building it"
+            )
+        if any(not _same(ends[0], other) for other in ends):
             raise InputError(
                 f"length of link {link!r}: it has {len(ends)} ends; say which by to=: "
                 f"{sorted(children | frames)}"
@@ -140,6 +151,8 @@ def _same(a: Array, b: Array) -> bool:
 def lock(model: Model, values: Mapping[str, float]) -> Model:
     fixed = np.zeros(model.n, dtype=bool)
     R, p = model.R.copy(), model.p.copy()
+    if not isinstance(values, Mapping):
+        raise InputError(f"lock: expected {{joint: value, ...}}, got {values!r}")
     for joint, value in values.items():
         j = model.joint_index(joint)
         q = number(value, f"value of joint {joint!r}")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.errors import InputError
+from predyn.errors import InputError, ModelError
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -135,6 +135,21 @@ def joint_motion(kind: int, axis: Array, pitch: float, q: float) -> tuple[Array,
     if kind == PRISMATIC:
         return np.eye(3), axis * q
     return turn(axis, q), axis * (pitch * q if kind == SCREW else 0.0)
+
+
+def inertia_matrix(value: ArrayLike | None, what: str) -> Array:
+    """(3, 3) from a matrix, three numbers (diagonal), one number (zz) or None (zero)."""
+    if value is None:
+        return np.zeros((3, 3))
+    dimensions = np.ndim(value)
+    if dimensions == 0:
+        return np.diag([0.0, 0.0, float(frozen(value, what, ()))])
+    if dimensions == 1:
+        return np.diag(frozen(value, what, (3,)))
+    matrix = frozen(value, what, (3, 3))
+    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-12 * np.abs(matrix).max()):
+        raise ModelError(f"{what} is not symmetric: {matrix.tolist()}")
+    return 0.5 * (matrix + matrix.T)
 
 
 def pack_inertia(mass: float, com: ArrayLike, inertia: Array) -> Array:

@@ -26,7 +26,7 @@ class ExternalForce:
     """
 
     link: str
-    force: ArrayLike
+    force: ArrayLike = (0.0, 0.0, 0.0)
     moment: ArrayLike = (0.0, 0.0, 0.0)
     point: ArrayLike = (0.0, 0.0, 0.0)
     frame: str = "world"
