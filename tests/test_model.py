@@ -1,5 +1,6 @@
 """Model: what is refused and how it is named, what edits change, that nothing can be written to."""
 
+import copy
 import pickle
 from dataclasses import replace
 
@@ -371,3 +372,33 @@ def test_edits_say_what_they_expect() -> None:
     bare = ModelBuilder("bare").add_link("a", mass=1.0, com=(1, 0, 0)).build()
     with pytest.raises(InputError, match="no child joint and no frame"):
         bare.with_length("a", 2.0)
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_copies_are_read_only_and_checked_too(again) -> None:
+    model = again(two_link())
+    arrays = [model.parent, model.R, model.gravity, model.limits.effort, model.frames[0].p]
+    for array in [*arrays, model.dh.theta]:
+        assert not array.flags.writeable
+    broken = two_link()
+    object.__setattr__(broken, "gravity", np.full(3, np.nan))
+    with pytest.raises(ModelError, match="gravity"):
+        again(broken)
+
+
+def test_names_that_are_no_names_and_rows_of_different_lengths() -> None:
+    builder = ModelBuilder("arm")
+    for bad in (["a"], np.zeros(2), None, 3, ""):
+        with pytest.raises(InputError, match="expected a name"):
+            builder.add_link("a", parent=bad)
+        with pytest.raises(InputError, match="expected a name"):
+            builder.add_frame("tip", bad)
+        with pytest.raises(InputError, match="expected a name"):
+            two_link().frame(bad)
+    for ragged in ({"inertia": [[1, 2], [3]]}, {"effort": [[1, 2], [3]]}):
+        with pytest.raises(InputError, match="rows of different lengths"):
+            builder.add_link("a", **ragged)
+    with pytest.raises(InputError, match="rows of different lengths"):
+        two_link().with_limits(position=[[1, 2], [3]])

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from predyn.errors import InputError, ModelError, unknown_name
 from predyn.model import KINDS, DHTable, Frame, Limits, Model, Shape
 from predyn.model_edits import number
-from predyn.model_parts import Array, frozen, inertia_matrix, pack_inertia
+from predyn.model_parts import Array, dimensions, frozen, inertia_matrix, pack_inertia, text
 
 Bound = float | Sequence[float] | None
 
@@ -68,7 +68,8 @@ class ModelBuilder:
             raise InputError(f"link name {name!r}: expected a nonempty string, not 'world'")
         if name in self._links:
             raise ModelError(f"link {name!r} is added twice: link names must differ")
-        joint = name + "_joint" if joint is None else joint
+        joint = name + "_joint" if joint is None else text(joint, f"joint of link {name!r}")
+        text(parent, f"parent of link {name!r}")
         what = f"link {name!r}, joint {joint!r}"
         if kind not in KINDS:
             raise unknown_name(f"kind of joint {joint!r}", kind, KINDS)
@@ -104,7 +105,8 @@ class ModelBuilder:
         rotation: ArrayLike | None = None,
     ) -> ModelBuilder:
         """Add a named frame at `point` (m) of a link (or "world"), rotated by `rotation` (3, 3)."""
-        what = f"frame {name!r}"
+        what = f"frame {text(name, 'frame name')!r}"
+        text(link, f"link of {what}")
         self._frames.append((name, link, _rotation(rotation, what), frozen(point, what, (3,))))
         return self
 
@@ -119,8 +121,9 @@ class ModelBuilder:
         role: str = "visual",
     ) -> ModelBuilder:
         """Add a shape to a link (or "world"); for kinds and sizes see `Shape`."""
+        text(link, f"link of shape {kind!r}")
         R, p = _rotation(rotation, f"shape {kind!r}"), frozen(point, f"shape {kind!r}", (3,))
-        values = {"kind": kind, "R": R, "p": p, "size": tuple(size), "mesh": mesh, "role": role}
+        values = {"kind": kind, "R": R, "p": p, "size": size, "mesh": mesh, "role": role}
         self._shapes.append((link, values))
         return self
 
@@ -229,7 +232,7 @@ def bounds(value: Bound, what: str) -> tuple[float, float]:
     """(lower, upper) from None, one number (plus and minus) or a pair."""
     if value is None:
         return (-np.inf, np.inf)
-    if np.ndim(value) == 0:
+    if dimensions(value, what) == 0:
         size = float(frozen(value, what, ()))
         return (-size, size)
     low, high = frozen(value, what, (2,))

@@ -34,7 +34,8 @@ def unknown_name(what: str, got: object, valid: Iterable[str]) -> InputError:
     names = list(valid)
     if not isinstance(got, str):
         return InputError(f"{what}: expected a name (str), got {type(got).__name__} {got!r:.60}")
-    near = difflib.get_close_matches(got, names, n=3, cutoff=0.5)
+    searched = {name[:60]: name for name in names[:500]}  # a search takes a while
+    near = [searched[x] for x in difflib.get_close_matches(got[:60], searched, n=3, cutoff=0.5)]
     if near:
         hint = f"did you mean {_listed(near)}? ({len(names)} names in all)"
     elif names:
@@ -46,4 +47,4 @@ def unknown_name(what: str, got: object, valid: Iterable[str]) -> InputError:
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(repr(name) for name in names)
+    return ", ".join(f"{name!r:.60}" for name in names)

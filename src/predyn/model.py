@@ -24,6 +24,8 @@ from predyn.model_parts import (
     Shape,
     frozen,
     frozen_ints,
+    rebuilt,
+    text,
 )
 
 __all__ = [
@@ -119,6 +121,8 @@ class Model:
             raise ModelError(model_checks.report(self.name, problems))
         model_checks.check(self)
 
+    __reduce__ = rebuilt
+
     def __repr__(self) -> str:
         names = ", ".join(self.joint_names[:4]) + (", ..." if self.n > 4 else "")
         return f"Model({self.name!r}, n={self.n}, joints: {names})"
@@ -135,6 +139,7 @@ class Model:
 
     def frame(self, name: str) -> Frame:
         """The frame of this name, the frame of the link of this name, or "world"."""
+        text(name, "frame or link")
         if name == "world":
             return Frame("world", -1, np.eye(3), np.zeros(3))
         for frame in self.frames:
@@ -146,13 +151,13 @@ class Model:
 
     def link_index(self, name: str) -> int:
         """Number of the link of this name."""
-        if name not in self.link_names:
+        if text(name, "link") not in self.link_names:
             raise unknown_name("link", name, self.link_names)
         return self.link_names.index(name)
 
     def joint_index(self, name: str) -> int:
         """Number of the joint of this name."""
-        if name not in self.joint_names:
+        if text(name, "joint") not in self.joint_names:
             raise unknown_name("joint", name, self.joint_names)
         return self.joint_names.index(name)
 

@@ -14,6 +14,7 @@ from predyn.model_parts import (
     Array,
     Frame,
     Limits,
+    dimensions,
     frozen,
     inertia_matrix,
     joint_motion,
@@ -77,7 +78,7 @@ def with_gravity(model: Model, gravity: ArrayLike) -> Model:
 
 def limit_pairs(value: ArrayLike, what: str, n: int) -> Array:
     """(n, 2) lower, upper from a number or (n,) (plus and minus) or from (n, 2)."""
-    shape = np.shape(value)
+    shape = np.shape(value) if dimensions(value, what) < 2 else (n, 2)
     if shape in ((), (n,)):
         size = np.broadcast_to(frozen(value, what, shape), (n,))
         if (size < 0.0).any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,6 +59,26 @@ class Limits(NamedTuple):
     effort: Array
 
 
+def rebuilt(self: Any) -> tuple[type, tuple]:
+    """How a frozen dataclass is copied and pickled: made anew, hence checked and read-only."""
+    return type(self), tuple(getattr(self, field.name) for field in fields(self))
+
+
+def text(value: Any, what: str) -> str:
+    """The value, if it is a string that is not blank."""
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{what}: expected a name (str), got {value!r:.60}")
+    return value
+
+
+def dimensions(value: Any, what: str) -> int:
+    """Number of axes of an array or of nested lists."""
+    try:
+        return np.ndim(value)
+    except ValueError:
+        raise InputError(f"{what}: rows of different lengths, got {value!r:.60}") from None
+
+
 @dataclass(frozen=True, eq=False)
 class Frame:
     """A named pose (R, p) in the frame of a link, or of the world if link is -1."""
@@ -71,6 +91,8 @@ class Frame:
     def __post_init__(self) -> None:
         object.__setattr__(self, "R", frozen(self.R, f"frame {self.name!r}: R", (3, 3)))
         object.__setattr__(self, "p", frozen(self.p, f"frame {self.name!r}: p", (3,)))
+
+    __reduce__ = rebuilt
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +114,13 @@ class Shape:
     def __post_init__(self) -> None:
         object.__setattr__(self, "R", frozen(self.R, "shape: R", (3, 3)))
         object.__setattr__(self, "p", frozen(self.p, "shape: p", (3,)))
-        object.__setattr__(self, "size", tuple(float(x) for x in self.size))
+        try:
+            size = tuple(float(x) for x in self.size)
+        except (TypeError, ValueError):
+            raise InputError(f"shape: size: expected numbers, got {self.size!r:.60}") from None
+        object.__setattr__(self, "size", size)
+
+    __reduce__ = rebuilt
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,11 +143,13 @@ class DHTable:
             object.__setattr__(self, field, frozen(getattr(self, field), f"dh.{field}", (n,)))
         object.__setattr__(self, "base", frozen(self.base, "dh.base", (4, 4)))
 
+    __reduce__ = rebuilt
+
 
 def turn(axis: ArrayLike, angle: float) -> Array:
     """Rotation matrix (3, 3) by `angle` (rad) about the unit vector `axis`."""
     x, y, z = np.asarray(axis, dtype=float)
-    c, s = np.cos(angle), np.sin(angle)
+    c, s = np.cos(float(angle)), np.sin(float(angle))
     k = 1.0 - c
     return np.array(
         [
@@ -141,10 +171,10 @@ def inertia_matrix(value: ArrayLike | None, what: str) -> Array:
     """(3, 3) from a matrix, three numbers (diagonal), one number (zz) or None (zero)."""
     if value is None:
         return np.zeros((3, 3))
-    dimensions = np.ndim(value)
-    if dimensions == 0:
+    axes = dimensions(value, what)
+    if axes == 0:
         return np.diag([0.0, 0.0, float(frozen(value, what, ()))])
-    if dimensions == 1:
+    if axes == 1:
         return np.diag(frozen(value, what, (3,)))
     matrix = frozen(value, what, (3, 3))
     if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-12 * np.abs(matrix).max()):

@@ -321,3 +321,13 @@ def test_the_smallest_good_input_is_accepted(function: str) -> None:
         STATES[function]([0.0] * N, ZERO, [0] * N, **more)
     except PredynError as error:
         pytest.fail(str(error))
+
+
+@pytest.mark.parametrize("bad", [None, "two_link", np.zeros(3), object])
+def test_what_is_no_model(bad) -> None:
+    text = f"^model: expected a predyn.Model, got {type(bad).__name__}$"
+    refused(text, dynamics.inverse_dynamics, bad, ZERO, ZERO, ZERO)
+    refused(text, dynamics.mass_matrix, bad, ZERO)
+    refused(text, dynamics.frame_kinematics, bad, "tool", ZERO)
+    refused(text, dynamics.center_of_mass, bad, ZERO)
+    refused(text, dynamics.forward_dynamics, bad, ZERO, ZERO, ZERO)

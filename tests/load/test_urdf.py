@@ -316,3 +316,24 @@ def test_mutated_files_give_models_or_named_errors(tmp_path):
     assert all(message.startswith(str(path)) for message in messages)
     assert accepted > MUTANTS // 10
     assert len(messages) > MUTANTS // 10
+
+
+def test_floating_joints_count_six_and_names_are_searched_in_bounded_time(tmp_path):
+    links = "".join(f'<link name="l{k}"/>' for k in range(100))
+    joints = "".join(
+        f'<joint name="j{k}" type="floating"><parent link="l0"/><child link="l{k}"/></joint>'
+        for k in range(1, 100)
+    )
+    path = tmp_path / "many.urdf"
+    path.write_text(f'<robot name="r">{links}{joints}</robot>')
+    with pytest.raises(FileError, match="more than 500 moving joints"):
+        load_urdf(path)
+    names = [f"{'a' * 190}{k}" for k in range(9000)]
+    links = "".join(f'<link name="{name}"/>' for name in names)
+    ends = f'<parent link="{"a" * 190}z"/><child link="{names[0]}"/>'
+    joint = f'<joint name="j" type="fixed">{ends}</joint>'
+    path.write_text(f'<robot name="r">{links}{joint}</robot>')
+    start = time.perf_counter()
+    with pytest.raises(FileError):
+        load_urdf(path)
+    assert time.perf_counter() - start < 5.0  # the bound on a hang; the search took minutes

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import finite, gather, results
+from predyn.dynamics.arguments import finite, gather, joints, results
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.crba import mass_matrix
 from predyn.dynamics.fields import dense
@@ -204,7 +204,7 @@ def forward_dynamics(
     singular (three axes of a ball joint in one plane) a result that is not finite is an error; one
     that rounding keeps finite is not noticed.
     """
-    n = (model.n,)
+    n = joints(model)
     inputs = (("q", q, n), ("v", v, n), ("tau", tau, n))
     if not has_coupled_rotors(model):
         return _determined(model, ABA(model, inputs, forces, out)[0])

@@ -17,6 +17,13 @@ from predyn.model import Model
 Input = tuple[str, ArrayLike, tuple[int, ...]]  # name, value, trailing shape
 
 
+def joints(model: Model) -> tuple[int]:
+    """Trailing shape of a state: one number per joint of what must be a Model."""
+    if not isinstance(model, Model):
+        raise InputError(f"model: expected a predyn.Model, got {type(model).__name__}")
+    return (model.n,)
+
+
 def real(model: Model, name: str, value: ArrayLike, trailing: tuple[int, ...]) -> Floats:
     """A float64 array whose last axes are as expected; finite or not."""
     if type(value) is not np.ndarray or value.dtype != np.float64:

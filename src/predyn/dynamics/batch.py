@@ -57,7 +57,7 @@ def _threads() -> int:
     """PREDYN_THREADS if set, one in a worker process, else the cores this process may use."""
     asked = os.environ.get("PREDYN_THREADS")
     if asked is not None:
-        if not asked.isdigit() or int(asked) < 1:
+        if not (asked.isascii() and asked.isdigit()) or int(asked) < 1:
             raise InputError(f"PREDYN_THREADS: expected a whole number from 1, got {asked!r}")
         return int(asked)
     if multiprocessing.parent_process() is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.arguments import joints
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.fields import symmetric_pairs
 from predyn.dynamics.forward import AXIS, END, center, place, symmetric, world_row
@@ -70,7 +71,7 @@ CRBA = Kernel(
 
 def mass_matrix(model: Model, q: ArrayLike, *, out: NDArray | None = None) -> NDArray:
     """M(q), (..., n, n), with armature and rotor inertia: tau = M a + what is left at a = 0."""
-    (M,) = CRBA(model, (("q", q, (model.n,)),), out=out)
+    (M,) = CRBA(model, (("q", q, joints(model)),), out=out)
     if has_coupled_rotors(model):
         M += model.rotor
     return M

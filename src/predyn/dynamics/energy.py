@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.arguments import joints
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.fields import dense
 from predyn.dynamics.forward import END, VELOCITY, center, place, symmetric, world_row
@@ -58,11 +59,11 @@ ENERGIES = Kernel(energies, work=_work, outputs=lambda tree: (dense(), dense()))
 
 def kinetic_energy(model: Model, q: ArrayLike, v: ArrayLike) -> NDArray:
     """Kinetic energy (...), J: half v M v, reflected rotor inertia included."""
-    n = (model.n,)
+    n = joints(model)
     return ENERGIES(model, (("q", q, n), ("v", v, n)))[0]
 
 
 def potential_energy(model: Model, q: ArrayLike) -> NDArray:
     """Potential energy (...), J, of gravity (zero at the world origin) and of the springs."""
-    n = (model.n,)
+    n = joints(model)
     return ENERGIES(model, (("q", q, n), ("v", [0.0] * model.n, n)))[1]

@@ -51,15 +51,17 @@ def vector(what: str, value: ArrayLike, batched: bool = False) -> Floats:
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise InputError(f"{what}: expected 3 numbers, got {value!r}") from error
+        raise InputError(f"{what}: expected 3 numbers, got {value!r:.60}") from error
     if array.dtype.kind not in "fiu":
-        raise InputError(f"{what}: expected 3 numbers, got {value!r}")
+        raise InputError(f"{what}: expected 3 numbers, got {value!r:.60}")
     if array.shape[-1:] != (3,) or (not batched and array.ndim != 1):
         shape = "(..., 3)" if batched else "(3,)"
         raise InputError(f"{what}: expected shape {shape}, got {array.shape}")
+    with np.errstate(over="ignore"):
+        array = array.astype(np.float64)
     if not np.isfinite(array).all():
         raise InputError(f"{what}: holds NaN or infinity; give finite numbers")
-    return array.astype(np.float64)
+    return array
 
 
 def placed_forces(
@@ -74,8 +76,8 @@ def placed_forces(
     for k, f in enumerate(forces):
         if not isinstance(f, ExternalForce):
             raise InputError(f"forces[{k}]: expected an ExternalForce, got {type(f).__name__}")
-        if f.frame not in ("world", "link"):
-            raise InputError(f"forces[{k}].frame: expected 'world' or 'link', got {f.frame!r}")
+        if not isinstance(f.frame, str) or f.frame not in ("world", "link"):
+            raise InputError(f"forces[{k}].frame: expected 'world' or 'link', got {f.frame!r:.60}")
         frame = model.frame(f.link)
         if frame.link < 0:
             raise InputError(

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.arguments import joints
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import PSI2
 from predyn.dynamics.fields import dense
@@ -210,7 +211,7 @@ def frame_kinematics(
 
     frame: name of a frame or of a link. q, v, a: (..., n); v and a are zero if not given.
     """
-    n, rest = (model.n,), np.zeros(model.n)
+    n, rest = joints(model), np.zeros(model.n)
     inputs = (("q", q, n), ("v", rest if v is None else v, n), ("a", rest if a is None else a, n))
     target = target_of(model, frame, point)
     return FrameMotion(*FRAME_MOTION(model, inputs, out=out, constants=target))
@@ -227,7 +228,7 @@ def frame_kinematics_derivatives(
     out: tuple[NDArray, ...] | None = None,
 ) -> FrameDerivatives:
     """Exact partials of a frame's motion in q, v and a; arguments as for frame_kinematics."""
-    n, rest = (model.n,), np.zeros(model.n)
+    n, rest = joints(model), np.zeros(model.n)
     inputs = (("q", q, n), ("v", rest if v is None else v, n), ("a", rest if a is None else a, n))
     target = target_of(model, frame, point)
     return FrameDerivatives(*FRAME_DERIVATIVES(model, inputs, out=out, constants=target))

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import Input
+from predyn.dynamics.arguments import Input, joints
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import PSI2
 from predyn.dynamics.forward import AXIS, PSI
@@ -173,7 +173,7 @@ def frame_kinematics_hessian(
     weights: a FrameMotion of the same shapes; zeros(3) where a part has no weight.
     out: arrays for qq, qv, vv, qa.
     """
-    n = (model.n,)
+    n = joints(model)
     if not isinstance(weights, FrameMotion):
         raise InputError(f"weights: expected a FrameMotion, got {type(weights).__name__}")
     shapes = ((3, 3), *((3,) for _ in range(5)))

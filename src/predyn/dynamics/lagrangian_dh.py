@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.arguments import joints
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.dh import DHTree, dh_tree_of, pack_dh_forces
 from predyn.dynamics.fields import dense
@@ -226,7 +227,7 @@ def lagrangian_dh_torques(
     broadcast. A joint cut to open a loop (38) is an external force at the end that was cut, with
     lagrangian_dh_point for the condition that closes the loop.
     """
-    n = (model.n,)
+    n = joints(model)
     return LAGRANGIAN(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces, out)[0]
 
 
@@ -287,6 +288,6 @@ def lagrangian_dh_point(
     With the point at the end of a chain this is what (38) needs of a cut joint: the loop is closed
     where the position is that of the point it was cut from.
     """
-    n = (model.n,)
+    n = joints(model)
     place: Any = (link, point)
     return PointMotion(*POINT(model, (("q", q, n), ("v", v, n), ("a", a, n)), place, out))

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.arguments import joints
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.dh import dh_tree_of, pack_dh_forces
 from predyn.dynamics.fields import dense, pairs, symmetric_pairs
@@ -227,7 +228,7 @@ def lagrangian_dh_derivatives(
     As predyn.inverse_dynamics_derivatives, by (21)-(35), for the models that
     lagrangian_dh_torques takes; [i, k] is d tau_i / d q_k and so on.
     """
-    n = (model.n,)
+    n = joints(model)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n))
     tau, dq, dv, da = SENSITIVITY(model, inputs, forces, out)
     return tau, dq, dv, da
@@ -287,7 +288,7 @@ def lagrangian_dh_point_derivatives(
     out: tuple[NDArray, ...] | None = None,
 ) -> PointPartials:
     """Partials (21)-(26) of lagrangian_dh_point: [..., :, k] is the partial in q_k."""
-    n = (model.n,)
+    n = joints(model)
     place: Any = (link, point)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n))
     return PointPartials(*POINT_PARTIALS(model, inputs, place, out))

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import finite, real
+from predyn.dynamics.arguments import finite, joints, real
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.forces import ExternalForce, placed_forces
 from predyn.dynamics.reactions import REACTIONS, REACTIONS_DERIVATIVES
@@ -31,7 +31,7 @@ _UNITS = np.eye(6)
 
 def _at_unit_loads(kernel: Kernel, model: Model, q: ArrayLike, f: ExternalForce) -> tuple:
     """The kernel's results with a sixth axis before the last ones: unit moments, then forces."""
-    n = (model.n,)
+    n = joints(model)
     state = finite("q", real(model, "q", q, n))[..., None, :]
     unit = replace(f, moment=_UNITS[:, :3], force=_UNITS[:, 3:])
     rest = np.zeros(model.n)

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.arguments import joints
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.dh import dh_tree_of, pack_dh_forces
 from predyn.dynamics.fields import dense
@@ -330,7 +331,7 @@ def newton_euler_dh_torques(
     The same numbers as inverse_dynamics, springs, friction and armature included, by the published
     recursion. The model must have a standard DH table (model.dh) and no coupled rotors.
     """
-    n = (model.n,)
+    n = joints(model)
     return NEWTON_EULER_DH(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces, out)[0]
 
 
@@ -348,5 +349,5 @@ def newton_euler_dh_internal_forces(
     In link axes, about the origin of the link frame. What the joint's own actuator, spring and
     friction exert is part of it; armature, which is no body, is not.
     """
-    n = (model.n,)
+    n = joints(model)
     return INTERNAL_FORCES_DH(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces, out)[0]

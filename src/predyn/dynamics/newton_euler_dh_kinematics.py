@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.arguments import joints
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.dh import dh_tree_of
 from predyn.dynamics.fields import Field, dense
@@ -304,7 +305,7 @@ def newton_euler_dh_sensitivities(
     the world's origin; x_ddot is without gravity, F_G with it. Memory grows with 100 n^2 numbers
     per sample: meant for study and tests, not for large batches.
     """
-    n = (model.n,)
+    n = joints(model)
     results = LINK_QUANTITIES(model, (("q", q, n), ("v", v, n), ("a", a, n)))
     tables = []
     for table, axis in zip(results, (-1, -2, -2, -2), strict=True):

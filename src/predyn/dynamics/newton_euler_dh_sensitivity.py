@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.arguments import joints
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.dh import dh_tree_of, pack_dh_forces
 from predyn.dynamics.fields import dense, pairs, wrench_pairs
@@ -260,7 +261,7 @@ def newton_euler_dh_derivatives(
     [j, i] is d tau_j / d q_i and so on; the same numbers as inverse_dynamics_derivatives, by the
     published sensitivity equations. Time grows with n times the depth of the tree.
     """
-    n = (model.n,)
+    n = joints(model)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n))
     tau, dq, dv, da = NEWTON_EULER_DH_DERIVATIVES(model, inputs, forces, out)
     return tau, dq, dv, da
@@ -280,7 +281,7 @@ def newton_euler_dh_internal_force_derivatives(
     [j, k, i] is the derivative of component k of the wrench on link j in coordinate i. The link
     axes turn with q: these are derivatives of the components.
     """
-    n = (model.n,)
+    n = joints(model)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n))
     dq, dv, da = INTERNAL_FORCE_DH_DERIVATIVES(model, inputs, forces, out)
     return dq, dv, da

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.arguments import joints
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import (
     FORCE,
@@ -153,7 +154,7 @@ def placement_sensitivity(
 
     First three: small turns about the placed origin; last three: shifts, d tau_i / d model.p[j].
     """
-    n = (model.n,)
+    n = joints(model)
     return PLACEMENT(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces, out)[0]
 
 
@@ -191,7 +192,7 @@ def dh_sensitivity(
     """
     if model.dh is None:
         raise ModelError(f"model {model.name!r} has no standard DH table: make it by load_dh")
-    n = (model.n,)
+    n = joints(model)
     beyond = BEYOND(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces)[0]
     directions = np.zeros((model.n, 6, 4))
     directions[:, 2, 0] = 1.0  # theta: turn about the joint axis

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.arguments import joints
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import (
     FORCE,
@@ -159,7 +160,7 @@ def joint_reactions(
     In link axes, about the joint's origin. Along the axis it is what motor, spring and friction
     give together; reflected rotor inertia (armature, rotor matrix) stays inside the motor.
     """
-    n = (model.n,)
+    n = joints(model)
     return REACTIONS(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces, out)[0]
 
 
@@ -173,6 +174,6 @@ def joint_reactions_derivatives(
     out: tuple[NDArray, ...] | None = None,
 ) -> ReactionDerivatives:
     """The wrenches of joint_reactions and their exact partials in q, v and a."""
-    n = (model.n,)
+    n = joints(model)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n))
     return ReactionDerivatives(*REACTIONS_DERIVATIVES(model, inputs, forces, out))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.arguments import joints
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import outward_composites
 from predyn.dynamics.forces import ExternalForce
@@ -63,7 +64,7 @@ def joint_reactions_hessian(
     out: tuple[NDArray, ...] | None = None,
 ) -> Hessian:
     """Exact second partials in (q, v, a) and the forces of weights (..., n, 6) times wrenches."""
-    n = (model.n,)
+    n = joints(model)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n), ("weights", weights, (model.n, 6)))
     qq, qv, vv, qa = REACTIONS_HESSIAN(model, inputs, forces, out)
     qf = reaction_force_hessian(model, q, weights, forces)

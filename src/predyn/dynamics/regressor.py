@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.arguments import joints
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.fields import Field
 from predyn.dynamics.forward import AXIS, END, move, place, world_row
@@ -75,5 +76,5 @@ def torque_regressor(
 
     Springs, friction, armature, rotors and external forces are not part of it.
     """
-    n = (model.n,)
+    n = joints(model)
     return REGRESSOR(model, (("q", q, n), ("v", v, n), ("a", a, n)), out=out)[0]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.arguments import joints
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.fields import dense
 from predyn.dynamics.forces import ExternalForce
@@ -120,5 +121,5 @@ def inverse_dynamics(
     q, v, a: (..., n) in the order of model.joint_names; leading shapes broadcast. Springs,
     friction, armature and rotors of the model are part of tau, external forces are given.
     """
-    n = (model.n,)
+    n = joints(model)
     return RNEA(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces, out)[0]

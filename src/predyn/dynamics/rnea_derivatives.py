@@ -19,6 +19,7 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.arguments import joints
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import (
     FORCE,
@@ -123,7 +124,7 @@ def inverse_dynamics_derivatives(
     [i, k] is d tau_i / d q_k and so on. dtau_da is the mass matrix. For large batches reuse the
     arrays with out=(tau, dtau_dq, dtau_dv, dtau_da): fresh memory costs more than the computation.
     """
-    n = (model.n,)
+    n = joints(model)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n))
     tau, dq, dv, da = RNEA_DERIVATIVES(model, inputs, forces, out)
     if has_coupled_rotors(model):

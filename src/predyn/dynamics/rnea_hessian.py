@@ -33,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.arguments import joints
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import (
     FORCE,
@@ -269,7 +270,7 @@ def inverse_dynamics_hessian(
     weights: (..., n). Second derivatives in v, a together and in a alone are zero, and so are
     those in the forces other than with q. out: arrays for qq, qv, vv, qa.
     """
-    n = (model.n,)
+    n = joints(model)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n), ("weights", weights, n))
     qq, qv, vv, qa = RNEA_HESSIAN(model, inputs, forces, out)
     qf = force_hessian(model, q, weights, forces)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,8 @@ def load_dh(
     """
     if convention not in CONVENTIONS:
         raise unknown_name("convention", convention, CONVENTIONS)
+    if not isinstance(table, Sequence):
+        raise InputError(f"DH table: expected a list of rows, got {type(table).__name__}")
     rows = [_row(row, j) for j, row in enumerate(table)]
     n = len(rows)
     links = _names(names, "link", n)
@@ -148,9 +150,11 @@ def _row(row: DHRow | Mapping[str, Any], j: int) -> DHRow:
         raise InputError(f"DH row {j}: expected a DHRow or a dict, got {type(row).__name__}")
     if row.kind not in ("revolute", "prismatic"):
         raise unknown_name(f"kind in DH row {j}:", row.kind, ("revolute", "prismatic"))
-    for field in ("theta", "d", "a", "alpha"):
-        number(getattr(row, field), f"DH row {j}: {field}")
-    return row
+    numbers: dict[str, Any] = {
+        field: number(getattr(row, field), f"DH row {j}: {field}")
+        for field in ("theta", "d", "a", "alpha")
+    }
+    return replace(row, **numbers)
 
 
 def _parent(value: int, j: int, n: int) -> int:
@@ -162,8 +166,9 @@ def _parent(value: int, j: int, n: int) -> int:
 def _names(given: Sequence[str] | None, what: str, n: int) -> list[str]:
     if given is None:
         return [f"{what}{j + 1}" for j in range(n)]
-    if len(given) != n:
-        raise InputError(f"{what} names: expected {n}, one per row, got {len(given)}")
+    if not isinstance(given, Sequence) or len(given) != n:
+        got = len(given) if isinstance(given, Sequence) else given
+        raise InputError(f"{what} names: expected {n}, one per row, got {got!r:.60}")
     return list(given)
 
 

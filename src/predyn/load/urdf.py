@@ -65,7 +65,8 @@ def load_urdf(
     links = _by_name(robot, "link")
     joints = _by_name(robot, "joint")
     children, root = _tree(robot, links, joints)
-    if sum(joint.attributes.get("type") != "fixed" for joint in joints.values()) > MOST_JOINTS:
+    moves = {"fixed": 0, "floating": 6}
+    if sum(moves.get(x.attributes.get("type", ""), 1) for x in joints.values()) > MOST_JOINTS:
         robot.fail(f"more than {MOST_JOINTS} moving joints")
     bodies = _bodies(links, children, root, floating_base, notes)
     name = robot.attributes.get("name", "").strip() or os.path.basename(robot.path)

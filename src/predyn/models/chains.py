@@ -10,6 +10,8 @@ from predyn.builder import ModelBuilder
 from predyn.errors import InputError
 from predyn.model import Model
 
+MOST = 1000  # joints of a ready model
+
 # a uniform thin rod of 1 m and 1 kg along x
 ROD: dict[str, Any] = {"mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (0.0, 1 / 12, 1 / 12)}
 
@@ -20,8 +22,8 @@ def pendulum_chain(n: int) -> Model:
     Gravity (0, -9.81, 0), no friction, no limits; q1 is measured from x, the others relative to
     the rod before. Links link1.., joints joint1.., frame "tip" at the end.
     """
-    if not isinstance(n, int | np.integer) or n < 1:
-        raise InputError(f"pendulum_chain: expected a number of links of at least 1, got {n!r}")
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 1 <= n <= MOST:
+        raise InputError(f"pendulum_chain: expected links from 1 to {MOST}, got {n!r:.60}")
     builder = ModelBuilder(f"pendulum_chain_{n}", gravity=(0.0, -9.81, 0.0))
     for j in range(1, n + 1):
         builder.add_link(

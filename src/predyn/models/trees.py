@@ -10,6 +10,7 @@ from predyn.builder import ModelBuilder
 from predyn.errors import InputError, unknown_name
 from predyn.model import KINDS, Model
 from predyn.model_parts import Array
+from predyn.models.chains import MOST
 
 
 def random_tree(
@@ -27,8 +28,10 @@ def random_tree(
     are those of random clouds of points. axes: "random", or "z" for every joint. Links l0, l1, ...,
     joints j0, j1, ...; no friction, no limits.
     """
-    if not isinstance(n, int | np.integer) or n < 1:
-        raise InputError(f"random_tree: expected a number of joints of at least 1, got {n!r}")
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 1 <= n <= MOST:
+        raise InputError(f"random_tree: expected joints from 1 to {MOST}, got {n!r:.60}")
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"random_tree: expected a seed of at least 0, got {seed!r:.60}")
     if axes not in ("random", "z"):
         raise unknown_name("axes", axes, ("random", "z"))
     for kind in kinds:
