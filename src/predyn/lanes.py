@@ -50,6 +50,7 @@ jit = njit(
     **_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True
 )  # for all that those call
 FLAGS = ("contract", "nsz")
+STREAMED_FROM = 2**17  # numbers; arrays beyond a megabyte do not stay in the cache
 
 VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 
@@ -166,6 +167,14 @@ def store(array, i, j, value) -> None:
     array[i, j] = value
 
 
+def stream(array, i, j, value) -> None:
+    """Like store, for results that nobody reads soon: a large array is written past the cache.
+
+    Its lines would be read from memory only to be overwritten, and would push out what is in use.
+    """
+    array[i, j] = value
+
+
 def _element(array) -> types.Type | None:
     """What load(array, i, j) returns: a lane from a 3-D array, a scalar from a 2-D one."""
     if not isinstance(array, types.Array) or array.layout != "C":
@@ -180,6 +189,7 @@ class _LoadTemplate(AbstractTemplate):
         return element and signature(element, args[0], types.intp, types.intp)
 
 
+@infer_global(stream)
 @infer_global(store)
 class _StoreTemplate(AbstractTemplate):
     def generic(self, args, kws):
@@ -222,4 +232,27 @@ def _lower_store(context, builder, sig, args):
     else:
         value = as_vector(context, builder, sig.args[3], args[3])
         builder.store(value, pointer).align = 8
+    return context.get_dummy_value()
+
+
+@lower_builtin(stream, types.Array, types.intp, types.intp, types.Any)
+def _lower_stream(context, builder, sig, args):
+    kind = sig.args[0]
+    if kind.ndim == 2:
+        return _lower_store(context, builder, sig, args)
+    struct = context.make_array(kind)(context, builder, args[0])
+    address = builder.ptrtoint(struct.data, ir.IntType(64))
+    off = builder.and_(address, ir.Constant(address.type, 8 * WIDTH - 1))
+    aligned = builder.icmp_unsigned("==", off, ir.Constant(address.type, 0))
+    large = builder.icmp_signed(">", struct.nitems, ir.Constant(struct.nitems.type, STREAMED_FROM))
+    pointer = _pointer(context, builder, kind, *args[:3])
+    value = as_vector(context, builder, sig.args[3], args[3])
+    with builder.if_else(builder.and_(aligned, large)) as (past_cache, as_usual):
+        with past_cache:
+            stored = builder.store(value, pointer)
+            stored.align = 8 * WIDTH
+            hint = builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)])
+            stored.set_metadata("nontemporal", hint)
+        with as_usual:
+            builder.store(value, pointer).align = 8
     return context.get_dummy_value()

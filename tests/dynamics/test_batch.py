@@ -13,9 +13,12 @@ import pytest
 
 from predyn import InputError, dynamics, models
 from predyn.dynamics import ExternalForce, FrameMotion
+from predyn.dynamics.batch import aligned
 from predyn.dynamics.fields import pairs, symmetric_pairs
+from predyn.dynamics.forces import NO_LOADS
 from predyn.dynamics.rnea_derivatives import RNEA_DERIVATIVES
 from predyn.dynamics.tree import ancestor_pairs, tree_of
+from predyn.lanes import STREAMED_FROM, WIDTH
 from registry_cases import DH_SITES, SITES, dh_forest, forest, make_case
 
 MODEL = forest(5)
@@ -385,3 +388,26 @@ def test_a_bad_number_of_threads_is_refused_by_name(bad: str) -> None:
     text = f"InputError: PREDYN_THREADS: expected a whole number from 1, got {bad!r}"
     assert run.returncode != 0
     assert text in run.stderr
+
+
+def test_packed_results_beyond_the_cache_are_the_same() -> None:
+    """Large aligned arrays are written past the cache, others as usual: equal bit for bit."""
+    model = models.random_tree(20, 1)
+    tree, random = tree_of(model), np.random.default_rng(0)
+    sizes = [field.packed for field in RNEA_DERIVATIVES.fields(tree)]
+    chunks = 1 + STREAMED_FROM // (min(sizes[1:]) * WIDTH)
+    ins = tuple(random.standard_normal((chunks, k, WIDTH)) for k in (20, 20, 20, 0))
+    work = aligned(*RNEA_DERIVATIVES.work(tree), WIDTH)
+    large = [aligned(chunks, size, WIDTH) for size in sizes]
+    assert min(x.size for x in large[1:]) > STREAMED_FROM
+    RNEA_DERIVATIVES.sweep(tree, NO_LOADS, ins, tuple(large), work)
+    raw = [aligned(chunks * size * WIDTH + 1)[1:] for size in sizes]  # off the cache lines
+    skewed = [x.reshape(chunks, size, WIDTH) for x, size in zip(raw, sizes, strict=True)]
+    RNEA_DERIVATIVES.sweep(tree, NO_LOADS, ins, tuple(skewed), work)
+    for c in range(0, chunks, 21):
+        part = tuple(np.ascontiguousarray(x[c : c + 1]) for x in ins)
+        small = [aligned(1, size, WIDTH) for size in sizes]
+        RNEA_DERIVATIVES.sweep(tree, NO_LOADS, part, tuple(small), work)
+        for x, y, z in zip(large, skewed, small, strict=True):
+            np.testing.assert_array_equal(x[c], z[0])
+            np.testing.assert_array_equal(y[c], z[0])

@@ -39,7 +39,7 @@ from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import AXIS, PSI
 from predyn.dynamics.joint_forces import joint_partials, rotor_force
 from predyn.dynamics.tree import has_coupled_rotors
-from predyn.lanes import jit, load, store
+from predyn.lanes import jit, load, store, stream
 from predyn.model import Model
 from predyn.spatial import add6, cross_force, dot, dot6, load3, load6, scale6
 
@@ -88,11 +88,11 @@ def _pairs(tree, c, i, Q, V, U, B, dq, dv, da, work):
     up = i + 1
     while up > 0:
         S, psi, psi2 = load6(work, up, AXIS), load6(work, up, PSI), load6(work, up, PSI2)
-        store(dq, c, 2 * k, dot6(S, Q))
-        store(dv, c, 2 * k, dot6(S, V))
-        store(da, c, k, dot6(S, U))
-        store(dq, c, 2 * k + 1, dot(psi[0], B) + dot6(psi2, U))
-        store(dv, c, 2 * k + 1, dot(S[0], B) + 2.0 * dot6(psi, U))
+        stream(dq, c, 2 * k, dot6(S, Q))
+        stream(dv, c, 2 * k, dot6(S, V))
+        stream(da, c, k, dot6(S, U))
+        stream(dq, c, 2 * k + 1, dot(psi[0], B) + dot6(psi2, U))
+        stream(dv, c, 2 * k + 1, dot(S[0], B) + 2.0 * dot6(psi, U))
         k += 1
         up = tree.parent[up - 1]
 

@@ -54,7 +54,7 @@ from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import AXIS, PSI, load_vectors
 from predyn.dynamics.joint_forces import joint_second_partials
 from predyn.dynamics.tree import Tree
-from predyn.lanes import jit, load, store
+from predyn.lanes import jit, load, store, stream
 from predyn.model import Model
 from predyn.spatial import (
     add,
@@ -194,12 +194,12 @@ def _pairs(tree, c, i, U, V, X, Y, Z, T, qq, qv, vv, qa, work):
     while up > 0:
         S, psi, psi2 = load6(work, up, AXIS), load6(work, up, PSI), load6(work, up, PSI2)
         Om = load6(work, up, OMEGA)
-        store(qq, c, k, dot6(Om, X) + dot6(psi2, Y) + dot6(psi, Z))
-        store(qv, c, 2 * k, dot6(Om, V) + dot6(psi, T))
-        store(qv, c, 2 * k + 1, 2.0 * dot6(psi, Y) + dot6(S, Z))
-        store(vv, c, k, dot6(S, T))
-        store(qa, c, 2 * k, dot6(Om, U))
-        store(qa, c, 2 * k + 1, dot6(S, Y))
+        stream(qq, c, k, dot6(Om, X) + dot6(psi2, Y) + dot6(psi, Z))
+        stream(qv, c, 2 * k, dot6(Om, V) + dot6(psi, T))
+        stream(qv, c, 2 * k + 1, 2.0 * dot6(psi, Y) + dot6(S, Z))
+        stream(vv, c, k, dot6(S, T))
+        stream(qa, c, 2 * k, dot6(Om, U))
+        stream(qa, c, 2 * k + 1, dot6(S, Y))
         k += 1
         up = tree.parent[up - 1]
 
