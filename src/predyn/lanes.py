@@ -50,7 +50,7 @@ jit = njit(
     **_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True
 )  # for all that those call
 FLAGS = ("contract", "nsz")
-STREAMED_FROM = 2**17  # numbers; arrays beyond a megabyte do not stay in the cache
+STREAMED_FROM = 2**16  # numbers; half a megabyte and more does not stay in the cache
 
 VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 
