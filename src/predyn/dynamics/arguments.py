@@ -24,6 +24,14 @@ def joints(model: Model) -> tuple[int]:
     return (model.n,)
 
 
+def motion(
+    model: Model, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None
+) -> tuple[Input, Input, Input]:
+    """q, v and a as inputs; at rest where v or a is not given."""
+    n, rest = joints(model), np.zeros(model.n)
+    return ("q", q, n), ("v", rest if v is None else v, n), ("a", rest if a is None else a, n)
+
+
 def real(model: Model, name: str, value: ArrayLike, trailing: tuple[int, ...]) -> Floats:
     """A float64 array whose last axes are as expected; finite or not."""
     if type(value) is not np.ndarray or value.dtype != np.float64:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import joints
+from predyn.dynamics.arguments import motion
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import PSI2
 from predyn.dynamics.fields import dense
@@ -129,10 +129,10 @@ def outward_path(tree, target, c, q, v, a, work):
         apply(P, column(target.R, 0, 2)),
     )
     p = add(load3(work, row, ORIGIN), apply(P, vector(target.p, 0)))
-    motion, rate = load6(work, row, VELOCITY), load6(work, row, ACCELERATION)
-    velocity = at_point(motion, p)
-    acceleration = add(at_point(rate, p), cross(motion[0], velocity))
-    return R, p, motion[0], velocity, rate[0], acceleration
+    v_link, a_link = load6(work, row, VELOCITY), load6(work, row, ACCELERATION)
+    velocity = at_point(v_link, p)
+    acceleration = add(at_point(a_link, p), cross(v_link[0], velocity))
+    return R, p, v_link[0], velocity, a_link[0], acceleration
 
 
 @jit
@@ -211,8 +211,7 @@ def frame_kinematics(
 
     frame: name of a frame or of a link. q, v, a: (..., n); v and a are zero if not given.
     """
-    n, rest = joints(model), np.zeros(model.n)
-    inputs = (("q", q, n), ("v", rest if v is None else v, n), ("a", rest if a is None else a, n))
+    inputs = motion(model, q, v, a)
     target = target_of(model, frame, point)
     return FrameMotion(*FRAME_MOTION(model, inputs, out=out, constants=target))
 
@@ -228,7 +227,6 @@ def frame_kinematics_derivatives(
     out: tuple[NDArray, ...] | None = None,
 ) -> FrameDerivatives:
     """Exact partials of a frame's motion in q, v and a; arguments as for frame_kinematics."""
-    n, rest = joints(model), np.zeros(model.n)
-    inputs = (("q", q, n), ("v", rest if v is None else v, n), ("a", rest if a is None else a, n))
+    inputs = motion(model, q, v, a)
     target = target_of(model, frame, point)
     return FrameDerivatives(*FRAME_DERIVATIVES(model, inputs, out=out, constants=target))

@@ -16,10 +16,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import joints
+from predyn.dynamics.arguments import motion
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import (
     FORCE,
@@ -147,10 +146,10 @@ CENTROIDAL_DERIVATIVES = Kernel(
 
 
 def _inputs(model: Model, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None) -> tuple:
-    n, rest = joints(model), np.zeros(model.n)
+    inputs = motion(model, q, v, a)
     if not model.inertia[:, 0].any():
         raise ModelError(f"model {model.name!r} has no mass, hence no centre of mass")
-    return ("q", q, n), ("v", rest if v is None else v, n), ("a", rest if a is None else a, n)
+    return inputs
 
 
 def spatial_momentum(

@@ -67,7 +67,6 @@ from predyn.spatial import (
 )
 
 LOCAL_I = LINK_COLUMNS  # R_{j,j} in the row of link j, 9
-LINK_END = LOCAL_I + 9
 Q, V, A = 0, MOTION, 2 * MOTION  # blocks in the row of a pair, each with the columns of a link
 GLOBAL_I = 3 * MOTION  # 0R_{j,i}, 9
 MOTION_END = GLOBAL_I + 9
