@@ -1,0 +1,68 @@
+"""Effort: joint torques to be kept small."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from predyn.errors import InputError
+from predyn.model import Model
+from predyn.terms.linear import Block, Linear
+from predyn.terms.selection import (
+    choice,
+    effort_limits,
+    joint_indices,
+    joint_names,
+    joint_scale,
+    joint_units,
+    positive,
+)
+from predyn.terms.term import Term
+
+
+@dataclass(frozen=True, eq=False)
+class Effort(Term):
+    """Torques of the named joints (None: all), each over `per` and weighted.
+
+    form "square" costs the sum of weight (tau / per)^2, "abs" that of weight |tau / per|, rounded
+    off within `width` of zero. per: N m or N, 1 unless told; normalised=True takes the model's
+    effort limits.
+    """
+
+    joints: Sequence[str] | None = None
+    normalised: bool = False
+    per: ArrayLike | None = None
+    weights: ArrayLike = 1.0
+    form: Literal["square", "abs"] = "square"
+    width: float = 1e-3
+
+    kind = "effort"
+
+    def __post_init__(self) -> None:
+        choice("form of effort", self.form, ("square", "abs"))
+        positive(self.width, "effort: width", ("width",))
+        object.__setattr__(self, "loss", self.form)
+
+    def bind(self, model: Model) -> Linear:
+        index = joint_indices(model, self.joints, self.kind)
+        names = joint_names(model, index)
+        weights = positive(self.weights, "effort: weights (leave joints out by joints=)", names)
+        per = np.ones(len(index))
+        if self.normalised:
+            if self.per is not None:
+                raise InputError("effort: expected either normalised or per, got both")
+            per = effort_limits(model, index, "effort: normalised")
+        elif self.per is not None:
+            per = positive(self.per, "effort: per", names)
+        factors = (np.sqrt(weights) if self.form == "square" else weights) / per
+        plain = not self.normalised and self.per is None
+        return Linear(
+            names,
+            joint_units(model, index, "tau") if plain else ("1",) * len(index),
+            factors * joint_scale(model, index, "tau"),
+            [Block(0, "tau", index, factors)],
+        )

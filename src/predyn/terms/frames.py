@@ -1,0 +1,274 @@
+"""Position, velocity, orientation and axes of frames; all are linear in a frame's channel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from predyn.errors import InputError
+from predyn.model import Model
+from predyn.model_parts import turn
+from predyn.samples import FRAME_PARTS
+from predyn.terms.linear import Block, Linear
+from predyn.terms.selection import AXES, Floats, choice, moving_frame, numbers, positive, real
+from predyn.terms.term import Term
+
+ROTATION_ERROR = 1e-6  # how far a target's R R^T may be from the identity
+TINY = 1e-15  # of a direction cosine: rounding, hence no entry
+Vector = ArrayLike | Sequence[float | None]  # None: free
+Bounds = tuple[Floats | None, Floats | None]
+
+
+@dataclass(frozen=True, eq=False)
+class FramePosition(Term):
+    """Position of a frame's origin minus a target, m, world axes.
+
+    None or NaN in the target leaves an axis out.
+    """
+
+    frame: str
+    target: Vector = (0.0, 0.0, 0.0)
+
+    kind = "frame_position"
+
+    def bind(self, model: Model) -> Linear:
+        channel = moving_frame(model, self.frame, self.kind)
+        axes, target = _chosen(self.target, "frame_position: target")
+        if not len(axes):
+            raise InputError("frame_position: target leaves all axes free; give at least one")
+        return Linear(
+            tuple(f"{self.frame} {AXES[k]}" for k in axes),
+            ("m",) * len(axes),
+            np.ones(len(axes)),
+            [Block(0, channel, FRAME_PARTS["p"].start + axes, np.ones(len(axes)))],
+            target,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FrameVelocity(Term):
+    """Velocity of a frame's origin (m/s) and angular velocity (rad/s) minus targets, world axes.
+
+    None in place of a vector leaves that part out; None or NaN in it leaves out an axis.
+    """
+
+    frame: str
+    linear: Vector | None = (0.0, 0.0, 0.0)
+    angular: Vector | None = None
+
+    kind = "frame_velocity"
+
+    def bind(self, model: Model) -> Linear:
+        channel = moving_frame(model, self.frame, self.kind)
+        v, v_target = _chosen(self.linear, "frame_velocity: linear")
+        w, w_target = _chosen(self.angular, "frame_velocity: angular")
+        components = np.concatenate((FRAME_PARTS["v"].start + v, FRAME_PARTS["w"].start + w))
+        if not len(components):
+            raise InputError("frame_velocity: linear and angular leave all free; give at least one")
+        rows = [f"{self.frame} v{AXES[k]}" for k in v] + [f"{self.frame} w{AXES[k]}" for k in w]
+        return Linear(
+            tuple(rows),
+            ("m/s",) * len(v) + ("rad/s",) * len(w),
+            np.ones(len(rows)),
+            [Block(0, channel, components, np.ones(len(rows)))],
+            np.concatenate((v_target, w_target)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FrameOrientation(Term):
+    """How far a frame is turned from a target: a rotation matrix, or roll, pitch, yaw in radians.
+
+    form "equal"  sin(angle) times the axis of the turn from the target, in target axes (3 rows),
+                  and 1 - cos(angle), which is bounded by 1: without it a half turn were as good
+                  as none. As a square cost the rows add up to 2 - 2 cos(angle).
+         "angle"  1 - cos(angle) alone, bounded by that of `tolerance` (rad; without it a constraint
+                  needs bounds of its own).
+    Roll, pitch, yaw are turns about the world's x, then y, then z.
+    """
+
+    frame: str
+    target: ArrayLike = (0.0, 0.0, 0.0)
+    form: Literal["equal", "angle"] = "equal"
+    tolerance: float | None = None
+
+    kind = "frame_orientation"
+
+    def __post_init__(self) -> None:
+        _check_form(self.kind, self.form, self.tolerance)
+
+    def bind(self, model: Model) -> Linear:
+        channel = moving_frame(model, self.frame, self.kind)
+        target = _rotation(self.target, self.kind)
+        names, matrix = _turn_rows(self.frame, target)
+        bounds = _turn_bounds(3)
+        if self.form == "angle":
+            names, matrix = names[3:], matrix[3:]
+            bounds = _angle_bounds(self.tolerance)
+        offset = np.zeros(len(names))
+        offset[-1] = -1.5  # 1 - cos(angle) = 3 / 2 - trace / 2
+        return Linear(
+            names,
+            ("1",) * len(names),
+            np.ones(len(names)),
+            [Block(0, channel, np.arange(9), matrix)],
+            offset,
+            *bounds,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FramePose(Term):
+    """Position and orientation of a frame: FramePosition and FrameOrientation ("equal") in one."""
+
+    frame: str
+    position: Vector = (0.0, 0.0, 0.0)
+    orientation: ArrayLike = (0.0, 0.0, 0.0)
+
+    kind = "frame_pose"
+
+    def bind(self, model: Model) -> Linear:
+        channel = moving_frame(model, self.frame, self.kind)
+        axes, target = _chosen(self.position, "frame_pose: position")
+        names, matrix = _turn_rows(self.frame, _rotation(self.orientation, self.kind))
+        m = len(axes)
+        blocks = [Block(m, channel, np.arange(9), matrix)]
+        if m:
+            blocks.append(Block(0, channel, FRAME_PARTS["p"].start + axes, np.ones(m)))
+        return Linear(
+            (*(f"{self.frame} {AXES[k]}" for k in axes), *names),
+            ("m",) * m + ("1",) * 4,
+            np.ones(m + 4),
+            blocks,
+            np.concatenate((target, [0.0, 0.0, 0.0, -1.5])),
+            *_turn_bounds(m + 3),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FrameAxis(Term):
+    """How far an axis ("x", "y", "z") of a frame points away from a direction of the world.
+
+    form "equal"  the axis along two directions at right angles to that one, and 1 - cos(angle),
+                  which is bounded by 1; as a square cost they add up to 2 - 2 cos(angle)
+         "angle"  1 - cos(angle) alone, bounded by that of `tolerance` (rad; without it a constraint
+                  needs bounds of its own)
+    """
+
+    frame: str
+    axis: Literal["x", "y", "z"] = "z"
+    direction: ArrayLike = (0.0, 0.0, 1.0)
+    form: Literal["equal", "angle"] = "equal"
+    tolerance: float | None = None
+
+    kind = "frame_axis"
+
+    def __post_init__(self) -> None:
+        choice("axis", self.axis, tuple(AXES))
+        _check_form(self.kind, self.form, self.tolerance)
+
+    def bind(self, model: Model) -> Linear:
+        channel = moving_frame(model, self.frame, self.kind)
+        along = unit_direction(self.direction, "frame_axis: direction")
+        side = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
+        side = _clean(side / np.linalg.norm(side))
+        matrix = np.stack((side, _clean(np.cross(along, side)), -along))
+        names = tuple(f"{self.frame} {self.axis} {part}" for part in ("side1", "side2", "1-cos"))
+        bounds = _turn_bounds(2)
+        if self.form == "angle":
+            names, matrix = names[2:], matrix[2:]
+            bounds = _angle_bounds(self.tolerance)
+        offset = np.zeros(len(names))
+        offset[-1] = -1.0
+        return Linear(
+            names,
+            ("1",) * len(names),
+            np.ones(len(names)),
+            [Block(0, channel, AXES.index(self.axis) + np.array([0, 3, 6]), matrix)],
+            offset,
+            *bounds,
+        )
+
+
+def unit_direction(value: ArrayLike | str, what: str) -> Floats:
+    """A unit vector (3,) from an axis name or from any vector but zero."""
+    if isinstance(value, str):
+        choice(what, value, tuple(AXES))
+        return np.asarray(np.eye(3)[AXES.index(value)])
+    vector = numbers(value, what, AXES)
+    length = np.linalg.norm(vector)
+    if np.ndim(value) != 1 or not length > 0.0:
+        raise InputError(f"{what}: expected a vector (3,) that is not zero, got {value!r:.60}")
+    return _clean(vector / length)
+
+
+def _chosen(value: Vector | None, what: str) -> tuple[NDArray[np.int64], Floats]:
+    """Axes that have a number, and the numbers."""
+    vector = np.full(3, np.nan) if value is None else real(value, what)
+    if vector.shape != (3,) or np.any(np.isinf(vector)):
+        raise InputError(
+            f"{what}: expected (x, y, z), each a number or None to leave it free, got {value!r:.60}"
+        )
+    axes = np.flatnonzero(~np.isnan(vector))
+    return axes, vector[axes]
+
+
+def _turn_rows(frame: str, target: Floats) -> tuple[tuple[str, ...], Floats]:
+    """Rows linear in R (9): vee of the antisymmetric part of E = target^T R, and -trace(E) / 2."""
+    pick = np.zeros((4, 3, 3))
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        pick[k, j, i], pick[k, i, j] = 0.5, -0.5
+    pick[3] = -0.5 * np.eye(3)
+    names = tuple(f"{frame} {part}" for part in ("turn x", "turn y", "turn z", "1-cos"))
+    return names, np.einsum("ki,rij->rkj", target, pick).reshape(4, 9)
+
+
+def _rotation(value: ArrayLike, what: str) -> Floats:
+    target = real(value, f"{what}: target")
+    if target.shape == (3,) and np.all(np.isfinite(target)):
+        x, y, z = np.eye(3)
+        return _clean(turn(z, target[2]) @ turn(y, target[1]) @ turn(x, target[0]))
+    if target.shape != (3, 3):
+        raise InputError(
+            f"{what}: expected a rotation matrix (3, 3) or roll, pitch, yaw in radians, "
+            f"got {value!r:.60}"
+        )
+    error = np.abs(target @ target.T - np.eye(3)).max()
+    if not error <= ROTATION_ERROR or np.linalg.det(target) < 0.0:
+        raise InputError(
+            f"{what}: the target is no rotation matrix: R R^T is off the identity by {error:.1e}, "
+            f"determinant {np.linalg.det(target):.3g}"
+        )
+    return _clean(target)
+
+
+def _clean(values: Floats) -> Floats:
+    return np.where(np.abs(values) < TINY, 0.0, values)
+
+
+def _check_form(kind: str, form: str, tolerance: float | None) -> None:
+    choice(f"form of {kind}", form, ("equal", "angle"))
+    if tolerance is not None:
+        positive(tolerance, f"{kind}: tolerance", ("angle",))
+        if form != "angle" or tolerance > np.pi:
+            raise InputError(
+                f"{kind}: a tolerance goes with form 'angle' and is at most pi, "
+                f"got {tolerance:g} with form {form!r}"
+            )
+
+
+def _turn_bounds(zeros: int) -> Bounds:
+    """Rows that are zero; 1 - cos(angle) is at most 1, and needs no lower bound."""
+    return np.append(np.zeros(zeros), -np.inf), np.append(np.zeros(zeros), 1.0)
+
+
+def _angle_bounds(tolerance: float | None) -> Bounds:
+    """Of 1 - cos(angle), without the cancellation at small angles; none without a tolerance."""
+    if tolerance is None:
+        return None, None
+    return np.array([-np.inf]), np.array([2.0 * np.sin(0.5 * tolerance) ** 2])

@@ -1,0 +1,75 @@
+"""Joint positions, velocities, accelerations, jerks and torques, minus targets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from predyn.model import Model
+from predyn.terms.linear import Block, Linear
+from predyn.terms.selection import joint_indices, joint_names, joint_scale, joint_units, numbers
+from predyn.terms.term import Term
+
+
+@dataclass(frozen=True, eq=False)
+class JointTerm(Term):
+    """A channel of the named joints (None: all) minus targets, one for all or one for each."""
+
+    joints: Sequence[str] | None = None
+    target: ArrayLike = 0.0
+    channel: ClassVar[str]
+
+    def bind(self, model: Model) -> Linear:
+        index = joint_indices(model, self.joints, self.kind)
+        names = joint_names(model, index)
+        return Linear(
+            names,
+            joint_units(model, index, self.channel),
+            joint_scale(model, index, self.channel),
+            [Block(0, self.channel, index, np.ones(len(index)))],
+            numbers(self.target, f"{self.kind}: target", names),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class JointPosition(JointTerm):
+    """Joint positions minus targets, rad or m."""
+
+    kind = "position"
+    channel = "q"
+
+
+@dataclass(frozen=True, eq=False)
+class JointVelocity(JointTerm):
+    """Joint velocities minus targets, rad/s or m/s."""
+
+    kind = "velocity"
+    channel = "v"
+
+
+@dataclass(frozen=True, eq=False)
+class JointAcceleration(JointTerm):
+    """Joint accelerations minus targets, rad/s^2 or m/s^2."""
+
+    kind = "acceleration"
+    channel = "a"
+
+
+@dataclass(frozen=True, eq=False)
+class JointJerk(JointTerm):
+    """Joint jerks minus targets, rad/s^3 or m/s^3."""
+
+    kind = "jerk"
+    channel = "jerk"
+
+
+@dataclass(frozen=True, eq=False)
+class JointTorque(JointTerm):
+    """Joint torques (N m) or forces (N) minus targets."""
+
+    kind = "torque"
+    channel = "tau"

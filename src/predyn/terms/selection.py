@@ -1,0 +1,128 @@
+"""Reading of what terms are given: joints by name, a number for each row, a choice of a form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from predyn.errors import InputError, unknown_name
+from predyn.model import PRISMATIC, Model
+
+Floats = NDArray[np.float64]
+AXES = "xyz"
+UNITS = {  # of a joint that turns, of one that slides
+    "q": ("rad", "m"),
+    "v": ("rad/s", "m/s"),
+    "a": ("rad/s^2", "m/s^2"),
+    "jerk": ("rad/s^3", "m/s^3"),
+    "tau": ("N m", "N"),
+}
+LIMITS = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "effort"}
+
+
+def joint_indices(model: Model, joints: Sequence[str] | None, what: str) -> NDArray[np.int64]:
+    """Numbers of the named joints, each once; None means all."""
+    if joints is None:
+        return np.arange(model.n)
+    if isinstance(joints, str) or not isinstance(joints, Iterable):
+        raise InputError(f"{what}: joints: expected a list of names, got {joints!r:.60}")
+    chosen = [model.joint_index(name) for name in joints]
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise InputError(f"{what}: joints: expected different names, got {list(joints)!r:.80}")
+    return np.array(chosen)
+
+
+def joint_names(model: Model, index: NDArray[np.int64]) -> tuple[str, ...]:
+    """Names of joints by number."""
+    return tuple(model.joint_names[j] for j in index)
+
+
+def joint_units(model: Model, index: NDArray[np.int64], channel: str) -> tuple[str, ...]:
+    """Units of a channel for joints by number."""
+    turning, sliding = UNITS[channel]
+    return tuple(sliding if model.kind[j] == PRISMATIC else turning for j in index)
+
+
+def joint_limits(model: Model, index: NDArray[np.int64], channel: str) -> Floats:
+    """Largest magnitude that the model's limits allow, inf where there is none: (len(index),)."""
+    if channel not in LIMITS:
+        return np.full(len(index), np.inf)
+    return np.asarray(np.abs(getattr(model.limits, LIMITS[channel])[index]).max(axis=1))
+
+
+def effort_limits(model: Model, index: NDArray[np.int64], what: str) -> Floats:
+    """The model's effort limits; an InputError names the joint that has none."""
+    limit = joint_limits(model, index, "tau")
+    for j, size in zip(index, limit, strict=True):
+        if not 0.0 < size < np.inf:
+            raise InputError(
+                f"{what}: joint {model.joint_names[j]!r} needs an effort limit above 0, the model "
+                f"has {size:g}; give the sizes to this term, or set model.with_limits(effort=...)"
+            )
+    return limit
+
+
+def joint_scale(model: Model, index: NDArray[np.int64], channel: str) -> Floats:
+    """Typical size of a channel: the limit if there is one, else pi for angles and 1."""
+    limit = joint_limits(model, index, channel)
+    usual = np.where(model.kind[index] == PRISMATIC, 1.0, np.pi) if channel == "q" else 1.0
+    return np.where(np.isfinite(limit) & (limit > 0.0), limit, usual)
+
+
+def numbers(value: ArrayLike, what: str, names: Sequence[str]) -> Floats:
+    """A finite number for each name, from one number for all or from one for each."""
+    array = real(value, what)
+    if array.shape not in ((), (len(names),)) or not np.all(np.isfinite(array)):
+        raise InputError(
+            f"{what}: expected one finite number or {len(names)} ({', '.join(names)}), "
+            f"got {array.tolist()!r:.80}"
+        )
+    return np.broadcast_to(array, (len(names),)).copy()
+
+
+def positive(value: ArrayLike, what: str, names: Sequence[str]) -> Floats:
+    """A number above zero for each name."""
+    array = numbers(value, what, names)
+    if np.any(array <= 0.0):
+        k = int(np.argmax(array <= 0.0))
+        raise InputError(f"{what}: expected numbers above 0, got {array[k]:g} for {names[k]!r}")
+    return array
+
+
+def real(value: ArrayLike | Sequence[float | None], what: str) -> Floats:
+    """An array of real numbers; None becomes NaN."""
+    try:
+        return np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: expected numbers, got {value!r:.60}") from None
+
+
+def choice(what: str, got: object, valid: Sequence[str]) -> None:
+    """Refuse what is not one of the valid names."""
+    if got not in valid:
+        raise unknown_name(what, got, valid)
+
+
+def moving_frame(model: Model, frame: str, what: str) -> str:
+    """Channel of a frame that moves."""
+    if model.frame(frame).link < 0:
+        raise InputError(
+            f"{what}: frame {frame!r} is fixed to the world and never moves; "
+            "name a link or a frame on a link"
+        )
+    return f"frame:{frame}"
+
+
+def column(values: NDArray, like: NDArray) -> NDArray:
+    """values (rows,) shaped to broadcast over the instants of `like` (rows, ...)."""
+    return values.reshape(-1, *(1,) * (like.ndim - 1))
+
+
+def as_slice(index: NDArray[np.int64]) -> slice | NDArray[np.int64]:
+    """The same selection as a slice if it is a run of neighbours: a view instead of a copy."""
+    first = int(index[0])
+    if np.array_equal(index, np.arange(first, first + len(index))):
+        return slice(first, first + len(index))
+    return index
