@@ -1,0 +1,248 @@
+"""Joint positions that bring a frame to a wanted pose."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from predyn.dynamics.arguments import finite, joints, real
+from predyn.dynamics.forces import vector
+from predyn.dynamics.kinematics import frame_kinematics, frame_kinematics_derivatives
+from predyn.dynamics.tree import Floats
+from predyn.errors import InputError
+from predyn.model import REVOLUTE, Model
+
+MOST_STEPS = 200
+LEAST_DAMPING, MOST_DAMPING = 1e-14, 1e8  # shares of the largest entry of J'J
+LEAST_GAIN, REST_GAIN = 1e-9, 1e-3  # share of the cost that a step must take off to go on
+
+
+class PoseResult(NamedTuple):
+    """The best pose found, within the position limits."""
+
+    q: NDArray  # (n,)
+    position_error: float  # m, distance to the wanted point; 0 if none was given
+    angle_error: float  # rad, angle to the wanted axes; 0 if none were given
+    converged: bool  # both errors within the tolerance
+    iterations: int  # of all starts
+
+
+class _Goal(NamedTuple):
+    model: Model
+    frame: str
+    point: Floats
+    position: Floats | None
+    orientation: Floats | None
+
+    def errors(self, q: Floats) -> Floats:
+        """Rotation vector from the wanted axes and distance from the wanted point, world axes."""
+        pose = frame_kinematics(self.model, self.frame, q, point=self.point)
+        out = np.zeros(6)
+        if self.orientation is not None:
+            out[:3] = rotation_vector(pose.R @ self.orientation.T)
+        if self.position is not None:
+            out[3:] = pose.p - self.position
+        return out
+
+    def slopes(self, q: Floats, errors: Floats) -> Floats:
+        """Partials (6, n) of the errors in q."""
+        partials = frame_kinematics_derivatives(self.model, self.frame, q, point=self.point)
+        out = np.zeros((6, self.model.n))
+        if self.orientation is not None:
+            out[:3] = turning(errors[:3]) @ partials.jacobian[:3]
+        if self.position is not None:
+            out[3:] = partials.jacobian[3:]
+        return out
+
+
+def inverse_kinematics(
+    model: Model,
+    frame: str,
+    position: ArrayLike | None = None,
+    orientation: ArrayLike | None = None,
+    *,
+    guess: ArrayLike | None = None,
+    point: ArrayLike = (0.0, 0.0, 0.0),
+    tolerance: float = 1e-8,
+    starts: int = 10,
+    seed: int = 0,
+    rest_weight: float = 1e-3,
+) -> PoseResult:
+    """Joint positions within the limits that put a frame, or a point in it, where it is wanted.
+
+    frame        name of a frame or of a link
+    position     (3,) m, wanted place of the point, world axes
+    orientation  (3, 3) wanted axes of the frame as columns; one of the two may be left out
+    guess        (n,) tried first, moved into the limits; the middle of the limits if not given
+    tolerance    m and rad that count as reached
+    starts       tries in all: the guess, then random ones within the limits, within a half turn or
+                 1 m of the guess where there are none; equal seeds give equal answers
+    rest_weight  m^2/rad^2; each try first minimises error^2 + rest_weight |q - guess|^2 and then,
+                 from there, the error alone: what the goal leaves open stays near the guess
+
+    The first try that gets there is returned, else the one that comes nearest: a goal out of reach
+    is no error but a result that has not converged. That no try gets there does not prove that the
+    goal cannot be reached. Joints that turn freely come back by the turn nearest the guess.
+    """
+    (n,) = joints(model)
+    if position is None and orientation is None:
+        raise InputError("inverse_kinematics: expected a position, an orientation or both")
+    goal = _Goal(
+        model,
+        model.frame(frame).name,
+        vector("point", point),
+        None if position is None else vector("position", position),
+        None if orientation is None else _rotation(model, orientation),
+    )
+    if not 0.0 < _number("tolerance", tolerance) < np.inf:
+        raise InputError(f"tolerance: expected a number above 0, got {tolerance!r:.40}")
+    if not 0.0 <= _number("rest_weight", rest_weight) < np.inf:
+        raise InputError(f"rest_weight: expected a number from 0 on, got {rest_weight!r:.40}")
+    starts, seed = _whole("starts", starts, 1), _whole("seed", seed, 0)
+    low, high = model.limits.position.T
+    bounded = np.isfinite(low) & np.isfinite(high)
+    if guess is None:
+        rest = np.clip(0.0, low, high)
+        rest[bounded] = (low[bounded] + high[bounded]) / 2
+    else:
+        rest = finite("guess", real(model, "guess", guess, (n,)))
+        if rest.ndim != 1:
+            raise InputError(f"guess: expected one pose ({n},), got {rest.shape}")
+        rest = np.clip(rest, low, high)
+    reach = np.where(model.kind == REVOLUTE, np.pi, 1.0)
+    lowest = np.where(bounded, low, np.maximum(low, rest - reach))
+    highest = np.where(bounded, high, np.minimum(high, rest + reach))
+
+    random = np.random.default_rng(seed)
+    best, errors, iterations = rest, goal.errors(rest), 0
+    for k in range(starts):
+        q = rest if k == 0 else random.uniform(lowest, highest)
+        for weight in (rest_weight, 0.0) if rest_weight > 0.0 else (0.0,):
+            q, steps = _descend(goal, q, low, high, tolerance, weight, rest)
+            iterations += steps
+        q = _nearest_turn(model, q, rest)
+        found = goal.errors(q)
+        if found @ found < errors @ errors or _reached(found, tolerance):
+            best, errors = q, found
+        if _reached(errors, tolerance):
+            break
+    angle, distance = (float(np.linalg.norm(x)) for x in (errors[:3], errors[3:]))
+    return PoseResult(best, distance, angle, _reached(errors, tolerance), iterations)
+
+
+def _descend(
+    goal: _Goal,
+    q: Floats,
+    low: Floats,
+    high: Floats,
+    tolerance: float,
+    weight: float,
+    rest: Floats,
+) -> tuple[Floats, int]:
+    """Levenberg and Marquardt's method within bounds: where it ends, and after how many steps.
+
+    A joint at a bound that the descent would cross is held for the step. The damping follows the
+    ratio of the gain to what the linear model promised (Nielsen 1999).
+    """
+    errors = goal.errors(q)
+    cost = errors @ errors + weight * (q - rest) @ (q - rest)
+    # short steps at first do not leave the valley of the guess
+    damping, growth = (1.0 if weight > 0.0 else 1e-3), 2.0
+    slopes = None
+    for step in range(MOST_STEPS):
+        if weight == 0.0 and _reached(errors, tolerance):
+            return q, step
+        if slopes is None:
+            slopes = goal.slopes(q, errors)
+            size = max(float(np.sum(slopes**2, axis=0).max()), np.finfo(float).tiny)
+            gradient = slopes.T @ errors + weight * (q - rest)
+            free = ~(((q <= low) & (gradient > 0)) | ((q >= high) & (gradient < 0)))
+            normal = slopes[:, free].T @ slopes[:, free] + weight * np.eye(free.sum())
+        if not free.any() or damping > MOST_DAMPING:
+            return q, step
+        change = np.zeros_like(q)
+        damped = normal + damping * size * np.eye(len(normal))
+        change[free] = np.linalg.solve(damped, -gradient[free])
+        trial = np.clip(q + change, low, high)
+        change = trial - q
+        trial_errors = goal.errors(trial)
+        trial_cost = trial_errors @ trial_errors + weight * (trial - rest) @ (trial - rest)
+        linear = errors + slopes @ change
+        promised = float(cost - linear @ linear - weight * (trial - rest) @ (trial - rest))
+        gain = float(cost - trial_cost)
+        if promised > 0.0 and gain > 1e-4 * promised:
+            done = gain <= (REST_GAIN if weight > 0.0 else LEAST_GAIN) * cost
+            q, errors, cost, slopes = trial, trial_errors, trial_cost, None
+            damping *= max(0.1, 1.0 - (2.0 * gain / promised - 1.0) ** 3)
+            damping, growth = max(damping, LEAST_DAMPING), 2.0
+            if done:
+                return q, step + 1
+        else:
+            damping, growth = damping * growth, growth * 2.0
+    return q, MOST_STEPS
+
+
+def rotation_vector(R: Floats) -> Floats:
+    """Axis times angle (0 .. pi) of a rotation, by its quaternion: accurate at 0 and at pi."""
+    trace = R[0, 0] + R[1, 1] + R[2, 2]
+    squares = np.array([trace, R[0, 0], R[1, 1], R[2, 2]])
+    k = int(np.argmax(squares))
+    if k == 0:
+        w, x = 1.0 + trace, np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    else:
+        i, j, m = k - 1, k % 3, (k + 1) % 3
+        x = np.empty(3)
+        x[i] = 1.0 + R[i, i] - R[j, j] - R[m, m]
+        x[j], x[m] = R[i, j] + R[j, i], R[i, m] + R[m, i]
+        w = R[m, j] - R[j, m]
+    size = float(np.linalg.norm(x))
+    if size == 0.0:
+        return np.zeros(3)
+    return np.copysign(2.0, w) * np.arctan2(size, abs(w)) / size * x
+
+
+def turning(e: Floats) -> Floats:
+    """Partial of the rotation vector e of E in a small turn d of E to (1 + d x) E, world axes."""
+    angle = float(np.linalg.norm(e))
+    cross = np.array([[0.0, -e[2], e[1]], [e[2], 0.0, -e[0]], [-e[1], e[0], 0.0]])
+    if angle < 1e-3:  # next term: angle^4 / 30240
+        square = 1.0 / 12.0 + angle**2 / 720.0
+    else:
+        square = 1.0 / angle**2 - 0.5 / (angle * np.tan(angle / 2.0))
+    return np.eye(3) - 0.5 * cross + square * cross @ cross
+
+
+def _nearest_turn(model: Model, q: Floats, rest: Floats) -> Floats:
+    low, high = model.limits.position.T
+    turned = q - 2.0 * np.pi * np.round((q - rest) / (2.0 * np.pi))
+    fits = (model.kind == REVOLUTE) & (turned >= low) & (turned <= high)
+    return np.where(fits, turned, q)
+
+
+def _reached(errors: Floats, tolerance: float) -> bool:
+    return bool(np.linalg.norm(errors[:3]) <= tolerance >= np.linalg.norm(errors[3:]))
+
+
+def _rotation(model: Model, orientation: ArrayLike) -> Floats:
+    R = finite("orientation", real(model, "orientation", orientation, (3, 3)))
+    if R.shape != (3, 3) or abs(R.T @ R - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
+        raise InputError(
+            "orientation: expected a rotation matrix (3, 3), orthonormal to 1e-6 and right-handed, "
+            f"got {np.array2string(R, precision=4, threshold=9)}"
+        )
+    U, _, Vt = np.linalg.svd(R)
+    return U @ Vt
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise InputError(f"{name}: expected a number, got {value!r:.40}")
+    return float(value)
+
+
+def _whole(name: str, value: object, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name}: expected a whole number from {least} on, got {value!r:.40}")
+    return int(value)
