@@ -105,10 +105,7 @@ class SolverOptions:
             raise InputError(
                 f"tolerance: expected a number between 0 and 1, got {self.tolerance!r:.60}"
             )
-        whole = isinstance(self.max_iterations, Integral) and not isinstance(
-            self.max_iterations, bool
-        )
-        if not whole or not 0 <= self.max_iterations < 2**31:
+        if not _is_whole(self.max_iterations) or not 0 <= self.max_iterations < 2**31:
             raise InputError(
                 "max_iterations: expected a whole number from 0 to 2147483647, "
                 f"got {self.max_iterations!r:.60}"
@@ -125,6 +122,10 @@ class SolverOptions:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 class Violation(NamedTuple):

@@ -1,0 +1,1 @@
+"""Solvers of nonlinear programs; the only place that knows IPOPT."""

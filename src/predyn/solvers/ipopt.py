@@ -1,0 +1,256 @@
+"""Solve a nonlinear program by IPOPT (Wächter and Biegler 2006), with MUMPS, in this process."""
+
+from __future__ import annotations
+
+import threading
+from ctypes import CDLL
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import PredynError
+from ..nlp import (
+    NLP,
+    Floats,
+    KktError,
+    Multipliers,
+    SolverOptions,
+    kkt_error,
+    max_violation,
+    worst_violations,
+)
+from .ipopt_callbacks import ACCEPTABLE, Callbacks, Report
+from .ipopt_input import Program, checked_program
+from .ipopt_library import ipopt
+
+_MAX_RELAXATION = 1e-8
+_LOCK = threading.RLock()  # MUMPS is not thread safe
+
+_OPTIONS: dict[str, str | int | float] = {
+    "print_level": 0,
+    "sb": "yes",
+    "option_file_name": "",  # none is read from the working folder
+    "linear_solver": "mumps",
+    "nlp_scaling_method": "user-scaling",
+    # An evaluated point is returned, not its projection on the bounds, which may be worse by the
+    # Jacobian times the relaxation.
+    "honor_original_bounds": "no",
+}
+_WARM_START: dict[str, str | int | float] = {
+    "warm_start_init_point": "yes",
+    "warm_start_bound_push": 1e-9,
+    "warm_start_bound_frac": 1e-9,
+    "warm_start_slack_bound_push": 1e-9,
+    "warm_start_slack_bound_frac": 1e-9,
+    "warm_start_mult_bound_push": 1e-9,
+    "mu_init": 1e-6,
+}
+
+_SUCCEEDED, _ACCEPTABLE, _INFEASIBLE, _DIVERGING, _FEASIBLE = 0, 1, 2, 4, 6
+_RESTORATION_FAILED, _OVERDETERMINED, _INVALID_NUMBER = -2, -10, -13
+_LIMITS = {-1: "iteration_limit", -4: "time_limit", -5: "time_limit"}
+_REFUSALS = {-11: "invalid problem definition", -12: "invalid option"}
+
+
+@dataclass(frozen=True)
+class SolverResult:
+    """Where a solve ended, evaluated anew there.
+
+    x may be outside a bound b by 1e-8 max(1, |b|) in scaled quantities, and so may a row. The
+    status is one of optimal, acceptable, infeasible, iteration_limit, time_limit, interrupted,
+    diverged, evaluation_error. Where the solver was stopped, the point is the best one met: the
+    lowest objective of those that are feasible, or else the least violation.
+    """
+
+    x: Floats
+    f: float
+    g: Floats
+    multipliers: Multipliers
+    status: str
+    message: str
+    history: list[tuple[int, float, float, float, float, float, float, bool]]  # HISTORY_FIELDS
+    iterations: int
+    seconds: float
+    evaluation_seconds: float  # in the program's own methods, while the solver ran
+    max_violation: float  # the largest of rows and variables, each in its unit
+    kkt: KktError
+
+    @property
+    def kkt_error(self) -> float:
+        return self.kkt.largest
+
+
+def solve_nlp(
+    nlp: NLP,
+    x0: ArrayLike,
+    options: SolverOptions,
+    start: Multipliers | None = None,
+    report: Report | None = None,
+) -> SolverResult:
+    """Minimise from x0, and from the multipliers `start` if they are known.
+
+    `report` is called after every iteration; it must not evaluate the program, and returns False to
+    stop. Ctrl-C stops at the best iterate. What a method of the program raises is raised here.
+    """
+    use_hessian = options.hessian != "limited_memory"
+    program = checked_program(nlp, x0, start, use_hessian)
+    library = ipopt()
+    with _LOCK:
+        callbacks = Callbacks(nlp, program, options, report, library)
+        with callbacks.catching_interrupts():
+            code, x, multipliers = _run(library, program, options, callbacks)
+            seconds = callbacks.elapsed()
+            if isinstance(callbacks.stop, BaseException):
+                raise callbacks.stop
+            if code in _REFUSALS:
+                raise PredynError(f"IPOPT refuses the program: {_REFUSALS[code]} ({code})")
+            if code not in (_SUCCEEDED, _ACCEPTABLE, _INFEASIBLE, _FEASIBLE) and callbacks.best:
+                x, multipliers = callbacks.best
+            kkt = kkt_error(nlp, x, multipliers)
+            f, g = nlp.objective(), np.empty(nlp.m)
+            nlp.constraints(g)
+    status = callbacks.stop or _status(code, kkt, options.tolerance)
+    assert isinstance(status, str)
+    return SolverResult(
+        *(x, f, g, multipliers, status),
+        _message(status, code, nlp, x, g, kkt, callbacks.failure),
+        callbacks.history,
+        max(len(callbacks.history) - 1, 0),
+        seconds,
+        callbacks.seconds,
+        max_violation(nlp, x, g),
+        kkt,
+    )
+
+
+def _run(
+    library: CDLL, program: Program, options: SolverOptions, callbacks: Callbacks
+) -> tuple[int, Floats, Multipliers]:
+    problem = library.CreateIpoptProblem(
+        *(len(program.x), program.x_lower.ctypes.data, program.x_upper.ctypes.data),
+        *(len(program.g_lower), program.g_lower.ctypes.data, program.g_upper.ctypes.data),
+        *(len(program.jacobian_rows), len(program.hessian_rows), 0),
+        *(callbacks.objective, callbacks.constraints, callbacks.gradient),
+        *(callbacks.jacobian, callbacks.hessian),
+    )
+    if not problem:
+        raise PredynError("IPOPT cannot create the problem: not enough memory?")
+    callbacks.problem = problem
+    x, y = program.x, np.zeros(len(program.g_lower))
+    z_lower, z_upper = np.zeros(len(x)), np.zeros(len(x))
+    if program.start is not None:
+        y, z_lower, z_upper = program.start
+    try:
+        for name, value in _options(options, program).items():
+            _set_option(library, problem, name, value)
+        x_factor, g_factor = 1.0 / program.x_scale, 1.0 / program.g_scale
+        library.SetIpoptProblemScaling(
+            *(problem, 1.0 / program.f_scale, x_factor.ctypes.data, g_factor.ctypes.data)
+        )
+        library.SetIntermediateCallback(problem, callbacks.iteration)
+        code = library.IpoptSolve(
+            *(problem, x.ctypes.data, None, None),
+            *(y.ctypes.data, z_lower.ctypes.data, z_upper.ctypes.data, None),
+        )
+    finally:
+        library.FreeIpoptProblem(problem)
+    return code, x, Multipliers(y, z_lower, z_upper)
+
+
+def _options(options: SolverOptions, program: Program) -> dict[str, str | int | float]:
+    settings = _OPTIONS | {
+        "tol": float(options.tolerance),
+        "acceptable_tol": ACCEPTABLE * options.tolerance,
+        "bound_relax_factor": min(_MAX_RELAXATION, options.tolerance),
+        "max_iter": int(options.max_iterations),
+    }
+    if program.start is not None:
+        settings |= _WARM_START
+    if options.mu_init is not None:
+        settings["mu_init"] = float(options.mu_init)
+    if options.max_seconds is not None:
+        settings["max_wall_time"] = float(options.max_seconds)
+    if options.hessian == "limited_memory":
+        settings["hessian_approximation"] = "limited-memory"
+    return settings
+
+
+def _set_option(library: CDLL, problem: int, name: str, value: str | int | float) -> None:
+    if isinstance(value, str):
+        done = library.AddIpoptStrOption(problem, name.encode(), value.encode())
+    elif isinstance(value, int):
+        done = library.AddIpoptIntOption(problem, name.encode(), value)
+    else:
+        done = library.AddIpoptNumOption(problem, name.encode(), value)
+    if not done:
+        raise PredynError(f"IPOPT does not take {name} = {value!r}")
+
+
+def _status(code: int, kkt: KktError, tolerance: float) -> str:
+    """Success only where our own evaluation of the optimality conditions confirms it."""
+    near = kkt.largest <= ACCEPTABLE * tolerance
+    close = kkt.largest <= ACCEPTABLE**2 * tolerance
+    feasible = kkt.feasibility <= ACCEPTABLE * tolerance
+    if code in _LIMITS:
+        return _LIMITS[code]
+    if code in (_INFEASIBLE, _OVERDETERMINED):
+        return "infeasible"
+    if code == _INVALID_NUMBER:
+        return "evaluation_error"
+    if code == _FEASIBLE and feasible:  # as many equations as unknowns: nothing to choose
+        return "optimal"
+    if code == _SUCCEEDED and near:
+        return "optimal"
+    if near or (close and code in (_SUCCEEDED, _ACCEPTABLE)):
+        return "acceptable"
+    if code == _RESTORATION_FAILED and not feasible:
+        return "infeasible"
+    return "diverged"
+
+
+_ADVICE = {
+    "optimal": "",
+    "acceptable": "use it if that is accurate enough; otherwise check the derivatives and the "
+    "scales, or start again from this point",
+    "infeasible": "relax what is named here, or start from another guess: only points near the "
+    "last one have been ruled out",
+    "iteration_limit": "raise max_iterations, start again from this point, or improve the guess",
+    "time_limit": "raise max_seconds, start again from this point, or improve the guess",
+    "interrupted": "start again from this point to go on",
+    "diverged": "bound the variables and the objective from below, check the derivatives and the "
+    "scales, or start from another guess",
+    "evaluation_error": "start from another guess, or bound the variables to where the functions "
+    "are defined",
+}
+
+
+def _message(
+    status: str, code: int, nlp: NLP, x: Floats, g: Floats, kkt: KktError, failure: str
+) -> str:
+    error = f"optimality error {kkt.largest:.2g}"
+    if status == "optimal":
+        return f"converged, {error}"
+    parts = {
+        "acceptable": f"nearly converged, {error}",
+        "infeasible": "no feasible point was found",
+        "iteration_limit": f"the iteration limit was reached, {error}",
+        "time_limit": f"the time limit was reached, {error}",
+        "interrupted": f"interrupted, {error}",
+        "diverged": f"no progress any more (IPOPT code {code}), {error}",
+        "evaluation_error": failure or "the functions are not finite near this point",
+    }
+    said = parts[status]
+    if code == _DIVERGING and status == "diverged":
+        said = "the variables grow without bound"
+    if code == _OVERDETERMINED:
+        equations = int(np.sum(nlp.g_lower == nlp.g_upper))
+        free = int(np.sum(nlp.x_lower < nlp.x_upper))
+        said = f"too few degrees of freedom: {equations} equations for {free} free variables"
+    worst = [
+        f"{v.name} = {v.value:.6g} (outside {v.lower:.6g} .. {v.upper:.6g} by {v.violation:.2g})"
+        for v in worst_violations(nlp, x, g)
+        if v.violation > ACCEPTABLE * _MAX_RELAXATION
+    ]
+    named = f"; violated: {', '.join(worst)}" if worst else ""
+    return f"{said}{named}; {_ADVICE[status]}"

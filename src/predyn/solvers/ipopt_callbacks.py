@@ -1,0 +1,325 @@
+"""What IPOPT calls while it solves: evaluations, and what happens after each iteration."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from ctypes import CDLL, memmove
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..nlp import NLP, Floats, Multipliers, SolverOptions
+from .ipopt_input import Program
+from .ipopt_library import (
+    ConstraintsCallback,
+    GradientCallback,
+    HessianCallback,
+    IterationCallback,
+    JacobianCallback,
+    ObjectiveCallback,
+)
+
+ACCEPTABLE = 100.0  # times the tolerance
+
+
+class Iterate(NamedTuple):
+    """Where the solver is. The worst row is the one farthest outside in proportion to its scale."""
+
+    iteration: int
+    objective: float
+    violation: float  # of the worst row, in its unit; 0 if none is violated
+    worst: str  # its name, or ''
+    step: float  # largest change of a scaled variable or slack
+    dual_infeasibility: float
+    mu: float
+    elapsed: float
+    restoration: bool  # the solver looks for feasibility only
+    x: Floats
+    multipliers: Multipliers
+
+
+Report = Callable[[Iterate], bool | None]
+
+# What is kept of every iteration.
+HISTORY_FIELDS = (
+    *("iteration", "objective", "violation", "step"),
+    *("dual_infeasibility", "mu", "elapsed", "restoration"),
+)
+
+
+class Callbacks:
+    """The state of one solve, shared by the functions that IPOPT calls.
+
+    `stop` ends it: an exception to be raised, or the status. No function called from C may raise.
+    """
+
+    def __init__(
+        self,
+        nlp: NLP,
+        program: Program,
+        options: SolverOptions,
+        report: Report | None,
+        library: CDLL,
+    ) -> None:
+        self.stop: BaseException | str | None = None
+        self.failure = ""  # what was not finite
+        self.history: list[tuple[int, float, float, float, float, float, float, bool]] = []
+        self.seconds = 0.0
+        self.best: tuple[Floats, Multipliers] | None = None
+        self.problem: int | None = None
+
+        self._nlp, self._program, self._report = nlp, program, report
+        self._current_iterate = library.GetIpoptCurrentIterate
+        self._begin = perf_counter()
+        self._deadline = self._begin + (options.max_seconds or math.inf)
+        self._feasible = ACCEPTABLE * options.tolerance
+        self._best_rank = (2, 0.0)
+
+        n, m = len(program.x), len(program.g_lower)
+        self._x, self._gradient, self._f = np.empty(n), np.empty(n), np.empty(1)
+        self._g, self._multipliers = np.empty(m), np.empty(m)
+        self._jacobian = np.empty(len(program.jacobian_rows))
+        self._hessian = np.empty(len(program.hessian_rows))
+        self._x_at, self._gradient_at = self._x.ctypes.data, self._gradient.ctypes.data
+        self._f_at, self._g_at = self._f.ctypes.data, self._g.ctypes.data
+        self._multipliers_at = self._multipliers.ctypes.data
+        self._jacobian_at, self._hessian_at = self._jacobian.ctypes.data, self._hessian.ctypes.data
+        self._now_x, self._now_lower, self._now_upper = np.empty(n), np.empty(n), np.empty(n)
+        self._now_g, self._now_y = np.empty(m), np.empty(m)
+        self._below, self._above = np.empty(m), np.empty(m)
+        self._inverse_g_scale = 1.0 / program.g_scale
+        self._now_at = (
+            *(n, self._now_x.ctypes.data, self._now_lower.ctypes.data),
+            *(self._now_upper.ctypes.data, m, self._now_g.ctypes.data, self._now_y.ctypes.data),
+        )
+
+        self.objective = ObjectiveCallback(self._guarded(self._eval_objective))
+        self.gradient = GradientCallback(self._guarded(self._eval_gradient))
+        self.constraints = ConstraintsCallback(self._guarded(self._eval_constraints))
+        self.jacobian = JacobianCallback(self._guarded(self._eval_jacobian))
+        self.hessian = HessianCallback(self._guarded(self._eval_hessian))
+        self.iteration = IterationCallback(self._after_iteration)
+
+    def elapsed(self) -> float:
+        return perf_counter() - self._begin
+
+    def _guarded(self, evaluate: Callable[..., bool]) -> Callable[..., bool]:
+        def callback(*arguments: Any) -> bool:
+            if self.stop is not None:
+                return False
+            begin = end = perf_counter()
+            try:
+                return evaluate(*arguments)
+            except BaseException as error:
+                self._caught(error)
+                return False
+            finally:
+                end = perf_counter()
+                self.seconds += end - begin
+                if end > self._deadline:
+                    self.stop = self.stop or "time_limit"
+
+        return callback
+
+    def _caught(self, error: BaseException) -> None:
+        if not isinstance(error, KeyboardInterrupt):
+            self.stop = error
+        elif self.stop is None:
+            self.stop = "interrupted"
+
+    def _move(self, x: int) -> None:
+        memmove(self._x_at, x, 8 * len(self._x))
+        self._nlp.move(self._x)
+
+    def _eval_objective(self, n: int, x: int, new_x: bool, out: int, _: int) -> bool:
+        if new_x:
+            self._move(x)
+        self._f[0] = value = self._nlp.objective()
+        memmove(out, self._f_at, 8)
+        if math.isfinite(value):
+            return True
+        if not self.history:
+            self._fail(f"the objective is {value} at the initial point")
+        return False
+
+    def _eval_gradient(self, n: int, x: int, new_x: bool, out: int, _: int) -> bool:
+        if new_x:
+            self._move(x)
+        self._nlp.gradient(self._gradient)
+        if not np.isfinite(self._gradient).all():
+            k = _first_not_finite(self._gradient)
+            name = self._nlp.x_name(k)
+            self._fail(f"the gradient of the objective is {self._gradient[k]} for {name}")
+            return False
+        memmove(out, self._gradient_at, 8 * n)
+        return True
+
+    def _eval_constraints(self, n: int, x: int, new_x: bool, m: int, out: int, _: int) -> bool:
+        if new_x:
+            self._move(x)
+        self._nlp.constraints(self._g)
+        memmove(out, self._g_at, 8 * m)  # IPOPT shortens the step if they are not finite
+        if not self.history and not np.isfinite(self._g).all():
+            k = _first_not_finite(self._g)
+            self._fail(f"constraint {self._nlp.g_name(k)} is {self._g[k]} at the initial point")
+            return False
+        return True
+
+    def _eval_jacobian(
+        self,
+        n: int,
+        x: int,
+        new_x: bool,
+        m: int,
+        size: int,
+        rows: int,
+        columns: int,
+        out: int | None,
+        _: int,
+    ) -> bool:
+        if out is None:
+            memmove(rows, self._program.jacobian_rows.ctypes.data, 4 * size)
+            memmove(columns, self._program.jacobian_columns.ctypes.data, 4 * size)
+            return True
+        if new_x:
+            self._move(x)
+        self._nlp.jacobian(self._jacobian)
+        if not np.isfinite(self._jacobian).all():
+            k = _first_not_finite(self._jacobian)
+            row = self._nlp.g_name(int(self._program.jacobian_rows[k]))
+            column = self._nlp.x_name(int(self._program.jacobian_columns[k]))
+            self._fail(f"the derivative of {row} by {column} is {self._jacobian[k]}")
+            return False
+        memmove(out, self._jacobian_at, 8 * size)
+        return True
+
+    def _eval_hessian(
+        self,
+        n: int,
+        x: int,
+        new_x: bool,
+        sigma: float,
+        m: int,
+        multipliers: int,
+        new_multipliers: bool,
+        size: int,
+        rows: int,
+        columns: int,
+        out: int | None,
+        _: int,
+    ) -> bool:
+        if out is None:
+            memmove(rows, self._program.hessian_rows.ctypes.data, 4 * size)
+            memmove(columns, self._program.hessian_columns.ctypes.data, 4 * size)
+            return True
+        if new_x:
+            self._move(x)
+        memmove(self._multipliers_at, multipliers, 8 * m)
+        self._nlp.hessian(sigma, self._multipliers, self._hessian)
+        if not np.isfinite(self._hessian).all():
+            k = _first_not_finite(self._hessian)
+            row = self._nlp.x_name(int(self._program.hessian_rows[k]))
+            column = self._nlp.x_name(int(self._program.hessian_columns[k]))
+            self._fail(
+                f"the second derivative of the Lagrangian by {row} and {column} "
+                f"is {self._hessian[k]}"
+            )
+            return False
+        memmove(out, self._hessian_at, 8 * size)
+        return True
+
+    def _fail(self, what: str) -> None:
+        self.failure, self.stop = what, "evaluation_error"
+
+    def _after_iteration(
+        self,
+        mode: int,
+        iteration: int,
+        f: float,
+        primal: float,
+        dual: float,
+        mu: float,
+        step: float,
+        regularization: float,
+        dual_length: float,
+        primal_length: float,
+        *_: int,
+    ) -> bool:
+        if self.stop is not None:
+            return False
+        try:
+            self._current_iterate(self.problem, False, *self._now_at)
+            if mode:  # IPOPT gives the objective of its restoration problem
+                f = float(self._f[0])
+            worst, violation, scaled = self._worst_row()
+            elapsed = perf_counter() - self._begin
+            length, restoration = step * primal_length, mode != 0
+            self._keep_best(f, scaled)
+            self.history.append((iteration, f, violation, length, dual, mu, elapsed, restoration))
+            if self._report is not None:
+                name = self._nlp.g_name(worst) if violation > 0.0 else ""
+                numbers = length, dual, mu, elapsed
+                x, multipliers = self._copied()
+                shown = Iterate(
+                    *(iteration, f, violation, name), *numbers, restoration, x, multipliers
+                )
+                if self._report(shown) is False:
+                    self.stop = self.stop or "interrupted"
+            if elapsed > self._deadline - self._begin:
+                self.stop = self.stop or "time_limit"
+        except BaseException as error:
+            self._caught(error)
+        return self.stop is None
+
+    def _worst_row(self) -> tuple[int, float, float]:
+        """The row, its violation, and the violation in units of its scale."""
+        g, program, excess = self._now_g, self._program, self._below
+        if not len(g):
+            return 0, 0.0, 0.0
+        np.subtract(program.g_lower, g, out=excess)
+        np.subtract(g, program.g_upper, out=self._above)
+        np.maximum(excess, self._above, out=excess)
+        np.multiply(excess, self._inverse_g_scale, out=excess)
+        worst = int(excess.argmax())
+        scaled = max(float(excess[worst]), 0.0)
+        return worst, scaled * float(self._program.g_scale[worst]), scaled
+
+    def _keep_best(self, f: float, violation: float) -> None:
+        """Feasible before infeasible; then the lowest objective or the lowest violation."""
+        rank = (0, f) if violation <= self._feasible else (1, violation)
+        if rank < self._best_rank:
+            self._best_rank, self.best = rank, self._copied()
+
+    def _copied(self) -> tuple[Floats, Multipliers]:
+        y, lower, upper = self._now_y, self._now_lower, self._now_upper
+        return self._now_x.copy(), Multipliers(y.copy(), lower.copy(), upper.copy())
+
+    @contextmanager
+    def catching_interrupts(self) -> Iterator[None]:
+        """Ctrl-C stops this solve; a second one raises. Only the main thread gets signals."""
+        before = signal.getsignal(signal.SIGINT)
+        in_main = threading.current_thread() is threading.main_thread()
+        if not in_main or before is None or before is signal.SIG_IGN:
+            yield
+            return
+        signal.signal(signal.SIGINT, self._interrupted)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _interrupted(self, *_: object) -> None:
+        if self.stop == "interrupted":
+            self.stop = KeyboardInterrupt()
+            raise self.stop
+        if not isinstance(self.stop, BaseException):
+            self.stop = "interrupted"
+
+
+def _first_not_finite(values: Floats) -> int:
+    return int(np.flatnonzero(~np.isfinite(values))[0])
