@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError, unknown_name
+from .nlp_differences import DerivativeReport as DerivativeReport
+from .nlp_differences import check_derivatives as check_derivatives
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int32]
