@@ -1,0 +1,305 @@
+"""A Problem on B-splines as a nonlinear program in CasADi: an independent formulation.
+
+Joint motions are B-splines in normalised time (basis from SciPy), torques come from the link-frame
+recursion of `casadi_oracle`, and all derivatives are CasADi's. The variables of a phase are
+[T if it is free] and the control points, c[k, j] at k * n + j; those that the boundary states
+determine are among them with equal bounds (`free` lists the others). Rows of a phase: limits in
+the order of LIMITS, instant by instant and joint by joint within a kind; boundary values that fix
+no control point; constraints of the phase, then those of the problem. Continuity comes last.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import BSpline
+
+from oracles.casadi_terms import Symbols, loss_of, residual
+from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Spline, State
+
+LIMITS = ("position", "velocity", "acceleration", "jerk", "effort")
+ZERO = 1e-12  # a basis value below this share of the largest at its instant is rounding
+
+
+class Row(NamedTuple):
+    """What a row of g holds. instant counts within the points that this kind looks at."""
+
+    phase: int
+    kind: str
+    part: str
+    instant: int
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.part} @ {self.instant}"
+
+
+class Functions(NamedTuple):
+    """CasADi functions of the full x.
+
+    The Hessian is (x, sigma, multipliers) -> lower triangle of that of sigma f + multipliers . g.
+    """
+
+    f: ca.Function
+    gradient: ca.Function
+    g: ca.Function
+    jacobian: ca.Function
+    hessian: ca.Function
+
+
+@dataclass(eq=False)
+class Program:
+    """f and g are MX expressions of x."""
+
+    x: ca.MX
+    f: ca.MX
+    g: ca.MX
+    x_names: list[str]
+    x_lower: np.ndarray
+    x_upper: np.ndarray
+    g_lower: np.ndarray
+    g_upper: np.ndarray
+    rows: list[Row]
+    guess: np.ndarray
+    build_seconds: float = 0.0
+
+    @property
+    def free(self) -> np.ndarray:
+        """Indices of the variables that are not fixed."""
+        return np.flatnonzero(self.x_lower < self.x_upper)
+
+    @property
+    def row_names(self) -> list[str]:
+        return [str(row) for row in self.rows]
+
+    @cached_property
+    def functions(self) -> Functions:
+        """Expanded to scalar operations, so that the sparsity is that of the formulas."""
+        both = ca.Function("both", [self.x], [self.f, self.g]).expand()
+        x = ca.SX.sym("x", self.x.numel())
+        sigma, multipliers = ca.SX.sym("sigma"), ca.SX.sym("multipliers", self.g.numel())
+        f, g = both(x)
+        hessian, _ = ca.hessian(sigma * f + ca.dot(multipliers, g), x)
+        return Functions(
+            ca.Function("f", [x], [f]),
+            ca.Function("gradient", [x], [ca.densify(ca.gradient(f, x))]),
+            ca.Function("g", [x], [g]),
+            ca.Function("jacobian", [x], [ca.jacobian(g, x)]),
+            ca.Function("hessian", [x, sigma, multipliers], [ca.tril(hessian)]),
+        )
+
+
+class Curve:
+    """The spline of one phase: knots, then variables, then symbols at instants."""
+
+    T: Any
+    c: ca.MX  # (n, n_control)
+
+    def __init__(self, spline: Spline, phase: Phase, n: int) -> None:
+        p, segments = spline.degree, phase.segments or spline.segments
+        given = isinstance(spline.knots, tuple)
+        self.breaks = np.array(spline.knots) if given else np.linspace(0.0, 1.0, segments + 1)
+        self.clamped = spline.knots != "uniform"
+        before = np.zeros(p) if self.clamped else np.arange(-p, 0) / segments
+        self.knots = np.concatenate((before, self.breaks, 1.0 - before[::-1]))
+        self.n, self.degree, self.n_control = n, p, len(self.knots) - p - 1
+        self.duration = phase.duration
+
+    @property
+    def size(self) -> int:
+        """Number of variables."""
+        return isinstance(self.duration, Duration) + self.n * self.n_control
+
+    def take(self, x: ca.MX) -> None:
+        """Its variables."""
+        self.T = x[0] if isinstance(self.duration, Duration) else float(self.duration)
+        self.c = ca.reshape(x[x.numel() - self.n * self.n_control :], self.n, self.n_control)
+
+    @property
+    def greville(self) -> np.ndarray:
+        """Control points at these abscissae make the curve q(s) = s."""
+        windows = np.lib.stride_tricks.sliding_window_view(self.knots[1:-1], self.degree)
+        return windows.mean(axis=1)
+
+    def state(self, s: np.ndarray, derivative: int) -> ca.MX:
+        """(n, K): a time derivative of the curve."""
+        basis = BSpline(self.knots, np.eye(self.n_control), self.degree)(s, nu=derivative).T
+        basis[np.abs(basis) <= ZERO * np.abs(basis).max(axis=0)] = 0.0
+        return self.c @ ca.sparsify(ca.DM(basis)) / self.T**derivative
+
+    def at(self, s: np.ndarray, symbols: Symbols, wanted: ca.SX) -> ca.MX:
+        """(wanted, K): an expression of the symbols, at instants."""
+        function = ca.Function("wanted", symbols.inputs, [ca.densify(wanted)], {"cse": True})
+        states = [self.state(s, d) for d in range(4)]
+        return function.map(len(s))(*states, self.T * ca.DM(s).T)
+
+    def limit_points(self, per_segment: int) -> np.ndarray:
+        """Evenly in every segment, both ends of the phase included."""
+        shares = np.arange(per_segment) / per_segment
+        return np.append((self.breaks[:-1, None] + np.outer(np.diff(self.breaks), shares)), 1.0)
+
+    def gauss_points(self, per_segment: int) -> tuple[np.ndarray, np.ndarray]:
+        """Instants, and weights that add up to 1."""
+        x, w = np.polynomial.legendre.leggauss(per_segment)
+        width = np.diff(self.breaks)
+        s = self.breaks[:-1, None] + np.outer(width, (x + 1) / 2)
+        return s.ravel(), np.outer(width, w / 2).ravel()
+
+
+class Rows:
+    """Collects the rows of g."""
+
+    def __init__(self) -> None:
+        self.g: list[ca.MX] = []
+        self.lower: list[float] = []
+        self.upper: list[float] = []
+        self.rows: list[Row] = []
+
+    def add(
+        self, phase: int, kind: str, parts: list[str], g: ca.MX, lower: ArrayLike, upper: ArrayLike
+    ) -> None:
+        """g (parts, K); rows go instant by instant."""
+        self.g.append(ca.vec(g))
+        self.rows += [Row(phase, kind, part, k) for k in range(g.shape[1]) for part in parts]
+        self.lower += np.tile(np.broadcast_to(lower, len(parts)), g.shape[1]).tolist()
+        self.upper += np.tile(np.broadcast_to(upper, len(parts)), g.shape[1]).tolist()
+
+
+def casadi_program(problem: Problem) -> Program:
+    """The whole program; the guess is the line from start to end."""
+    began = time.perf_counter()
+    symbols, spline = Symbols(problem.model, problem.forces), problem.transcription
+    joints = list(problem.model.joint_names)
+    curves = [Curve(spline, phase, problem.model.n) for phase in problem.phases]
+    ends = np.cumsum([0, *(curve.size for curve in curves)]).tolist()
+    x = ca.MX.sym("x", ends[-1])
+    names: list[str] = []
+    lower, upper, guess = (np.empty(ends[-1]) for _ in range(3))
+    rows, f = Rows(), ca.MX(0)
+    for i, (phase, curve) in enumerate(zip(problem.phases, curves, strict=True)):
+        curve.take(x[ends[i] : ends[i + 1]])
+        if isinstance(phase.duration, Duration):
+            names.append("T")
+            T = phase.duration
+            lower[ends[i]], upper[ends[i]], guess[ends[i]] = T.min, T.max, T.guess
+        names += [f"{joint} c{k}" for k in range(curve.n_control) for joint in joints]
+        known = _known(curve, phase)
+        part = slice(ends[i + 1] - known.size, ends[i + 1])
+        lower[part] = np.where(np.isnan(known), -np.inf, known).ravel()
+        upper[part] = np.where(np.isnan(known), np.inf, known).ravel()
+        guess[part] = np.where(np.isnan(known), _line(curve, phase), known).ravel()
+        _add_limits(rows, i, problem, curve, symbols)
+        _add_ends(rows, i, phase, curve, joints)
+        for cost in (*phase.costs, *problem.costs):
+            f += _cost(cost, spline, curve, symbols)
+        for constraint in (*phase.constraints, *problem.constraints):
+            _add_constraint(rows, i, constraint, spline, curve, symbols)
+    for i, (before, after) in enumerate(itertools.pairwise(curves)):
+        for d in range(problem.continuity + 1):
+            jump = after.state(np.zeros(1), d) - before.state(np.ones(1), d)
+            rows.add(i, f"continuity {d}", joints, jump, 0.0, 0.0)
+    g = ca.vertcat(ca.MX(0, 1), *rows.g)
+    bounds = (lower, upper, np.array(rows.lower), np.array(rows.upper))
+    spent = time.perf_counter() - began
+    return Program(x, f, g, names, *bounds, rows.rows, guess, spent)
+
+
+def _values(state: State, n: int) -> np.ndarray:
+    """(3, n): q, v, a at an end; NaN where free."""
+    given = (state.q, state.v, state.a)
+    return np.array([np.full(n, np.nan) if x is None else np.asarray(x, float) for x in given])
+
+
+def _determined(state: State, curve: Curve) -> np.ndarray:
+    """(n,) how many control points at this end the state makes equal to q."""
+    q, v, a = _values(state, curve.n)
+    reached = np.stack((~np.isnan(q) & curve.clamped, v == 0.0, a == 0.0))
+    return np.logical_and.accumulate(reached).sum(axis=0)
+
+
+def _known(curve: Curve, phase: Phase) -> np.ndarray:
+    """(n_control, n): control points that the boundary states determine, NaN for the others."""
+    known = np.full((curve.n_control, curve.n), np.nan)
+    for state, points in ((phase.start, known), (phase.end, known[::-1])):
+        rank = np.arange(curve.n_control)[:, None]
+        q = _values(state, curve.n)[0]
+        points[:] = np.where(rank < _determined(state, curve), q, points)
+    return known
+
+
+def _line(curve: Curve, phase: Phase) -> np.ndarray:
+    """(n_control, n): the line from start to end; where one is free, the other one."""
+    start, end = (_values(state, curve.n)[0] for state in (phase.start, phase.end))
+    first = np.nan_to_num(np.where(np.isnan(start), end, start))
+    last = np.where(np.isnan(end), first, end)
+    return first + np.outer(curve.greville, last - first)
+
+
+def _add_limits(rows: Rows, i: int, problem: Problem, curve: Curve, symbols: Symbols) -> None:
+    limits = problem.limits or problem.model.limits
+    jerk = np.inf if problem.jerk_limit is None else np.asarray(problem.jerk_limit, float)
+    jerk = np.broadcast_to(jerk, curve.n)
+    given = {**limits._asdict(), "jerk": np.stack((-jerk, jerk), axis=1)}
+    s = curve.limit_points(problem.transcription.limit_points)
+    for kind in LIMITS:
+        lower, upper = np.asarray(given[kind]).T
+        kept = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper)).tolist()
+        if not kept:
+            continue
+        if kind == "effort":
+            g = curve.at(s, symbols, symbols.tau[kept])
+        else:
+            g = curve.state(s, LIMITS.index(kind))[kept, :]
+        parts = [problem.model.joint_names[j] for j in kept]
+        rows.add(i, kind, parts, g, lower[kept], upper[kept])
+
+
+def _add_ends(rows: Rows, i: int, phase: Phase, curve: Curve, joints: list[str]) -> None:
+    """Boundary values that the known control points do not see to."""
+    for end, state, s in (("start", phase.start, 0.0), ("end", phase.end, 1.0)):
+        done = _determined(state, curve)
+        for d, wanted in enumerate(_values(state, curve.n)):
+            left = np.flatnonzero(~np.isnan(wanted) & (d >= done)).tolist()
+            if left:
+                g = curve.state(np.array([s]), d)[left, :]
+                parts = [joints[j] for j in left]
+                rows.add(i, f"{end} {'qva'[d]}", parts, g, wanted[left], wanted[left])
+
+
+def _instants(at: Any) -> np.ndarray:
+    named = {"start": (0.0,), "end": (1.0,)}
+    return np.array(named[at] if isinstance(at, str) else at, float)
+
+
+def _integral(rho: ca.SX, spline: Spline, curve: Curve, symbols: Symbols) -> ca.MX:
+    s, w = curve.gauss_points(spline.gauss_points)
+    return curve.T * (curve.at(s, symbols, rho) @ ca.DM(w))
+
+
+def _cost(cost: Cost, spline: Spline, curve: Curve, symbols: Symbols) -> ca.MX:
+    _, r = residual(cost.term, symbols)
+    rho = loss_of(cost.loss or cost.term.loss, cost.term, r)
+    if cost.at == "throughout":
+        return cost.weight * _integral(rho, spline, curve, symbols)
+    return cost.weight * ca.sum2(curve.at(_instants(cost.at), symbols, rho))
+
+
+def _add_constraint(
+    rows: Rows, i: int, constraint: Constraint, spline: Spline, curve: Curve, symbols: Symbols
+) -> None:
+    parts, r = residual(constraint.term, symbols)
+    kind = constraint.name or constraint.term.kind
+    if constraint.integral:
+        rho = loss_of(constraint.term.loss, constraint.term, r)
+        g, parts = _integral(rho, spline, curve, symbols), ["integral"]
+    elif constraint.at == "throughout":
+        g = curve.at(curve.limit_points(spline.limit_points), symbols, r)
+    else:
+        g = curve.at(_instants(constraint.at), symbols, r)
+    rows.add(i, kind, parts, g, constraint.lower, constraint.upper)

@@ -1,0 +1,190 @@
+"""Terms as CasADi expressions, written down anew from what each term says it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from oracles.casadi_oracle import frame_expression, link_frame_expression
+from predyn.dynamics import ExternalForce
+from predyn.model import Model
+
+ROUNDING = 1e-15  # a direction cosine below it was meant to be zero: operations are left out
+FRAME = ("R", "p", "w", "v", "alpha", "a")
+
+
+class Symbols:
+    """What a residual may be made of at one instant."""
+
+    def __init__(self, model: Model, forces: Sequence[ExternalForce] = ()) -> None:
+        self.model = replace(model, R=np.where(np.abs(model.R) < ROUNDING, 0.0, model.R))
+        e = link_frame_expression(self.model, forces)
+        loads = [np.concatenate((f.moment, f.force)) for f in forces]
+        acting = ca.SX(ca.DM(np.concatenate(loads))) if loads else ca.SX(0, 1)
+        self.q, self.v, self.a = e.q, e.v, e.a
+        self.jerk, self.t = ca.SX.sym("jerk", model.n), ca.SX.sym("t")
+        self.tau, self.wrench = ca.substitute([e.tau, e.wrench], [e.loads], [acting])
+        self.inputs = [self.q, self.v, self.a, self.jerk, self.t]
+
+    def joints(self, names: Sequence[str] | None) -> list[int]:
+        """Numbers of joints; None means all."""
+        every = list(self.model.joint_names)
+        return list(range(len(every))) if names is None else [every.index(x) for x in names]
+
+    def frame(self, name: str) -> dict[str, ca.SX]:
+        """R (3, 3), p, w, v, alpha, a of a frame's origin."""
+        q, v, a, parts = frame_expression(self.model, name, (0.0, 0.0, 0.0))
+        found = ca.substitute(parts, [q, v, a], [self.q, self.v, self.a])
+        return dict(zip(FRAME, found, strict=True))
+
+
+Residuals = tuple[list[str], ca.SX]  # name and value of each row
+
+
+def loss_of(loss: str, term: Any, r: ca.SX) -> ca.SX:
+    """Sum over the rows; the smooth |r| is rounded off within the term's width."""
+    width = getattr(term, "width", 1e-3)
+    forms: dict[str, Callable[[ca.SX], ca.SX]] = {
+        "linear": lambda r: r,
+        "square": lambda r: r * r,
+        "abs": lambda r: ca.sqrt(r * r + width**2) - width,
+    }
+    return ca.sum1(forms[loss](r))
+
+
+def residual(term: Any, symbols: Symbols) -> Residuals:
+    """Of a term, by its kind."""
+    return RESIDUALS[term.kind](term, symbols)
+
+
+def _time(term: Any, s: Symbols) -> Residuals:
+    return ["time"], ca.SX(1)
+
+
+def _limit(s: Symbols, joints: list[int]) -> np.ndarray:
+    return np.abs(s.model.limits.effort[joints]).min(axis=1)
+
+
+def _effort(term: Any, s: Symbols) -> Residuals:
+    joints = s.joints(term.joints)
+    per = 1.0 if term.per is None else np.asarray(term.per, float)
+    if term.normalised:
+        per = _limit(s, joints)
+    weights = np.asarray(term.weights, float)
+    factors = (np.sqrt(weights) if term.form == "square" else weights) / per
+    return _named(s, joints), ca.DM(np.broadcast_to(factors, len(joints))) * s.tau[joints]
+
+
+def _joint(channel: str) -> Callable[[Any, Symbols], Residuals]:
+    def of(term: Any, s: Symbols) -> Residuals:
+        joints = s.joints(term.joints)
+        target = ca.DM(np.broadcast_to(np.asarray(term.target, float), len(joints)))
+        return _named(s, joints), getattr(s, channel)[joints] - target
+
+    return of
+
+
+def _named(s: Symbols, joints: list[int]) -> list[str]:
+    return [s.model.joint_names[j] for j in joints]
+
+
+def _energy(term: Any, s: Symbols) -> Residuals:
+    joints = s.joints(term.joints)
+    power = s.tau[joints] * s.v[joints]
+    if term.form == "positive":
+        power = (power + ca.sqrt(power**2 + term.width**2) - term.width) / 2
+    return _named(s, joints), power
+
+
+def _torque_speed(term: Any, s: Symbols) -> Residuals:
+    joints = s.joints(term.joints)
+    effort = _limit(s, joints) if term.effort is None else np.asarray(term.effort, float)
+    effort, speed = (np.broadcast_to(x, len(joints)) for x in (effort, term.speed))
+    return _named(s, joints), s.tau[joints] / ca.DM(effort) + s.v[joints] / ca.DM(speed)
+
+
+def _minus(name: str, letter: str, x: ca.SX, target: Any) -> Residuals:
+    """x - target along the axes that have a target."""
+    given = np.array((None,) * 3 if target is None else target, dtype=float)
+    kept = np.flatnonzero(~np.isnan(given)).tolist()
+    return [f"{name} {letter}{'xyz'[k]}" for k in kept], x[kept] - ca.DM(given[kept])
+
+
+def _frame_position(term: Any, s: Symbols) -> Residuals:
+    return _minus(term.frame, "", s.frame(term.frame)["p"], term.target)
+
+
+def _frame_velocity(term: Any, s: Symbols) -> Residuals:
+    frame = s.frame(term.frame)
+    names, v = _minus(term.frame, "v", frame["v"], term.linear)
+    more, w = _minus(term.frame, "w", frame["w"], term.angular)
+    return names + more, ca.vertcat(v, w)
+
+
+def _turned(name: str, R: ca.SX, target: Any) -> Residuals:
+    """sin(angle) axis and 1 - cos(angle) of the turn from the target, in target axes."""
+    wanted = np.asarray(target, float)
+    if wanted.shape == (3,):
+        roll, pitch, yaw = wanted
+        wanted = _about(2, yaw) @ _about(1, pitch) @ _about(0, roll)
+    E = ca.DM(wanted).T @ R
+    sine = ca.vertcat(E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]) / 2
+    names = [f"{name} {part}" for part in ("turn x", "turn y", "turn z", "1-cos")]
+    return names, ca.vertcat(sine, (3 - ca.trace(E)) / 2)
+
+
+def _about(axis: int, angle: float) -> np.ndarray:
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    R = np.eye(3)
+    R[i, i] = R[j, j] = np.cos(angle)
+    R[j, i], R[i, j] = np.sin(angle), -np.sin(angle)
+    return R
+
+
+def _frame_orientation(term: Any, s: Symbols) -> Residuals:
+    names, r = _turned(term.frame, s.frame(term.frame)["R"], term.target)
+    return (names, r) if term.form == "equal" else (names[3:], r[3])
+
+
+def _frame_pose(term: Any, s: Symbols) -> Residuals:
+    frame = s.frame(term.frame)
+    names, p = _minus(term.frame, "", frame["p"], term.position)
+    more, r = _turned(term.frame, frame["R"], term.orientation)
+    return names + more, ca.vertcat(p, r)
+
+
+def _frame_axis(term: Any, s: Symbols) -> Residuals:
+    axis = s.frame(term.frame)["R"][:, "xyz".index(term.axis)]
+    if isinstance(term.direction, str):
+        along = np.eye(3)["xyz".index(term.direction)]
+    else:
+        along = np.asarray(term.direction, float) / np.linalg.norm(term.direction)
+    side = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
+    side /= np.linalg.norm(side)
+    directions = ca.DM(np.stack((side, np.cross(along, side), along)))
+    x = directions @ axis
+    names = [f"{term.frame} {term.axis} {part}" for part in ("side1", "side2", "1-cos")]
+    r = ca.vertcat(x[0], x[1], 1 - x[2])
+    return (names, r) if term.form == "equal" else (names[2:], r[2])
+
+
+RESIDUALS: dict[str, Callable[[Any, Symbols], Residuals]] = {
+    "time": _time,
+    "effort": _effort,
+    "position": _joint("q"),
+    "velocity": _joint("v"),
+    "acceleration": _joint("a"),
+    "jerk": _joint("jerk"),
+    "torque": _joint("tau"),
+    "energy": _energy,
+    "torque_speed": _torque_speed,
+    "frame_position": _frame_position,
+    "frame_velocity": _frame_velocity,
+    "frame_orientation": _frame_orientation,
+    "frame_pose": _frame_pose,
+    "frame_axis": _frame_axis,
+}
