@@ -19,10 +19,14 @@ class InputError(PredynError, ValueError):
 
 
 class FileError(PredynError):
-    """A file that cannot be read or holds something wrong.
+    """A file that cannot be read or written, or holds something wrong.
 
     The message starts with the path and, where they are known, the line and the element.
     """
+
+
+class NotConverged(PredynError):
+    """A solve without success: the message has the status, the cause and the worst violations."""
 
 
 class ModelWarning(UserWarning):

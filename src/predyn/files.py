@@ -1,0 +1,107 @@
+"""Files are written whole or not at all: a failure leaves what was there before."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from predyn.errors import FileError
+
+NEXT_STEPS = {
+    errno.ENOSPC: "free some space or choose another folder",
+    errno.EDQUOT: "free some space or choose another folder",
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f) or choose another folder",
+    errno.EACCES: "choose a folder that you may write to",
+    errno.EPERM: "choose a folder that you may write to",
+    errno.EROFS: "choose a folder that you may write to",
+    errno.ENOENT: "make the folder first, or choose one that exists",
+    errno.ENOTDIR: "choose a folder; part of the path is a file",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
+
+
+def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], None]) -> None:
+    """Let `write` fill a new file in the same folder, then put that in the place of `path`.
+
+    `write` gets an empty file with a temporary name and the same suffix. If it raises, or the disk
+    is full, the file at `path` is as it was and the temporary file is gone; OSErrors become
+    FileErrors. A symbolic link stays, its target is replaced. Permissions stay; those of a new file
+    are the user's default.
+    """
+    try:
+        target = Path(os.path.realpath(path))
+        earlier = target.exists()
+        if earlier and not target.is_file():
+            what = "a folder" if target.is_dir() else "a device"
+            raise FileError(f"{path}: cannot be written: it is {what}; choose the name of a file")
+        temporary = target.with_name(f".predyn-{secrets.token_hex(8)}{target.suffix}")
+        with open(temporary, "xb"):
+            pass
+        try:
+            if earlier:
+                shutil.copymode(target, temporary)
+            write(temporary)
+            with open(temporary, "rb+") as file:
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise _not_written(path, error) from error
+    _sync_folder(target.parent)
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a whole file atomically."""
+    write_atomically(path, lambda temporary: _fill(temporary, data))
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a whole UTF-8 file atomically; line ends stay as they are.
+
+    A character that UTF-8 cannot hold (half of a surrogate pair) becomes its \\u escape.
+    """
+    write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
+
+
+def writable_folder(path: str | os.PathLike[str]) -> Path:
+    """The folder, made if missing; a FileError if no file can be written there."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        trial = folder / f".predyn-{secrets.token_hex(8)}"
+        with open(trial, "xb"):
+            pass
+        trial.unlink()
+    except FileExistsError:
+        raise FileError(f"{path}: expected a folder, this is a file; choose another name") from None
+    except OSError as error:
+        raise _not_written(path, error) from error
+    return folder
+
+
+def _fill(path: Path, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def _not_written(path: str | os.PathLike[str], error: OSError) -> FileError:
+    cause = error.strerror or str(error) or type(error).__name__
+    step = NEXT_STEPS.get(error.errno or 0, "choose another folder or try again")
+    return FileError(f"{path}: cannot be written: {cause}; {step}")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last through a power cut, where the system can."""
+    with contextlib.suppress(OSError):  # Windows, some network folders
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
