@@ -1,0 +1,219 @@
+"""The shape of a task file: which keys there are and what each holds.
+
+Keys that depend on something else are left to what comes after: arguments of a model, parameters
+of a term, values by joint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated, Any, Literal, get_type_hints
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    create_model,
+)
+
+from predyn.config_findings import Findings
+from predyn.config_lines import Path
+from predyn.nlp import SolverOptions
+from predyn.problem import Spline
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Row = dict[str, Any]
+
+
+class Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Payload(Table):
+    link: str
+    mass: Finite
+    point: list[Finite] = Field([0.0, 0.0, 0.0], min_length=3, max_length=3)
+    inertia: Any = None
+
+
+class ModelTable(Table):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    builtin: str | None = None
+    urdf: str | None = None
+    dh: list[Row] | None = None
+    gravity: list[Finite] | None = Field(None, min_length=3, max_length=3)
+    payloads: list[Payload] = []
+
+
+class Force(Table):
+    link: str
+    point: Any = (0.0, 0.0, 0.0)  # coordinates, or the name of a frame
+    force: list[Finite] = Field([0.0, 0.0, 0.0], min_length=3, max_length=3)
+    moment: list[Finite] = Field([0.0, 0.0, 0.0], min_length=3, max_length=3)
+    frame: Literal["world", "link"] = "world"
+
+
+class LimitsTable(Table):
+    """Each a number, a list by joint, or a table by joint name; see config_joints."""
+
+    position: Any = None
+    velocity: Any = None
+    acceleration: Any = None
+    jerk: Any = None
+    effort: Any = None
+    position_deg: Any = None
+    velocity_deg: Any = None
+    acceleration_deg: Any = None
+    jerk_deg: Any = None
+
+
+class StateTable(Table):
+    q: Any = None
+    v: Any = None
+    a: Any = None
+    q_deg: Any = None
+    v_deg: Any = None
+    a_deg: Any = None
+
+
+class Between(Table):
+    min: Finite
+    max: Finite
+    guess: Finite | None = None
+
+
+def _number_or_table(value: object) -> str:
+    return "<table>" if isinstance(value, dict) else "<number>"
+
+
+class PhaseTable(Table):
+    name: str | None = None
+    duration: Annotated[
+        Annotated[Finite, Tag("<number>")] | Annotated[Between, Tag("<table>")],
+        Discriminator(_number_or_table),
+    ]
+    segments: int | None = None
+    start: StateTable = StateTable()
+    end: StateTable = StateTable()
+    cost: list[Row] = []
+    constraint: list[Row] = []
+
+
+class CurveTable(Table):
+    s: list[Finite]
+    q: list[list[Finite]]
+
+
+class GuessTable(Table):
+    kind: Literal["linear", "inverse_kinematics"] | None = None
+    curve: CurveTable | None = None
+    solution: str | None = None
+
+
+def _from_dataclass(name: str, kind: type, **changed: Any) -> type[Table]:
+    """A table with the fields and defaults of a dataclass."""
+    hints = get_type_hints(kind)
+    fields: Row = {f.name: (hints[f.name], f.default) for f in dataclasses.fields(kind)}
+    return create_model(name, __base__=Table, **(fields | changed))
+
+
+def _method(value: object) -> object:
+    if value != "spline":
+        raise ValueError(f"expected 'spline', the only method there is, got {value!r:.60}")
+    return value
+
+
+def _knots(value: object) -> object:
+    if value in ("clamped", "uniform"):
+        return value
+    if isinstance(value, list) and all(type(x) in (int, float) for x in value):
+        return tuple(float(x) for x in value)
+    raise ValueError(
+        "expected 'clamped', 'uniform' or the break points as a list of numbers from 0 to 1, "
+        f"got {value!r:.60}"
+    )
+
+
+TranscriptionTable = _from_dataclass(
+    "TranscriptionTable",
+    Spline,
+    method=(Annotated[Any, BeforeValidator(_method)], "spline"),
+    knots=(Annotated[Any, BeforeValidator(_knots)], "clamped"),
+)
+SolverTable = _from_dataclass("SolverTable", SolverOptions)
+
+
+class TaskTable(Table):
+    name: str | None = None
+    description: str | None = None
+    model: ModelTable
+    forces: list[Force] = []
+    limits: LimitsTable = LimitsTable()
+    phases: list[PhaseTable]
+    continuity: int = 2
+    cost: list[Row] = []
+    constraint: list[Row] = []
+    transcription: TranscriptionTable = TranscriptionTable()  # type: ignore[valid-type]
+    solver: SolverTable = SolverTable()  # type: ignore[valid-type]
+    guess: GuessTable = GuessTable()
+
+
+def checked(raw: Row, found: Findings) -> TaskTable | None:
+    """The file's contents in shape; everything that does not fit goes to `found`."""
+    try:
+        return TaskTable.model_validate(raw)
+    except ValidationError as error:
+        for problem in error.errors(include_url=False):
+            where: Path = tuple(k for k in problem["loc"] if not str(k).startswith("<"))
+            if problem["type"] == "extra_forbidden":
+                found.unknown_key(where, _keys(where[:-1]))
+            else:
+                found.add(where, _in_words(dict(problem)))
+        return None
+
+
+def _keys(where: Path) -> list[str]:
+    """The keys of the table at a path."""
+    table: Any = TaskTable
+    for key in where:
+        if isinstance(key, int):
+            continue
+        found = _tables_in(table.model_fields[key].annotation)
+        table = found[0]
+    return list(table.model_fields)
+
+
+def _tables_in(annotation: Any) -> list[type[Table]]:
+    if isinstance(annotation, type) and issubclass(annotation, Table):
+        return [annotation]
+    return [t for part in getattr(annotation, "__args__", ()) for t in _tables_in(part)]
+
+
+def _in_words(problem: Row) -> str:
+    kind, got = problem["type"], f"got {problem['input']!r:.60}"
+    context = problem.get("ctx", {})
+    if kind == "missing":
+        return "is missing"
+    if kind == "value_error":
+        return str(context["error"])
+    expected = {
+        "float_type": "a number",
+        "int_type": "a whole number",
+        "bool_type": "true or false",
+        "string_type": "a text in quotes",
+        "list_type": "a list",
+        "dict_type": "a table",
+        "model_type": "a table",
+        "finite_number": "a finite number",
+        "too_short": f"{context.get('min_length')} entries",
+        "too_long": f"{context.get('max_length')} entries",
+        "literal_error": context.get("expected"),
+    }.get(kind)
+    if expected is None:
+        return f"{problem['msg']}, {got}"
+    return f"expected {expected}, {got}"

@@ -1,0 +1,19 @@
+"""Task files that come with predyn."""
+
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+NAMES = (
+    "two-link-time-optimal",
+    "two-link-lifting",
+    "prismatic-revolute",
+    "arm-2r-min-effort",
+    "manutec-min-time",
+    "manutec-min-energy",
+    "arm6-pick",
+)
+
+
+def path_of(name: str) -> Path:
+    """The file of a task by name."""
+    return FOLDER / f"{name}.toml"
