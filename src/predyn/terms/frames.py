@@ -103,7 +103,7 @@ class FrameOrientation(Term):
 
     def bind(self, model: Model) -> Linear:
         channel = moving_frame(model, self.frame, self.kind)
-        target = _rotation(self.target, self.kind)
+        target = rotation_of(self.target, self.kind)
         names, matrix = _turn_rows(self.frame, target)
         bounds = _turn_bounds(3)
         if self.form == "angle":
@@ -134,7 +134,7 @@ class FramePose(Term):
     def bind(self, model: Model) -> Linear:
         channel = moving_frame(model, self.frame, self.kind)
         axes, target = _chosen(self.position, "frame_pose: position")
-        names, matrix = _turn_rows(self.frame, _rotation(self.orientation, self.kind))
+        names, matrix = _turn_rows(self.frame, rotation_of(self.orientation, self.kind))
         m = len(axes)
         blocks = [Block(m, channel, np.arange(9), matrix)]
         if m:
@@ -228,7 +228,7 @@ def _turn_rows(frame: str, target: Floats) -> tuple[tuple[str, ...], Floats]:
     return names, np.einsum("ki,rij->rkj", target, pick).reshape(4, 9)
 
 
-def _rotation(value: ArrayLike, what: str) -> Floats:
+def rotation_of(value: ArrayLike, what: str) -> Floats:
     target = real(value, f"{what}: target")
     if target.shape == (3,) and np.all(np.isfinite(target)):
         x, y, z = np.eye(3)

@@ -1,0 +1,81 @@
+"""The narrow waist: named channels at instants, all that a term may look at.
+
+A channel is an array (components, ...): component first, instants after it, so that a formula for
+one instant is the formula for all of them. Channels and their number of components for a model of
+n joints:
+
+    q, v, a, jerk    n    joint positions and their time derivatives
+    t                1    time since the start of the phase, s
+    tau              n    joint torques or forces
+    reactions        6 n  wrench through each joint: moment, force, link axes (joint_reactions)
+    frame:NAME       24   a frame's R (9, by rows), p, w, v, alpha, a (3 each), world components
+
+At a pair of instants every name carries the side: "first.q", "second.frame:tip".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.errors import unknown_name
+from predyn.model import Model
+
+STATES = ("q", "v", "a", "jerk")  # what a curve of joint positions gives, in order of derivative
+SIDES = ("first", "second")
+FRAME_PARTS = {
+    "R": slice(0, 9),
+    "p": slice(9, 12),
+    "w": slice(12, 15),
+    "v": slice(15, 18),
+    "alpha": slice(18, 21),
+    "a": slice(21, 24),
+}
+
+
+class Samples:
+    """Channels by name."""
+
+    def __init__(self, channels: Mapping[str, NDArray]) -> None:
+        self._channels = channels
+
+    def __getitem__(self, name: str) -> NDArray:
+        """(components, ...) of a channel."""
+        if name not in self._channels:
+            raise unknown_name("channel", name, self._channels)
+        return self._channels[name]
+
+    def frame(self, channel: str, part: str) -> NDArray:
+        """R (9, ...), p, w, v, alpha or a (3, ...) of a frame's channel."""
+        return self[channel][FRAME_PARTS[part]]
+
+
+def split_side(channel: str) -> tuple[int, str]:
+    """0 or 1 and the plain name; 0 for a channel without a side."""
+    for k, side in enumerate(SIDES):
+        if channel.startswith(f"{side}."):
+            return k, channel[len(side) + 1 :]
+    return 0, channel
+
+
+def channel_size(model: Model, channel: str) -> int:
+    """Components of a channel; an InputError says which names there are."""
+    name = split_side(channel)[1]
+    if name in (*STATES, "tau"):
+        return model.n
+    if name == "t":
+        return 1
+    if name == "reactions":
+        return 6 * model.n
+    if name.startswith("frame:"):
+        model.frame(name[len("frame:") :])
+        return 24
+    raise unknown_name("channel", name, (*STATES, "t", "tau", "reactions", "frame:NAME"))
+
+
+def random_samples(model: Model, channels: tuple[str, ...], instants: int, seed: int) -> Samples:
+    """Independent random numbers in every channel, for checks of terms."""
+    rng = np.random.default_rng(seed)
+    return Samples({c: rng.standard_normal((channel_size(model, c), instants)) for c in channels})

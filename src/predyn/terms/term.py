@@ -1,0 +1,99 @@
+"""What a term is: a residual of samples, its exact partials, its contracted second partials.
+
+A Term is what a user writes down; bound to a model it becomes a Residual, which names its rows and
+says, once, which channel components each row depends on. The same term serves as a cost or as a
+constraint, and knows nothing of how samples come about.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.model import Model
+from predyn.samples import Samples
+
+Entry = tuple[int, str, int]  # row, channel, component
+Curved = tuple[str, int, str, int]  # channel, component, channel, component
+Loss = Literal["linear", "square", "abs"]
+
+
+class Residual(ABC):
+    """A term on one model.
+
+    rows     name of each residual, such as "joint2" or "tip x"
+    units    unit of each residual, such as "N m"
+    scale    (rows,) its typical size, for scaling
+    entries  the first partials that may differ from zero, each (row, channel, component) once
+    curved   the second partials that may differ from zero, each unordered pair once
+    constant whether the first partials are the same everywhere (then curved is empty)
+    lower, upper  bounds that a constraint has unless it gives its own; None means zero
+    """
+
+    rows: tuple[str, ...]
+    units: tuple[str, ...]
+    scale: NDArray[np.float64]
+    entries: tuple[Entry, ...]
+    curved: tuple[Curved, ...] = ()
+    constant: bool = False
+    lower: NDArray[np.float64] | None = None
+    upper: NDArray[np.float64] | None = None
+
+    @abstractmethod
+    def value(self, s: Samples, out: NDArray) -> None:
+        """out (rows, ...)."""
+
+    @abstractmethod
+    def partials(self, s: Samples, out: NDArray) -> None:
+        """out (entries, ...), in the order of `entries`."""
+
+    def curvature(  # noqa: B027 - nothing to do without curved pairs
+        self, s: Samples, weights: NDArray, out: NDArray
+    ) -> None:
+        """out (curved, ...): second partials of the sum over rows of weights * residual.
+
+        An off-diagonal pair is d2/(dx dy), not twice that.
+        """
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Channels it looks at, each once."""
+        return tuple(dict.fromkeys(channel for _, channel, _ in self.entries))
+
+
+class Term(ABC):
+    """A quantity to make small or to keep within bounds.
+
+    kind    its name in task files
+    loss    what a cost makes of each residual r unless told: r, r^2 or a smooth |r|
+    pairs   whether it looks at pairs of instants
+    """
+
+    kind: ClassVar[str]
+    loss: ClassVar[Loss] = "square"
+    pairs: ClassVar[bool] = False
+
+    @abstractmethod
+    def bind(self, model: Model) -> Residual:
+        """The residual on a model; an InputError if a name or a size does not fit."""
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """A loss with its two derivatives; the smooth |r| is sqrt(r^2 + e^2) - e."""
+
+    loss: Loss
+    width: float = 1e-3
+
+    def __call__(self, r: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """rho, rho', rho''."""
+        if self.loss == "linear":
+            return r, np.ones_like(r), np.zeros_like(r)
+        if self.loss == "square":
+            return r * r, 2.0 * r, np.full_like(r, 2.0)
+        root = np.sqrt(r * r + self.width**2)
+        return root - self.width, r / root, self.width**2 / root**3

@@ -1,0 +1,250 @@
+"""From a problem to sets of instants with blocks of rows: limits, ends, costs, pairs, the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from predyn.errors import InputError
+from predyn.lanes import WIDTH
+from predyn.problem import At, Constraint, Cost, Problem, row_bounds
+from predyn.samples import Samples, split_side
+from predyn.terms.joints import (
+    JointAcceleration,
+    JointJerk,
+    JointPosition,
+    JointTorque,
+    JointVelocity,
+)
+from predyn.terms.pairs import Continuity
+from predyn.terms.term import Residual, Smoothed, Term
+from predyn.transcribe.instants import Block, InstantSet
+from predyn.transcribe.layout import PhaseLayout
+
+Floats = NDArray[np.float64]
+LIMIT_TERMS = {
+    "position": JointPosition,
+    "velocity": JointVelocity,
+    "acceleration": JointAcceleration,
+    "jerk": JointJerk,
+    "effort": JointTorque,
+}
+END_TERMS = {"q": JointPosition, "v": JointVelocity, "a": JointAcceleration}
+
+
+@dataclass(eq=False)
+class Rows:
+    """Pointwise constraints: a block at all instants of a set."""
+
+    name: str
+    points: InstantSet
+    block: Block
+    lower: Floats
+    upper: Floats
+
+
+@dataclass(eq=False)
+class PairRows:
+    """Constraints between two instants; each side has its part of the entries."""
+
+    name: str
+    residual: Residual
+    sides: tuple[tuple[InstantSet, Block], tuple[InstantSet, Block]]
+    lower: Floats
+    upper: Floats
+
+
+@dataclass(eq=False)
+class Sum:
+    """A sum over instants that is bounded: one constraint."""
+
+    name: str
+    points: InstantSet
+    blocks: list[int]
+    lower: float
+    upper: float
+    scale: float
+
+
+class Arrangement:
+    """All sets and rows of a problem, in the order of the constraints."""
+
+    def __init__(self, problem: Problem, layouts: list[PhaseLayout]) -> None:
+        self.problem, self.layouts, self.model = problem, layouts, problem.model
+        self._sets: dict[tuple, InstantSet] = {}
+        self.rows: list[Rows | PairRows] = []
+        self.sums: list[Sum] = []
+        self.costs: list[tuple[str, InstantSet, int]] = []  # name, set, number of the block
+        for p, phase in enumerate(problem.phases):
+            self._limits(p)
+            for end, channel, joints, values in layouts[p].open_ends:
+                names = tuple(self.model.joint_names[j] for j in joints)
+                term = END_TERMS[channel](joints=names)
+                constraint = Constraint(term, values, values, at=end, name=f"{end} {channel}")
+                self._constraint(p, constraint)
+            for constraint in (*problem.constraints, *phase.constraints):
+                self._any_constraint(p, constraint, constraint in phase.constraints)
+            for cost in (*problem.costs, *phase.costs):
+                self._cost(p, cost)
+        for p in range(len(layouts) - 1):
+            self._pair(
+                Continuity(order=problem.continuity), 0.0, 0.0, self._at(p, "end"),
+                self._at(p + 1, "start"), f"continuity {layouts[p].name} to {layouts[p + 1].name}",
+            )  # fmt: skip
+        self.sets = list(self._sets.values())
+        for points in self.sets:
+            points.build(problem.forces)
+
+    def _label(self, p: int, name: str) -> str:
+        return name if len(self.layouts) == 1 else f"{self.layouts[p].name}: {name}"
+
+    def _at(self, p: int, at: At, cost: bool = False) -> InstantSet:
+        """The set of instants of a phase that a cost or a constraint looks at."""
+        options, spline = self.problem.transcription, self.layouts[p].spline
+        if isinstance(at, str):
+            key: tuple = (p, at, cost and at == "throughout")
+        else:
+            key = (p, *(float(s) for s in at))
+        if key not in self._sets:
+            timed = False
+            if at == "throughout" and cost:
+                s, weights = spline.gauss_points(options.gauss_points)
+                timed = True
+            else:
+                ends = {"start": [0.0], "end": [1.0]}
+                if at == "throughout":
+                    s = spline.limit_points(options.limit_points)
+                elif isinstance(at, str):
+                    if at not in ends:
+                        raise InputError(
+                            f"at: expected 'throughout', 'start', 'end' or fractions, got {at!r}"
+                        )
+                    s = np.array(ends[at])
+                else:
+                    s = np.array(key[1:], float)
+                weights = np.ones(len(s))
+            self._sets[key] = InstantSet(self.model, p, spline, s, weights, timed)
+        return self._sets[key]
+
+    def _limits(self, p: int) -> None:
+        model, problem = self.model, self.problem
+        limits = dict((problem.limits or model.limits)._asdict())
+        if problem.jerk_limit is not None:
+            j = np.broadcast_to(np.asarray(problem.jerk_limit, float), (model.n,))
+            limits["jerk"] = np.stack([-j, j], axis=1)
+        for kind, term in LIMIT_TERMS.items():
+            if kind not in limits:
+                continue
+            bound = limits[kind]
+            on = np.flatnonzero(np.isfinite(bound).any(axis=1))
+            if len(on):
+                names = tuple(model.joint_names[j] for j in on)
+                lower, upper = bound[on].T
+                self._constraint(p, Constraint(term(joints=names), lower, upper, name=kind))
+
+    def _any_constraint(self, p: int, constraint: Constraint, own: bool) -> None:
+        name = constraint.name or constraint.term.kind
+        if constraint.term.pairs:
+            if own:
+                first, second = (p, "start"), (p, "end")
+            elif p == 0:  # of the whole motion, once
+                first, second = (0, "start"), (len(self.layouts) - 1, "end")
+            else:
+                return
+            self._pair(
+                constraint.term, constraint.lower, constraint.upper,
+                self._at(*first), self._at(*second), self._label(p, name) if own else name,
+            )  # fmt: skip
+        elif constraint.integral:
+            self._sum(p, constraint)
+        else:
+            self._constraint(p, constraint)
+
+    def _constraint(self, p: int, constraint: Constraint) -> None:
+        residual = constraint.term.bind(self.model)
+        points = self._at(p, constraint.at)
+        name = self._label(p, constraint.name or constraint.term.kind)
+        block = points.add(Block(name, residual))
+        lower, upper = row_bounds(constraint.lower, constraint.upper, residual)
+        self.rows.append(Rows(name, points, block, lower, upper))
+
+    def _pair(
+        self,
+        term: Term,
+        lower: ArrayLike | None,
+        upper: ArrayLike | None,
+        first: InstantSet,
+        second: InstantSet,
+        name: str,
+    ) -> None:
+        residual = term.bind(self.model)
+        sides = []
+        for k, points in enumerate((first, second)):
+            columns = [e for e, x in enumerate(residual.entries) if split_side(x[1])[0] == k]
+            bends = [e for e, x in enumerate(residual.curved) if split_side(x[0])[0] == k]
+            block = Block(name, residual, columns=np.array(columns, np.int64),
+                          bends=np.array(bends, np.int64))  # fmt: skip
+            sides.append((points, points.add(block)))
+        low, high = row_bounds(lower, upper, residual)
+        self.rows.append(PairRows(name, residual, (sides[0], sides[1]), low, high))
+
+    def _summed(
+        self, p: int, term: Term, at: At, loss: Smoothed, weight: float, name: str
+    ) -> tuple:
+        if term.pairs:
+            raise InputError(f"{name}: a term on pairs of instants serves as a constraint only")
+        points = self._at(p, at, cost=True)
+        points.add(Block(name, term.bind(self.model), loss=loss, weight=weight))
+        return points, len(points.blocks) - 1
+
+    def _cost(self, p: int, cost: Cost) -> None:
+        loss = Smoothed(cost.loss or cost.term.loss)
+        name = self._label(p, cost.name or cost.term.kind)
+        points, k = self._summed(p, cost.term, cost.at, loss, float(cost.weight), name)
+        self.costs.append((name, points, k))
+
+    def _sum(self, p: int, constraint: Constraint) -> None:
+        name = self._label(p, constraint.name or f"integral of {constraint.term.kind}")
+        loss = Smoothed(constraint.term.loss)
+        points, k = self._summed(p, constraint.term, constraint.at, loss, 1.0, name)
+        low, high = (
+            side * np.inf if x is None else float(np.asarray(x))
+            for side, x in ((-1, constraint.lower), (1, constraint.upper))
+        )
+        scale = max((abs(x) for x in (low, high) if np.isfinite(x)), default=1.0) or 1.0
+        self.sums.append(Sum(name, points, [k], low, high, scale))
+
+
+class PairEvaluation:
+    """Values and partials of pair rows, handed to the two sets that hold their halves."""
+
+    def __init__(self, pair: PairRows) -> None:
+        self._pair = pair
+        residual = pair.residual
+        self._partials = np.zeros((len(residual.entries), 1, WIDTH))
+        self._bent = np.zeros((len(residual.curved), 1, WIDTH))
+        channels = {}
+        for channel in residual.channels:
+            side, plain = split_side(channel)
+            channels[channel] = pair.sides[side][0].samples[plain]
+        self._samples = Samples(channels)
+
+    def value(self) -> None:
+        points, block = self._pair.sides[0]
+        self._pair.residual.value(self._samples, points.view(points._values, block.rows))
+
+    def derive(self) -> None:
+        self._pair.residual.partials(self._samples, self._partials)
+        for points, block in self._pair.sides:
+            points.view(points._partials, block.entries)[:] = self._partials[block.columns]
+
+    def curve(self, weights: Floats) -> None:
+        """weights (rows,)."""
+        if not len(self._bent):
+            return
+        spread = np.broadcast_to(weights[:, None, None], (len(weights), 1, WIDTH))
+        self._pair.residual.curvature(self._samples, spread, self._bent)
+        for points, block in self._pair.sides:
+            points.view(points._bent, block.curved)[:] = self._bent[block.bends]

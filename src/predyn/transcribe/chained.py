@@ -1,0 +1,100 @@
+"""Functions of channels, chained to the states of the curve: which joints act on which, and how.
+
+Rows of terms and single channel components are both such functions: a list of channel components
+with a partial each. Their partials in the states are kept by groups, one per row and joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.dynamics.batch import aligned
+from predyn.lanes import WIDTH
+from predyn.samples import STATES
+from predyn.transcribe import kernels
+from predyn.transcribe.channels import Derived
+from predyn.transcribe.kernels import Floats, Groups
+
+Dependence = tuple[str, int, int]  # channel, component, column of its partial
+
+
+class Chained:
+    """partials (chunks, groups * used, WIDTH) of rows in the states, explicit (chunks, rows, WIDTH)
+    in T at fixed states (through the channel t).
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[Sequence[Dependence]],
+        derived: Mapping[str, Derived],
+        fraction: Floats,
+        used: int,
+    ) -> None:
+        chunks = len(fraction)
+        self.used, self._derived, self._fraction = used, derived, fraction
+        found: dict[tuple[int, int], int] = {}
+        for r, row in enumerate(rows):
+            for joint in sorted({j for channel, x, _ in row for j in _joints(channel, x, derived)}):
+                found[r, joint] = len(found)
+        where = np.array(list(found), np.int64).reshape(-1, 2)
+        start = np.searchsorted(where[:, 0], np.arange(len(rows) + 1))
+        self.groups = Groups(start, where[:, 0].copy(), where[:, 1].copy())
+        self.orders: NDArray[np.bool_] = np.zeros((len(found), used), bool)
+        states, explicit = [], []
+        chained: dict[str, list[tuple[int, int, tuple[int, ...]]]] = {}
+        for r, row in enumerate(rows):
+            for channel, x, e in row:
+                if channel == "t":
+                    explicit.append((r, e))
+                elif channel in STATES:
+                    order = STATES.index(channel)
+                    states.append((e, found[r, x], order))
+                    self.orders[found[r, x], order] = True
+                else:
+                    for joint, *columns in derived[channel].depends[x]:
+                        g = found[r, joint]
+                        chained.setdefault(channel, []).append((e, g, tuple(columns)))
+                        self.orders[g, :3] |= np.array(columns) >= 0
+        self._states = tuple(np.array(states, np.int64).reshape(-1, 3).T.copy())
+        self._explicit = np.array(explicit, np.int64).reshape(-1, 2)
+        self._chained = {
+            channel: (
+                np.array([e for e, _, _ in items]),
+                np.array([g for _, g, _ in items]),
+                np.array([columns for _, _, columns in items]),
+            )
+            for channel, items in chained.items()
+        }
+        self.partials = aligned(chunks, max(len(found), 1) * used, WIDTH)
+        self.explicit = aligned(chunks, len(rows), WIDTH)
+        self.explicit[:] = 0.0
+        self.timed = np.zeros(len(rows), bool)
+        self.timed[self._explicit[:, 0]] = True
+
+    def update(self, given: Floats) -> None:
+        """From the rows' partials in channels, (chunks, columns, WIDTH)."""
+        self.partials[:] = 0.0
+        if len(self._states[0]):
+            kernels.take_states(*self._states, given, self.used, self.partials)
+        for channel, (e, g, columns) in self._chained.items():
+            x = self._derived[channel]
+            kernels.take_derived(e, g, columns, given, x.dq, x.dv, x.da, self.used, self.partials)
+        if len(self._explicit):
+            self.explicit[:] = 0.0
+            for r, e in self._explicit:
+                self.explicit[:, r] += given[:, e] * self._fraction[:, 0]
+
+    def joints(self, row: int) -> list[int]:
+        """Joints that a row depends on."""
+        return self.groups.joint[self.groups.start[row] : self.groups.start[row + 1]].tolist()
+
+
+def _joints(channel: str, component: int, derived: Mapping[str, Derived]) -> list[int]:
+    if channel == "t":
+        return []
+    if channel in STATES:
+        return [component]
+    return [joint for joint, *_ in derived[channel].depends[component]]

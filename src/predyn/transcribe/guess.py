@@ -1,0 +1,206 @@
+"""First guesses: a straight line, a pose found by inverse kinematics, a curve, an earlier solution.
+
+A guess is a curve of joint positions in normalised time of the whole motion and a duration of each
+phase. What the boundary values fix stays as they say.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.bspline import BSpline
+from predyn.dynamics.pose_search import inverse_kinematics
+from predyn.errors import InputError
+from predyn.model import Model
+from predyn.problem import Constraint, Problem
+from predyn.terms.frames import FrameOrientation, FramePose, FramePosition, rotation_of
+from predyn.transcribe.layout import PhaseLayout, end_values
+from predyn.transcribe.spline import SplineProgram
+
+Floats = NDArray[np.float64]
+
+
+def first_guess(program: SplineProgram, guess: Any = None) -> Floats:
+    """Decision variables from what a problem or a caller gives as guess (see Problem.guess)."""
+    chosen = program.problem.guess if guess is None else guess
+    durations = [phase.T for phase in program.phases]
+    if isinstance(chosen, str):
+        if chosen not in ("linear", "inverse_kinematics"):
+            raise InputError(f"guess: expected 'linear' or 'inverse_kinematics', got {chosen!r}")
+        knots = _way_points(program.problem, chosen == "inverse_kinematics")
+        curves = [_Line(knots[k], knots[k + 1]) for k in range(len(knots) - 1)]
+    elif hasattr(chosen, "curves"):
+        curves, durations = _of_solution(program, chosen)
+    else:
+        curves = _of_samples(program, chosen)
+    return pack(program, curves, durations)
+
+
+def pack(
+    program: SplineProgram, curves: list[Callable[[Floats], Floats]], durations: list[float]
+) -> Floats:
+    """Decision variables near curves q(s), one per phase, with durations moved into bounds."""
+    x = np.zeros(program.n)
+    for phase, curve, T in zip(program.phases, curves, durations, strict=True):
+        control = _fitted(phase, curve)
+        free = phase.columns >= 0
+        x[phase.columns[free]] = control[free]
+        if phase.T_column >= 0:
+            x[phase.T_column] = np.clip(T, *phase.T_bounds)
+    return np.clip(x, program.x_lower, program.x_upper)
+
+
+def _fitted(phase: PhaseLayout, curve: Callable[[Floats], Floats]) -> Floats:
+    """Control points whose curve is near: exact if the curve is in the spline's space."""
+    spline = phase.spline
+    if isinstance(curve, _Exact) and curve.fits(spline):
+        return curve.control_on(spline)
+    if isinstance(curve, _Line):
+        return curve(spline.greville)
+    s = np.unique(np.concatenate([spline.limit_points(4), np.clip(spline.greville, 0, 1)]))
+    return spline.fit(s, curve(s))
+
+
+class _Line:
+    """From one configuration straight to another."""
+
+    def __init__(self, start: Floats, end: Floats) -> None:
+        self._start, self._end = start, end
+
+    def __call__(self, s: Floats) -> Floats:
+        return self._start + np.clip(s, 0.0, 1.0)[:, None] * (self._end - self._start)
+
+
+class _Exact:
+    """A spline curve of an earlier solution."""
+
+    def __init__(self, spline: BSpline, control: Floats) -> None:
+        self._spline, self._control = spline, control
+
+    def __call__(self, s: Floats) -> Floats:
+        values: Floats = self._spline.evaluate(self._control, np.clip(s, 0.0, 1.0))[0]
+        return values
+
+    def fits(self, spline: BSpline) -> bool:
+        """Whether the spline's space holds this curve."""
+        if spline.degree != self._spline.degree:
+            return False
+        both_clamped = all(
+            x.knots[x.degree] == x.knots[0] and x.knots[-1] == x.knots[-x.degree - 1]
+            for x in (spline, self._spline)
+        )
+        return both_clamped and bool(np.isin(self._spline.breaks, spline.breaks).all())
+
+    def control_on(self, spline: BSpline) -> Floats:
+        finer, control = self._spline.refine(self._control, spline.breaks)
+        assert np.array_equal(finer.knots, spline.knots)
+        return control
+
+
+def _way_points(problem: Problem, search: bool) -> list[Floats]:
+    """Joint positions at the ends of the phases; what is free is taken from a neighbour."""
+    n = problem.model.n
+    points = [end_values(problem.phases[0].start, n)[0]]
+    for k, phase in enumerate(problem.phases):
+        q = end_values(phase.end, n)[0]
+        if k + 1 < len(problem.phases):
+            q = np.where(np.isnan(q), end_values(problem.phases[k + 1].start, n)[0], q)
+        points.append(q)
+    low, high = (problem.limits or problem.model.limits).position.T
+    both = np.isfinite(low) & np.isfinite(high)
+    middle = np.clip(np.where(both, 0.5 * np.where(both, low + high, 0.0), 0.0), low, high)
+    for k, q in enumerate(points):
+        if search and np.isnan(q).any():
+            near = points[k - 1] if k else middle
+            found = _reach(problem, k, np.where(np.isnan(near), middle, near))
+            if found is not None:
+                points[k] = np.where(np.isnan(q), found, q)
+    order = [*range(1, len(points)), *range(len(points) - 2, -1, -1)]
+    for k in order:  # forwards, then backwards
+        before, after = points[max(k - 1, 0)], points[min(k + 1, len(points) - 1)]
+        q = np.where(np.isnan(points[k]), before, points[k])
+        points[k] = np.where(np.isnan(q), after, q)
+    return [np.where(np.isnan(q), middle, q) for q in points]
+
+
+def _reach(problem: Problem, k: int, near: Floats) -> Floats | None:
+    """Joint positions that meet the frame constraints at way point k, None if there are none."""
+    goals: list[Constraint] = []
+    if k > 0:
+        phase = problem.phases[k - 1]
+        goals += [c for c in (*phase.constraints, *problem.constraints) if c.at == "end"]
+    if k < len(problem.phases):
+        phase = problem.phases[k]
+        goals += [c for c in (*phase.constraints, *problem.constraints) if c.at == "start"]
+    position = orientation = frame = None
+    for term in (goal.term for goal in goals):
+        if isinstance(term, FramePosition):
+            frame, position = term.frame, term.target
+        elif isinstance(term, FrameOrientation):
+            frame, orientation = term.frame, rotation_of(term.target, term.kind)
+        elif isinstance(term, FramePose):
+            frame, position = term.frame, term.position
+            orientation = rotation_of(term.orientation, term.kind)
+    if frame is None:
+        return None
+    found = inverse_kinematics(
+        problem.model, frame, position=position, orientation=orientation, guess=near
+    )
+    if not found.converged:
+        raise InputError(
+            f"guess: inverse kinematics finds no joint positions for the goal of {frame!r} "
+            f"(nearest: {found.position_error:.3g} m and {found.angle_error:.3g} rad off); check "
+            "the goal and the position limits, or use another guess"
+        )
+    return found.q
+
+
+def _of_samples(program: SplineProgram, given: Any) -> list[Callable[[Floats], Floats]]:
+    """Curves of all phases from (s, q) over the whole motion."""
+    try:
+        s, q = (np.asarray(x, float) for x in given)
+    except (TypeError, ValueError):
+        raise InputError(
+            "guess: expected 'linear', 'inverse_kinematics', arrays (s, q) or a Solution, got "
+            f"{type(given).__name__}"
+        ) from None
+    n = program.model.n
+    if s.ndim != 1 or len(s) < 2 or q.shape != (len(s), n):
+        raise InputError(f"guess: expected s (K,) and q (K, {n}), got {s.shape} and {q.shape}")
+    if not (np.isfinite(s).all() and np.isfinite(q).all() and (np.diff(s) > 0).all()):
+        raise InputError("guess: s must increase, and s and q must be finite")
+    s = (s - s[0]) / (s[-1] - s[0])
+    ends = np.cumsum([0.0, *(phase.T for phase in program.phases)])
+    ends /= ends[-1]
+
+    def part(a: float, b: float) -> Callable[[Floats], Floats]:
+        return lambda x: np.stack([np.interp(a + (b - a) * x, s, c) for c in q.T], axis=1)
+
+    return [part(a, b) for a, b in itertools.pairwise(ends)]
+
+
+def _of_solution(
+    program: SplineProgram, solution: Any
+) -> tuple[list[Callable[[Floats], Floats]], list[float]]:
+    """Curves and durations of an earlier solution; phases are matched by number if they agree."""
+    model: Model = solution.model
+    if model.n != program.model.n:
+        raise InputError(
+            f"guess: the solution {solution.name!r} has {model.n} joints, the problem has "
+            f"{program.model.n}"
+        )
+    if len(solution.curves) == len(program.phases):
+        curves: list[Callable[[Floats], Floats]] = [
+            _Exact(BSpline(c.degree, c.knots), c.control) for c in solution.curves
+        ]
+        return curves, [c.duration for c in solution.curves]
+    total = solution.duration
+    s = np.linspace(0.0, 1.0, 1 + 8 * sum(len(c.control) for c in solution.curves))
+    curves = _of_samples(program, (s, solution.at(s * total).q))
+    share = np.array([phase.T for phase in program.phases])
+    return curves, list(share * total / share.sum())

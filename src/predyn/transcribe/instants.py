@@ -1,0 +1,319 @@
+"""A set of instants of one phase: its samples, the rows that look at them, and their derivatives.
+
+Rows are of two kinds. A pointwise row is a constraint at each instant. A summed row adds up over
+the instants, with weights and a loss, to a part of the objective or to one constraint; in a set
+that integrates over time the sum carries the factor T.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.bspline import BSpline
+from predyn.dynamics.batch import aligned
+from predyn.dynamics.forces import ExternalForce
+from predyn.lanes import WIDTH
+from predyn.model import Model
+from predyn.samples import STATES, Samples, split_side
+from predyn.terms.term import Residual, Smoothed
+from predyn.transcribe import kernels
+from predyn.transcribe.chained import Chained
+from predyn.transcribe.channels import Derived, derived_channel
+from predyn.transcribe.kernels import Floats, Instants, Ints
+
+
+@dataclass(eq=False)
+class Block:
+    """A residual on a set: its rows, and what they add up to."""
+
+    name: str
+    residual: Residual
+    loss: Smoothed | None = None  # of summed rows
+    weight: float = 1.0
+    target: int = -1  # summed rows: constraint that they add up to, -1 the objective
+    columns: NDArray[np.int64] | None = None  # of a pair: which of the residual's entries are here
+    bends: NDArray[np.int64] | None = None  # and which of its curved pairs
+    rows: slice = field(default_factory=lambda: slice(0, 0))
+    entries: slice = field(default_factory=lambda: slice(0, 0))
+    curved: slice = field(default_factory=lambda: slice(0, 0))
+
+
+class InstantSet:
+    """Instants s (in [0, 1]) of a phase with weights; `timed` sets integrate over time."""
+
+    def __init__(
+        self, model: Model, phase: int, spline: BSpline, s: Floats, weights: Floats, timed: bool
+    ) -> None:
+        self.model, self.phase, self.timed, self.s = model, phase, timed, s
+        self.blocks: list[Block] = []
+        padded = np.concatenate([s, np.repeat(s[-1:], -len(s) % WIDTH)])
+        self.chunks = len(padded) // WIDTH
+        lanes = lambda x: np.ascontiguousarray(x.reshape(self.chunks, WIDTH, -1).transpose(0, 2, 1))  # noqa: E731
+        basis = spline.basis(padded).transpose(1, 0, 2)  # instants, orders, control points
+        self.active: NDArray[np.bool_] = basis[: len(s)] != 0.0
+        self.instants = Instants(
+            spline.span(padded).astype(np.int64).reshape(self.chunks, WIDTH),
+            lanes(basis.reshape(len(padded), -1)),
+            lanes(padded),
+        )
+        self.weights = lanes(np.concatenate([weights, np.zeros(len(padded) - len(s))]))
+
+    def add(self, block: Block) -> Block:
+        self.blocks.append(block)
+        return block
+
+    def build(self, forces: Sequence[ExternalForce]) -> None:
+        """Lay out rows and arrays, once all blocks are known."""
+        n, chunks = self.model.n, self.chunks
+        rows: list[list] = []
+        bends = []
+        entries = curved = 0
+        for block in self.blocks:
+            residual = block.residual
+            chosen = range(len(residual.entries)) if block.columns is None else block.columns
+            bent = range(len(residual.curved)) if block.bends is None else block.bends
+            first = len(rows)
+            rows += [[] for _ in residual.rows]
+            for k, e in enumerate(chosen):
+                r, channel, x = residual.entries[e]
+                rows[first + r].append((split_side(channel)[1], x, entries + k))
+            for e in bent:
+                a, x, b, y = residual.curved[e]
+                bends.append(((split_side(a)[1], x), (split_side(b)[1], y)))
+            block.rows = slice(first, len(rows))
+            block.entries = slice(entries, entries + len(chosen))
+            block.curved = slice(curved, curved + len(bent))
+            entries, curved = block.entries.stop, block.curved.stop
+        names = dict.fromkeys(channel for row in rows for channel, _, _ in row)
+        self.used = 4 if "jerk" in names else 3
+        self.z = aligned(self.used, chunks, n, WIDTH)
+        states = (self.z[0], self.z[1], self.z[2])
+        self.derived: dict[str, Derived] = {
+            name: derived_channel(self.model, name, states, forces)
+            for name in names
+            if name not in (*STATES, "t")
+        }
+        fraction = self.instants.fraction
+        self._time = np.zeros_like(fraction)
+        self._values = aligned(chunks, len(rows), WIDTH)
+        self._partials = aligned(chunks, max(entries, 1), WIDTH)
+        self._bent = aligned(chunks, curved, WIDTH)
+        self._mu, self._kappa = (aligned(chunks, len(rows), WIDTH) for _ in range(2))
+        self.chained = Chained(rows, self.derived, fraction, self.used)
+        parts = list(dict.fromkeys(part for pair in bends for part in pair))
+        self._components = Chained(
+            [[(channel, x, 0)] for channel, x in parts], self.derived, fraction, self.used
+        )
+        self._bend_x = np.array([parts.index(a) for a, _ in bends], np.int64)
+        self._bend_y = np.array([parts.index(b) for _, b in bends], np.int64)
+        self._one = np.ones((chunks, 1, WIDTH))
+        self.slope, self._cross = (aligned(chunks, n * self.used, WIDTH) for _ in range(2))
+        self._square = aligned(chunks, 1, WIDTH)
+        self._room = aligned(1, n * self.used + self.used + 3, WIDTH)
+        self._lossy = np.array(
+            [r for b in self.blocks if b.loss for r in range(b.rows.start, b.rows.stop)], np.int64
+        )
+        self._weigh = self._channel_weights(rows)
+        self.constant = all(b.residual.constant for b in self.blocks)
+        self._arrange_pairs()
+        self._fresh = True
+        self.samples = self._samples()
+        self.lambda_row: Ints = np.full((chunks, len(rows), WIDTH), -1)
+        self.value_row: Ints = self.lambda_row
+
+    def _channel_weights(self, rows: list) -> list[tuple[Derived, tuple]]:
+        result = []
+        for name, channel in self.derived.items():
+            items = [(r, e, x) for r, row in enumerate(rows) for c, x, e in row if c == name]
+            result.append((channel, tuple(np.array(items, np.int64).T.copy())))
+        return result
+
+    def _arrange_pairs(self) -> None:
+        """Blocks of joint pairs that have curvature, and where each channel's go."""
+        n = self.model.n
+        coupled = np.zeros((n, n), bool)
+        spreads = []
+        for channel, (_, _, components) in self._weigh:
+            keep = np.zeros(len(channel.pairs), bool)
+            for x in np.unique(components):
+                on = np.zeros(n, bool)
+                on[[joint for joint, *_ in channel.depends[x]]] = True
+                keep |= on[channel.pairs].all(axis=1)
+            below, above = channel.pairs[keep].T
+            coupled[below, above] = True
+            spreads.append((channel, keep))
+        for r in self._lossy:
+            joints = self.chained.joints(r)
+            if self._bends_rows(r):
+                coupled[np.ix_(joints, joints)] = True
+        for x, y in zip(self._bend_x, self._bend_y, strict=True):
+            a, b = self._components.joints(x), self._components.joints(y)
+            coupled[np.ix_(a, b)] = coupled[np.ix_(b, a)] = True
+        self.joints: Ints = np.argwhere(np.tril(coupled)).astype(np.int64)
+        self._pair = np.full((n, n), -1)
+        self._pair[self.joints[:, 0], self.joints[:, 1]] = np.arange(len(self.joints))
+        self._spreads = []
+        for channel, keep in spreads:
+            below, above = channel.pairs.T
+            block = np.where(keep, self._pair[below, above], -1)
+            self._spreads.append((channel, block, (below == above).astype(np.int64)))
+        self._blocks = aligned(self.chunks, len(self.joints) * self.used**2, WIDTH)
+
+    def _bends_rows(self, row: int) -> bool:
+        """Whether the loss of a summed row is curved."""
+        for block in self.blocks:
+            if block.loss and block.rows.start <= row < block.rows.stop:
+                return block.loss.loss != "linear"
+        return False
+
+    def _samples(self) -> Samples:
+        channels = {
+            name: self.z[o].transpose(1, 0, 2) for o, name in enumerate(STATES[: self.used])
+        }
+        channels["t"] = self._time.transpose(1, 0, 2)
+        for name, channel in self.derived.items():
+            channels[name] = channel.value.transpose(1, 0, 2)
+        return Samples(channels)
+
+    def view(self, array: Floats, rows: slice) -> Floats:
+        """(rows, chunks, WIDTH) of a lane array."""
+        return array[:, rows].transpose(1, 0, 2)
+
+    # -- at a point ---------------------------------------------------------------------------
+
+    def move(self, control: Floats, T: float) -> None:
+        """States of the curve, and channel values."""
+        self.T, self._powers = T, np.array([1.0, 1 / T, 1 / T**2, 1 / T**3])
+        kernels.evaluate(control, self.instants, T, self.z)
+        np.multiply(self.instants.fraction, T, out=self._time)
+        for channel in self.derived.values():
+            channel.evaluate()
+        self._losses: dict[int, tuple] = {}
+        for block in self.blocks:
+            if block.columns is None:
+                block.residual.value(self.samples, self.view(self._values, block.rows))
+        self._derived_at = self._curved_at = False
+
+    def put_values(self, out: Floats) -> None:
+        """Pointwise rows into the vector of constraints."""
+        kernels.put_rows(self._values, self.value_row, out)
+
+    def _loss(self, k: int) -> tuple[Floats, Floats, Floats]:
+        """Of block k: rho, rho', rho''."""
+        if k not in self._losses:
+            block = self.blocks[k]
+            assert block.loss is not None
+            self._losses[k] = block.loss(self._values[:, block.rows])
+        return self._losses[k]
+
+    def total(self, k: int) -> float:
+        """What summed block k adds up to."""
+        rho = self._loss(k)[0]
+        factor = self.T if self.timed else 1.0
+        return self.blocks[k].weight * factor * float((rho * self.weights).sum())
+
+    def derive(self) -> None:
+        """Partials of all rows in the states."""
+        if self._derived_at:
+            return
+        self._derived_at = True
+        for channel in self.derived.values():
+            channel.derive()
+        for block in self.blocks:
+            if block.columns is None and (self._fresh or not block.residual.constant):
+                out = self.view(self._partials, block.entries)
+                block.residual.partials(self.samples, out)
+        if self._fresh or self.derived or not self.constant:
+            self.chained.update(self._partials)
+        self._fresh = False
+
+    def jacobian(self, place: Ints, place_T: Ints, out: Floats) -> None:
+        """Add the pointwise rows to the values of the Jacobian."""
+        kernels.jacobian(
+            self.instants, self.chained.groups, self.chained.partials, self.chained.explicit,
+            self.z, self.T, self._powers, self.used, place, place_T, self._room, out,
+        )  # fmt: skip
+
+    def gradient(self, target: int, out: Floats) -> float:
+        """Add the gradient of the summed blocks of a target to out (count, n); returns d/dT."""
+        self._mu[:] = 0.0
+        explicit = 0.0
+        for k, block in enumerate(self.blocks):
+            if block.loss and block.target == target:
+                rho, slope, _ = self._loss(k)
+                factor = block.weight * (self.T if self.timed else 1.0)
+                self._mu[:, block.rows] = factor * self.weights * slope
+                if self.timed:
+                    explicit += block.weight * float((rho * self.weights).sum())
+        if self.chained.timed.any():
+            explicit += float((self._mu * self.chained.explicit).sum())
+        kernels.weigh(self.chained.groups, self._mu, self.chained.partials, self.used, self.slope)
+        return explicit + kernels.gradient(
+            self.instants, self.slope, self.z, self.T, self._powers, self.used, self._room, out
+        )
+
+    def hessian(
+        self, sigma: float, lam: Floats, exact: bool, place: Ints, place_T: Ints, out: Floats
+    ) -> float:
+        """Add to the values of the Hessian; returns the second derivative in T.
+
+        exact=False leaves out the second partials of residuals (Gauss-Newton).
+        """
+        mu, kappa = self._mu, self._kappa
+        kernels.take_rows(lam, self.lambda_row, mu)
+        for k, block in enumerate(self.blocks):
+            if block.loss:
+                _, slope, bend = self._loss(k)
+                factor = block.weight * (sigma if block.target < 0 else lam[block.target])
+                factor *= self.T if self.timed else 1.0
+                mu[:, block.rows] = factor * self.weights * slope
+                kappa[:, block.rows] = factor * self.weights * bend
+        chained = self.chained
+        kernels.weigh(chained.groups, mu, chained.partials, self.used, self.slope)
+        self._blocks[:] = 0.0
+        if self.timed:
+            np.multiply(self.slope, 1.0 / self.T, out=self._cross)
+        else:
+            self._cross[:] = 0.0
+        self._square[:] = 0.0
+        if self.timed and chained.timed.any():
+            self._square[:, 0] = (2.0 / self.T) * (mu * chained.explicit).sum(axis=1)
+        if exact:
+            self._curve(mu)
+        if len(self._lossy):
+            kernels.outer(
+                kappa if len(self._lossy) == kappa.shape[1] else kappa[:, self._lossy].copy(),
+                self._lossy, self._lossy, chained.groups, chained.partials, chained.explicit,
+                self.used, self._pair, self._blocks, self._cross, self._square,
+            )  # fmt: skip
+        total: float = kernels.hessian(
+            self.instants, self.joints, self._blocks, self.slope, self._cross, self._square,
+            self.z, self.T, self._powers, self.used, place, place_T, self._room, out,
+        )  # fmt: skip
+        return total
+
+    def _curve(self, mu: Floats) -> None:
+        """Second partials of the residuals, of terms and of channels."""
+        for (channel, (row, entry, component)), (_, block, same) in zip(
+            self._weigh, self._spreads, strict=True
+        ):
+            kernels.weigh_channel(row, entry, component, mu, self._partials, channel.weights)
+            channel.curve()
+            kernels.spread_curvature(block, same, *channel.curvature, self.used, self._blocks)
+        if not len(self._bend_x):
+            return
+        for block in self.blocks:
+            if block.columns is None and block.residual.curved:
+                weights = self.view(mu, block.rows)
+                out = self.view(self._bent, block.curved)
+                block.residual.curvature(self.samples, weights, out)
+        self._components.update(self._one)
+        parts = self._components
+        kernels.outer(
+            self._bent, self._bend_x, self._bend_y, parts.groups, parts.partials, parts.explicit,
+            self.used, self._pair, self._blocks, self._cross, self._square,
+        )  # fmt: skip

@@ -1,0 +1,308 @@
+"""Joint motions as B-splines: a problem becomes a sparse program with exact derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.errors import InputError
+from predyn.nlp import NLP
+from predyn.problem import Problem
+from predyn.transcribe.arrange import Arrangement, PairEvaluation, PairRows, Rows
+from predyn.transcribe.instants import InstantSet
+from predyn.transcribe.layout import PhaseLayout, lay_out
+from predyn.transcribe.pattern import Places, alive, hessian_entries, lanes, touch
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_NO_PLACE = np.zeros((0, 0), np.int64)
+
+
+class SplineProgram(NLP):
+    """The program of a problem. `phases` hold the curves of the point it was moved to last."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.model = problem, problem.model
+        self.phases = _lay_out(problem)
+        self._exact = problem.solver.hessian != "gauss_newton"
+        free = [c.max() for c in (p.columns for p in self.phases)]
+        count = 1 + max(int(max(free)), *(p.T_column for p in self.phases))
+        arrangement = Arrangement(problem, self.phases)
+        self.sets, self.costs, self.sums = arrangement.sets, arrangement.costs, arrangement.sums
+        self.rows = arrangement.rows
+        self._pairs = [PairEvaluation(x) for x in self.rows if isinstance(x, PairRows)]
+        self._number_rows()
+        self._variable_bounds(count)
+        self._lay_jacobian(count)
+        self._lay_hessian(count)
+        self._cost_sets = list({id(s): s for _, s, _ in self.costs}.values())
+        self._x = np.full(count, np.nan)
+        self._grads = [np.zeros_like(p.control) for p in self.phases]
+        self._flat = [
+            (p.columns[p.columns >= 0], np.flatnonzero(p.columns.ravel() >= 0)) for p in self.phases
+        ]
+        self.f_scale = 1.0
+
+    # -- construction -------------------------------------------------------------------------
+
+    def _number_rows(self) -> None:
+        """Number the constraints; a row on which nothing free acts is checked and left out."""
+        lower, upper, scale = [], [], []
+        self._names: list[tuple[int, str, Rows | PairRows | None, Ints]] = []
+        first = 0
+        for rows in self.rows:
+            if isinstance(rows, PairRows):
+                index = first + np.arange(len(rows.lower))
+                for k, (points, block) in enumerate(rows.sides):
+                    points.lambda_row[0, block.rows, 0] = index
+                    if k == 0:
+                        points.value_row = _own(points.value_row, points.lambda_row)
+                        points.value_row[0, block.rows, 0] = index
+                    else:
+                        points.value_row = _own(points.value_row, points.lambda_row)
+                        points.value_row[0, block.rows, 0] = -1
+                keep = index[None] - first
+                size = rows.residual.scale
+            else:
+                on = alive(rows.points, self.phases[rows.points.phase], rows.block.rows)
+                index = np.where(on, first + np.cumsum(on).reshape(on.shape) - 1, -1)
+                rows.points.lambda_row[:, rows.block.rows] = lanes(rows.points, index)
+                if rows.points.value_row is not rows.points.lambda_row:
+                    rows.points.value_row[:, rows.block.rows] = lanes(rows.points, index)
+                keep = np.flatnonzero(on)[None]
+                size = rows.block.residual.scale
+            m = len(rows.lower)
+            r = keep.ravel() % m
+            lower.append(rows.lower[r])
+            upper.append(rows.upper[r])
+            scale.append(_row_scale(rows.lower, rows.upper, size)[r])
+            self._names.append((first, rows.name, rows, keep.ravel()))
+            first += keep.size
+        for total in self.sums:
+            lower.append(np.array([total.lower]))
+            upper.append(np.array([total.upper]))
+            scale.append(np.array([total.scale]))
+            for k in total.blocks:
+                total.points.blocks[k].target = first
+            self._names.append((first, total.name, None, np.zeros(1, np.int64)))
+            first += 1
+        self.g_lower, self.g_upper, self.g_scale = (
+            np.concatenate([*x, np.zeros(0)]) for x in (lower, upper, scale)
+        )
+
+    def _variable_bounds(self, count: int) -> None:
+        self.x_lower, self.x_upper = np.full(count, -np.inf), np.full(count, np.inf)
+        self.x_scale = np.ones(count)
+        for phase in self.phases:
+            if phase.T_column >= 0:
+                self.x_lower[phase.T_column], self.x_upper[phase.T_column] = phase.T_bounds
+                self.x_scale[phase.T_column] = phase.T
+
+    def _lay_jacobian(self, count: int) -> None:
+        places = Places(count)
+        tickets: list[tuple[InstantSet, slice, slice]] = []
+        for points in self.sets:
+            layout = self.phases[points.phase]
+            row = points.lambda_row.transpose(0, 2, 1).reshape(-1, points.lambda_row.shape[1])
+            row = row[: len(points.s)]  # (instants, rows)
+            if not (row >= 0).any():
+                continue
+            found = touch(points, layout)
+            of_group = row[:, points.chained.groups.row][:, :, None]
+            cells = places.add(np.broadcast_to(of_group, found.columns.shape), found.columns)
+            with_T = np.where(found.by_T, layout.T_column, -1)
+            tickets.append((points, cells, places.add(row, np.broadcast_to(with_T, row.shape))))
+        sums = []
+        for number, total in enumerate(self.sums, start=len(self.g_lower) - len(self.sums)):
+            columns = self._columns_of(total.points, total.blocks)
+            sums.append((total, columns, places.add(np.full_like(columns, number), columns)))
+        self.jacobian_pattern = places.finish()
+        self._jacobian_sets = []
+        for points, cells, with_T in tickets:
+            instants = len(points.s)
+            place = lanes(points, places.place(cells).reshape(instants, -1))
+            self._jacobian_sets.append(
+                (points, place, lanes(points, places.place(with_T).reshape(instants, -1)))
+            )
+        self._jacobian_sums = [(total, c, places.place(t)) for total, c, t in sums]
+
+    def _columns_of(self, points: InstantSet, blocks: Sequence[int]) -> Ints:
+        """Places in x that some blocks of a set depend on."""
+        layout = self.phases[points.phase]
+        found = touch(points, layout)
+        rows = points.chained.groups.row
+        wanted: set[int] = set()
+        for k in blocks:
+            span = points.blocks[k].rows
+            cells = found.columns[:, (rows >= span.start) & (rows < span.stop)]
+            wanted |= set(cells[cells >= 0].tolist())
+        if layout.T_column >= 0:
+            wanted.add(layout.T_column)
+        return np.array(sorted(wanted), np.int64)
+
+    def _lay_hessian(self, count: int) -> None:
+        places = Places(count)
+        tickets = []
+        for points in self.sets:
+            layout = self.phases[points.phase]
+            (rows, columns), (rows_T, columns_T), bends_T = hessian_entries(points, layout)
+            cells, with_T = places.add(rows, columns), places.add(rows_T, columns_T)
+            T = np.array([layout.T_column if bends_T else -1])
+            if len(points.chained.groups.row) or bends_T:
+                tickets.append((points, layout, rows.shape, cells, with_T, places.add(T, T)))
+        self.hessian_pattern = places.finish()
+        self._hessian_sets = []
+        for points, layout, shape, cells, with_T, T in tickets:
+            place = places.place(cells).reshape(shape[0], shape[1], -1)
+            place_T = _NO_PLACE
+            if layout.T_column >= 0:
+                place_T = places.place(with_T).reshape(layout.columns.shape)
+            self._hessian_sets.append((points, place, place_T, int(places.place(T)[0])))
+
+    # -- evaluation ---------------------------------------------------------------------------
+
+    def move(self, x: Floats) -> None:
+        self._x[:] = x
+        for phase, (columns, flat) in zip(self.phases, self._flat, strict=True):
+            phase.control.reshape(-1)[flat] = self._x[columns]
+            if phase.T_column >= 0:
+                phase.T = float(self._x[phase.T_column])
+        self._evaluated = self._differentiated = False
+
+    def _evaluate(self) -> None:
+        if not self._evaluated:
+            self._evaluated = True
+            for points in self.sets:
+                phase = self.phases[points.phase]
+                points.move(phase.control, phase.T)
+            for pair in self._pairs:
+                pair.value()
+
+    def _differentiate(self) -> None:
+        self._evaluate()
+        if not self._differentiated:
+            self._differentiated = True
+            for pair in self._pairs:
+                pair.derive()
+            for points in self.sets:
+                points.derive()
+
+    def objective(self) -> float:
+        self._evaluate()
+        return sum(points.total(k) for _, points, k in self.costs)
+
+    def cost_parts(self) -> dict[str, float]:
+        """The objective by name of cost."""
+        self._evaluate()
+        parts: dict[str, float] = {}
+        for name, points, k in self.costs:
+            parts[name] = parts.get(name, 0.0) + points.total(k)
+        return parts
+
+    def constraints(self, out: Floats) -> None:
+        self._evaluate()
+        for points, _, _ in self._jacobian_sets:
+            points.put_values(out)
+        for k, total in enumerate(self.sums, start=len(out) - len(self.sums)):
+            out[k] = sum(total.points.total(b) for b in total.blocks)
+
+    def gradient(self, out: Floats) -> None:
+        self._differentiate()
+        out[:] = 0.0
+        self._add_gradient(self._cost_sets, -1, out)
+
+    def _add_gradient(self, sets: Sequence[InstantSet], target: int, out: Floats) -> None:
+        for points in sets:
+            phase, grad = self.phases[points.phase], self._grads[points.phase]
+            grad[:] = 0.0
+            by_T = points.gradient(target, grad)
+            columns, flat = self._flat[points.phase]
+            out[columns] += grad.reshape(-1)[flat]
+            if phase.T_column >= 0:
+                out[phase.T_column] += by_T
+
+    def jacobian(self, out: Floats) -> None:
+        self._differentiate()
+        out[:] = 0.0
+        for points, place, place_T in self._jacobian_sets:
+            points.jacobian(place, place_T, out)
+        for total, columns, places in self._jacobian_sums:
+            whole = np.zeros(len(self.x_lower))
+            target = total.points.blocks[total.blocks[0]].target
+            self._add_gradient([total.points], target, whole)
+            out[places] = whole[columns]
+
+    def hessian(self, sigma: float, multipliers: Floats, out: Floats) -> None:
+        self._differentiate()
+        out[:] = 0.0
+        if self._exact:
+            for pair, rows in zip(
+                self._pairs, (r for r in self.rows if isinstance(r, PairRows)), strict=True
+            ):
+                points, block = rows.sides[0]
+                pair.curve(multipliers[points.lambda_row[0, block.rows, 0]])
+        for points, place, place_T, T in self._hessian_sets:
+            by_T = points.hessian(sigma, multipliers, self._exact, place, place_T, out)
+            if T >= 0:
+                out[T] += by_T
+
+    # -- names --------------------------------------------------------------------------------
+
+    def x_name(self, i: int) -> str:
+        for phase in self.phases:
+            prefix = "" if len(self.phases) == 1 else f"{phase.name}: "
+            if i == phase.T_column:
+                return f"{prefix}duration"
+            found = np.argwhere(phase.columns == i)
+            if len(found):
+                k, j = found[0]
+                return f"{prefix}control point {k} of {self.model.joint_names[j]}"
+        raise IndexError(i)
+
+    def g_name(self, i: int) -> str:
+        k = int(np.searchsorted([first for first, *_ in self._names], i, side="right")) - 1
+        while not len(self._names[k][3]):
+            k -= 1
+        first, name, rows, kept = self._names[k]
+        if rows is None:
+            return name
+        residual = rows.residual if isinstance(rows, PairRows) else rows.block.residual
+        instant, row = divmod(int(kept[i - first]), len(residual.rows))
+        label = f"{name} {residual.rows[row]}"
+        if isinstance(rows, PairRows):
+            return label
+        return f"{label} at {100 * rows.points.s[instant]:.4g} %"
+
+
+def _own(values: Ints, other: Ints) -> Ints:
+    """A copy, if the two are one array."""
+    return values.copy() if values is other else values
+
+
+def _row_scale(lower: Floats, upper: Floats, size: Floats) -> Floats:
+    """The larger finite bound of each row, its typical size where that is zero."""
+    bound = np.maximum(
+        np.where(np.isfinite(lower), abs(lower), 0.0), np.where(np.isfinite(upper), abs(upper), 0.0)
+    )
+    return np.where(bound > 0.0, bound, size)
+
+
+def _lay_out(problem: Problem) -> list[PhaseLayout]:
+    wrong = problem.validate()
+    if wrong:
+        raise InputError(f"problem {problem.name!r}: " + "; ".join(wrong))
+    layouts: list[PhaseLayout] = []
+    first = 0
+    for k, phase in enumerate(problem.phases):
+        name = phase.name or f"phase {k + 1}"
+        layout = lay_out(phase, problem.transcription, problem.model.n, first, name)
+        layouts.append(layout)
+        first += int((layout.columns >= 0).sum()) + int(layout.T_column >= 0)
+    return layouts
+
+
+def transcribe(problem: Problem) -> SplineProgram:
+    """The nonlinear program of a problem; an InputError lists all that is wrong with it."""
+    return SplineProgram(problem)
