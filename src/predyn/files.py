@@ -33,6 +33,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], None]
     FileErrors. A symbolic link stays, its target is replaced. Permissions stay; those of a new file
     are the user's default.
     """
+    _no_nul(path)
     try:
         target = Path(os.path.realpath(path))
         earlier = target.exists()
@@ -72,6 +73,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 def writable_folder(path: str | os.PathLike[str]) -> Path:
     """The folder, made if missing; a FileError if no file can be written there."""
+    _no_nul(path)
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -84,6 +86,11 @@ def writable_folder(path: str | os.PathLike[str]) -> Path:
     except OSError as error:
         raise _not_written(path, error) from error
     return folder
+
+
+def _no_nul(path: str | os.PathLike[str]) -> None:
+    if "\0" in os.fspath(path):
+        raise FileError(f"{os.fspath(path)!r}: a path cannot hold a NUL character")
 
 
 def _fill(path: Path, data: bytes) -> None:

@@ -129,6 +129,8 @@ def _get(group: Any, name: str, most: int) -> Any:
 
     if name in group.attrs:
         return _single(group.attrs[name], f"{group.name}: attribute {name}")
+    if name not in group:
+        raise FileError(f"{group.name.rstrip('/')}/{name} is missing; the file is not complete")
     if not isinstance(group.get(name, getlink=True), h5py.HardLink):
         raise FileError(f"{name}: a link out of the file; expected data in the file")
     item = group[name]
