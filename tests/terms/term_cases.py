@@ -8,22 +8,32 @@ import numpy as np
 
 from predyn.model import Model
 from predyn.models import manutec_r3, random_tree, two_link
+from predyn.samples import Samples
 from predyn.terms import (
+    Continuity,
     Effort,
     FrameAxis,
     FrameOrientation,
     FramePose,
     FramePosition,
+    FrameStep,
     FrameVelocity,
     JointAcceleration,
     JointJerk,
     JointPosition,
+    JointReaction,
     JointTorque,
     JointVelocity,
     MechanicalEnergy,
+    Periodic,
+    Smoothness,
+    Symmetric,
     Term,
     TorqueSpeed,
     TotalTime,
+    TrackJoints,
+    TrackPoint,
+    UserTerm,
 )
 
 TREE = random_tree(5, 3)
@@ -31,8 +41,23 @@ TWO = two_link()
 MANUTEC = manutec_r3()
 
 
+TIMES = np.array([-1.5, -0.5, 0.25, 1.0, 2.5])
+CURVES = np.random.default_rng(5).standard_normal((5, 5))
+
+
+def user_function(s: Samples) -> np.ndarray:
+    return np.stack((
+        (s["q"] * s["tau"]).sum(axis=0) * s["t"][0],
+        np.sin(s["q"] - s["t"]).sum(axis=0) * np.exp(s["tau"].sum(axis=0) / 5),
+    ))  # fmt: skip
+
+
+def user_narrow(s: Samples) -> np.ndarray:
+    return np.asarray(s["q"][1] ** 2 * s["q"][4] * np.exp(s["frame:l1"][9] * s["frame:l1"][10]))
+
+
 class Case(NamedTuple):
-    """A term on a model, and whether second partials are exact."""
+    """A term on a model."""
 
     term: Term
     model: Model
@@ -65,4 +90,25 @@ CASES = {
     "frame_pose turned only": Case(FramePose("l3", (None, None, None), (0.0, 1.0, 0.0)), TREE),
     "frame_axis": Case(FrameAxis("l1", "x", (1.0, 2.0, 3.0)), TREE),
     "frame_axis angle": Case(FrameAxis("l1", "y", form="angle", tolerance=0.2), TREE),
+    "track_joints": Case(TrackJoints(TIMES, CURVES[:, :5]), TREE),
+    "track_joints some": Case(TrackJoints(TIMES, CURVES[:, :2], ("j4", "j1")), TREE),
+    "track_point": Case(TrackPoint("l2", TIMES[:3], CURVES[:3, :3]), TREE),
+    "track_point axes": Case(TrackPoint("l2", TIMES, CURVES[:, :2], axes="zx"), TREE),
+    "reaction": Case(JointReaction("j2", "wrench"), TREE),
+    "reaction component": Case(JointReaction("j2", "fy"), TREE),
+    "reaction force": Case(JointReaction("j2", form="magnitude"), TREE),
+    "reaction moment": Case(JointReaction("joint1", "moment", "magnitude", width=0.5), TWO),
+    "smoothness": Case(Smoothness(), TREE),
+    "smoothness some": Case(Smoothness("acceleration", ("j1", "j3"), per=(2.0, 3.0)), TREE),
+    "periodic": Case(Periodic(), TREE),
+    "periodic some": Case(Periodic(("tau", "q"), ("j3", "j1"), offset=(1.0, 2.0)), TREE),
+    "symmetric": Case(Symmetric({"j1": "j3"}, {"j3": -1, "j0": -1}), TREE),
+    "continuity": Case(Continuity(), TREE),
+    "continuity of jerk": Case(Continuity(3, ("j2",)), TREE),
+    "frame_step": Case(FrameStep("l4", target=0.5), TREE),
+    "frame_step along": Case(FrameStep("l4", (1.0, 0.0, 2.0)), TREE),
+    "user": Case(UserTerm(user_function, ("q", "tau", "t"), ("power", "swing")), TREE),
+    "user narrowed": Case(
+        UserTerm(user_narrow, ("q", "frame:l1"), depends={"q": (1, 4), "frame:l1": (9, 10)}), TREE
+    ),
 }

@@ -16,26 +16,66 @@ from predyn.terms.joints import (
     JointTorque,
     JointVelocity,
 )
+from predyn.terms.pairs import Continuity, FrameStep, Periodic, Symmetric
 from predyn.terms.power import MechanicalEnergy
+from predyn.terms.reactions import JointReaction
+from predyn.terms.smoothness import Smoothness
 from predyn.terms.term import Term
 from predyn.terms.torque_speed import TorqueSpeed
+from predyn.terms.tracking import TrackJoints, TrackPoint
+from predyn.terms.user import UserTerm
 
 _CLASSES: tuple[type[Term], ...] = (
+    Continuity,
     Effort,
     FrameAxis,
     FrameOrientation,
     FramePose,
     FramePosition,
+    FrameStep,
     FrameVelocity,
     JointAcceleration,
     JointJerk,
     JointPosition,
+    JointReaction,
     JointTorque,
     JointVelocity,
     MechanicalEnergy,
+    Periodic,
+    Smoothness,
+    Symmetric,
     TorqueSpeed,
     TotalTime,
+    TrackJoints,
+    TrackPoint,
+    UserTerm,
 )
 TERMS: dict[str, type[Term]] = {term.kind: term for term in _CLASSES}  # by name in task files
 
-__all__ = ["TERMS", "Term", *sorted(term.__name__ for term in _CLASSES)]
+__all__ = [
+    "TERMS",
+    "Continuity",
+    "Effort",
+    "FrameAxis",
+    "FrameOrientation",
+    "FramePose",
+    "FramePosition",
+    "FrameStep",
+    "FrameVelocity",
+    "JointAcceleration",
+    "JointJerk",
+    "JointPosition",
+    "JointReaction",
+    "JointTorque",
+    "JointVelocity",
+    "MechanicalEnergy",
+    "Periodic",
+    "Smoothness",
+    "Symmetric",
+    "Term",
+    "TorqueSpeed",
+    "TotalTime",
+    "TrackJoints",
+    "TrackPoint",
+    "UserTerm",
+]

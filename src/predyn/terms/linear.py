@@ -30,10 +30,7 @@ class Block(NamedTuple):
 
 
 class Linear(Residual):
-    """Sum of blocks minus an offset (rows,). Blocks that overlap cover the same rows.
-
-    lower, upper  bounds (rows,) that the term stands for as a constraint; None means zero
-    """
+    """Sum of blocks minus an offset (rows,). Blocks that overlap cover the same rows."""
 
     constant = True
 

@@ -1,0 +1,186 @@
+"""Two instants compared: the start and end of a step, the two sides of a phase boundary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from predyn.errors import InputError
+from predyn.model import Model
+from predyn.samples import FRAME_PARTS, STATES
+from predyn.terms.frames import unit_direction
+from predyn.terms.linear import Block, Linear
+from predyn.terms.selection import (
+    Floats,
+    choice,
+    joint_indices,
+    joint_names,
+    joint_scale,
+    joint_units,
+    moving_frame,
+    numbers,
+)
+from predyn.terms.term import Term
+
+JOINT_CHANNELS = (*STATES, "tau")
+
+
+@dataclass(frozen=True, eq=False)
+class Periodic(Term):
+    """Channels of the named joints (None: all) at the second instant minus those at the first.
+
+    channels: some of q, v, a, jerk, tau. offset (rad or m; one for all or one for each joint) is
+    what q gains in a period.
+    """
+
+    channels: Sequence[str] = ("q", "v")
+    joints: Sequence[str] | None = None
+    offset: ArrayLike = 0.0
+
+    kind = "periodic"
+    pairs: ClassVar[bool] = True
+
+    def bind(self, model: Model) -> Linear:
+        channels = _channels(self.channels, self.kind)
+        index = joint_indices(model, self.joints, self.kind)
+        gain = numbers(self.offset, "periodic: offset", joint_names(model, index))
+        if np.any(gain) and "q" not in channels:
+            raise InputError(f"periodic: an offset belongs to q, which is not in {channels!r:.60}")
+        return _difference(model, channels, index, index, np.ones(len(index)), gain)
+
+
+@dataclass(frozen=True, eq=False)
+class Symmetric(Term):
+    """Channels at the second instant minus those of the mirrored joints at the first, signed.
+
+    swap   {"left_hip": "right_hip", ...}: joints that change places, each pair named once; joints
+           that are not named stay their own mirror image
+    signs  {"spine_roll": -1, ...}: joints that change sign in the mirror; of a pair, one is enough
+    """
+
+    swap: Mapping[str, str] = field(default_factory=dict)
+    signs: Mapping[str, float] = field(default_factory=dict)
+    channels: Sequence[str] = ("q", "v")
+    joints: Sequence[str] | None = None
+
+    kind = "symmetric"
+    pairs: ClassVar[bool] = True
+
+    def bind(self, model: Model) -> Linear:
+        channels = _channels(self.channels, self.kind)
+        index = joint_indices(model, self.joints, self.kind)
+        image, signs = self._image(model), np.ones(model.n)
+        given: dict[int, float] = {}
+        for name, sign in self.signs.items():
+            j = model.joint_index(name)
+            if isinstance(sign, bool) or sign not in (1, -1):
+                raise InputError(f"symmetric: sign of {name!r}: expected 1 or -1, got {sign!r:.40}")
+            if given.get(int(image[j]), sign) != sign:
+                other = model.joint_names[image[j]]
+                raise InputError(
+                    f"symmetric: {name!r} and {other!r} change places, so their signs must agree"
+                )
+            given[j] = sign
+            signs[[j, image[j]]] = sign
+        return _difference(model, channels, index, image[index], signs[index], np.zeros(len(index)))
+
+    def _image(self, model: Model) -> NDArray[np.int64]:
+        image = np.arange(model.n)
+        for name, other in self.swap.items():
+            i, j = model.joint_index(name), model.joint_index(other)
+            for k, to in ((i, j), (j, i)):
+                if image[k] not in (k, to):
+                    raise InputError(
+                        f"symmetric: swap: {model.joint_names[k]!r} has two mirror images, "
+                        f"{model.joint_names[image[k]]!r} and {model.joint_names[to]!r}"
+                    )
+            image[i], image[j] = j, i
+        return image
+
+
+@dataclass(frozen=True, eq=False)
+class Continuity(Term):
+    """q and its time derivatives up to an order, at the second instant minus at the first."""
+
+    order: int = 2
+    joints: Sequence[str] | None = None
+
+    kind = "continuity"
+    pairs: ClassVar[bool] = True
+
+    def bind(self, model: Model) -> Linear:
+        if isinstance(self.order, bool) or self.order not in range(len(STATES)):
+            raise InputError(
+                f"continuity: order: expected 0 to {len(STATES) - 1} (q, v, a, jerk), "
+                f"got {self.order!r:.40}"
+            )
+        index = joint_indices(model, self.joints, self.kind)
+        ones = np.ones(len(index))
+        return _difference(model, STATES[: self.order + 1], index, index, ones, 0.0 * ones)
+
+
+@dataclass(frozen=True, eq=False)
+class FrameStep(Term):
+    """How far a frame's origin goes from the first instant to the second, minus a target, m.
+
+    axis: "x", "y", "z" or a direction of the world, along which it is measured.
+    """
+
+    frame: str
+    axis: str | ArrayLike = "x"
+    target: float = 0.0
+
+    kind = "frame_step"
+    pairs: ClassVar[bool] = True
+
+    def bind(self, model: Model) -> Linear:
+        channel = moving_frame(model, self.frame, self.kind)
+        along = unit_direction(self.axis, "frame_step: axis")[None]
+        p = np.arange(FRAME_PARTS["p"].start, FRAME_PARTS["p"].stop)
+        name = f"{self.frame} step"
+        return Linear(
+            (name,),
+            ("m",),
+            np.ones(1),
+            [Block(0, f"second.{channel}", p, along), Block(0, f"first.{channel}", p, -along)],
+            numbers(self.target, "frame_step: target", (name,)),
+        )
+
+
+def _channels(channels: Sequence[str], kind: str) -> tuple[str, ...]:
+    names = tuple(channels)
+    if isinstance(channels, str) or not names or len(set(names)) < len(names):
+        raise InputError(f"{kind}: channels: expected different names, got {channels!r:.60}")
+    for name in names:
+        choice(f"channel of {kind}", name, JOINT_CHANNELS)
+    return names
+
+
+def _difference(
+    model: Model,
+    channels: Sequence[str],
+    joints: NDArray[np.int64],
+    images: NDArray[np.int64],
+    signs: Floats,
+    gain: Floats,
+) -> Linear:
+    """second.x of the joints minus signs times first.x of their images, minus gain for q."""
+    n = len(joints)
+    blocks, offset = [], np.zeros(n * len(channels))
+    for k, channel in enumerate(channels):
+        blocks.append(Block(k * n, f"second.{channel}", joints, np.ones(n)))
+        blocks.append(Block(k * n, f"first.{channel}", images, -signs))
+        if channel == "q":
+            offset[k * n : (k + 1) * n] = gain
+    names = joint_names(model, joints)
+    return Linear(
+        tuple(f"{name} {channel}" for channel in channels for name in names),
+        tuple(unit for channel in channels for unit in joint_units(model, joints, channel)),
+        np.concatenate([joint_scale(model, joints, channel) for channel in channels]),
+        blocks,
+        offset,
+    )
