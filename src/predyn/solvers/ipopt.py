@@ -21,6 +21,8 @@ from ..nlp import (
     worst_violations,
 )
 from .ipopt_callbacks import ACCEPTABLE, Callbacks, Report
+from .ipopt_callbacks import HISTORY_FIELDS as HISTORY_FIELDS
+from .ipopt_callbacks import Iterate as Iterate
 from .ipopt_input import Program, checked_program
 from .ipopt_library import ipopt
 
@@ -33,6 +35,12 @@ _OPTIONS: dict[str, str | int | float] = {
     "option_file_name": "",  # none is read from the working folder
     "linear_solver": "mumps",
     "nlp_scaling_method": "user-scaling",
+    # Only scaled errors count, and so the units do not.
+    **{
+        f"{level}{kind}_tol": 1e20
+        for level in ("", "acceptable_")
+        for kind in ("dual_inf", "constr_viol", "compl_inf")
+    },
     # An evaluated point is returned, not its projection on the bounds, which may be worse by the
     # Jacobian times the relaxation.
     "honor_original_bounds": "no",
@@ -105,7 +113,9 @@ def solve_nlp(
                 raise callbacks.stop
             if code in _REFUSALS:
                 raise PredynError(f"IPOPT refuses the program: {_REFUSALS[code]} ({code})")
-            if code not in (_SUCCEEDED, _ACCEPTABLE, _INFEASIBLE, _FEASIBLE) and callbacks.best:
+            ended = code in (_SUCCEEDED, _ACCEPTABLE, _FEASIBLE)
+            ended = ended or (code == _INFEASIBLE and callbacks.stop is None)
+            if not ended and callbacks.best is not None:
                 x, multipliers = callbacks.best
             kkt = kkt_error(nlp, x, multipliers)
             f, g = nlp.objective(), np.empty(nlp.m)
@@ -246,7 +256,10 @@ def _message(
     if code == _OVERDETERMINED:
         equations = int(np.sum(nlp.g_lower == nlp.g_upper))
         free = int(np.sum(nlp.x_lower < nlp.x_upper))
-        said = f"too few degrees of freedom: {equations} equations for {free} free variables"
+        return (
+            f"too few degrees of freedom: {equations} equations for {free} free variables; "
+            "take equations away, or free variables (a duration, more control points)"
+        )
     worst = [
         f"{v.name} = {v.value:.6g} (outside {v.lower:.6g} .. {v.upper:.6g} by {v.violation:.2g})"
         for v in worst_violations(nlp, x, g)
