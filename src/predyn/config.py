@@ -232,7 +232,7 @@ def _guess(table: TaskTable, folder: Folder, found: Findings) -> object:
             found.add(("guess", "curve", "q"), "rows of different lengths")
     elif guess.solution is not None:
         with found.at(("guess", "solution")):
-            from predyn.solution import load_solution
+            from predyn.solution_file import load_solution
 
             return load_solution(folder.file(guess.solution))
     return guess.kind or "linear"

@@ -164,7 +164,7 @@ def freedom_problems(problem: Problem, states: list[dict[str, Array]]) -> Iterat
 
 def whole(value: Any, least: int) -> bool:
     """Whether it is a whole number, not below `least`."""
-    return isinstance(value, int | np.integer) and type(value) is not bool and value >= least
+    return isinstance(value, int | np.integer) and type(value) is not bool and int(value) >= least
 
 
 def finite(value: Any) -> bool:
