@@ -89,7 +89,23 @@ def test_layout_of_variables() -> None:
     first, second = names[:4], names[4:]
     assert first == ["joint1 c0", "joint2 c0", "joint2 c1", "joint2 c2"]
     assert second == ["joint2 c7", "joint2 c8"]
-    assert program.guess[fixed].tolist() == [0.1, 0.2, 0.2, 0.2, 1.0, 1.0]
+    assert program.guess[fixed] == pytest.approx([0.1, 0.2, 0.2, 0.2, 1.0, 1.0], abs=1e-15)
+
+
+def test_a_moving_start_is_fixed_where_the_duration_is() -> None:
+    model = predyn.models.two_link()
+    start = State((0.1, 0.2), (0.3, -0.4), (1.0, np.nan))
+    program = casadi_program(Problem(model, (Phase(0.7, start),)))
+    fixed = np.setdiff1d(np.arange(len(program.x_names)), program.free)
+    assert [program.x_names[i] for i in fixed] == [
+        *("joint1 c0", "joint2 c0", "joint1 c1", "joint2 c1", "joint1 c2")
+    ]
+    knots = np.concatenate((np.zeros(3), np.linspace(0, 1, 21), np.ones(3)))
+    curve = BSpline(knots, program.guess.reshape(-1, 2), 3)
+    q, v, a = (curve(0.0, nu=d) / 0.7**d for d in range(3))
+    assert np.append(q, v) == pytest.approx([0.1, 0.2, 0.3, -0.4], abs=1e-13)
+    assert a[0] == pytest.approx(1.0, abs=1e-11)
+    assert {row.kind for row in program.rows} == {"effort"}
 
 
 def test_rows_and_costs_are_those_of_the_motion() -> None:

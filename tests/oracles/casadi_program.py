@@ -5,7 +5,8 @@ recursion of `casadi_oracle`, and all derivatives are CasADi's. The variables of
 [T if it is free] and the control points, c[k, j] at k * n + j; those that the boundary states
 determine are among them with equal bounds (`free` lists the others). Rows of a phase: limits in
 the order of LIMITS, instant by instant and joint by joint within a kind; boundary values that fix
-no control point; constraints of the phase, then those of the problem. Continuity comes last.
+no control point; constraints of the phase, then those of the problem. Continuity comes last. Rows
+on which no free control point acts are left out.
 """
 
 from __future__ import annotations
@@ -127,11 +128,14 @@ class Curve:
         windows = np.lib.stride_tricks.sliding_window_view(self.knots[1:-1], self.degree)
         return windows.mean(axis=1)
 
+    def basis(self, s: np.ndarray, derivative: int) -> np.ndarray:
+        """(n_control, K): derivatives in s."""
+        basis = BSpline(self.knots, np.eye(self.n_control), self.degree)(s, nu=derivative).T
+        return np.where(np.abs(basis) <= ZERO * np.abs(basis).max(axis=0), 0.0, basis)
+
     def state(self, s: np.ndarray, derivative: int) -> ca.MX:
         """(n, K): a time derivative of the curve."""
-        basis = BSpline(self.knots, np.eye(self.n_control), self.degree)(s, nu=derivative).T
-        basis[np.abs(basis) <= ZERO * np.abs(basis).max(axis=0)] = 0.0
-        return self.c @ ca.sparsify(ca.DM(basis)) / self.T**derivative
+        return self.c @ ca.sparsify(ca.DM(self.basis(s, derivative))) / self.T**derivative
 
     def at(self, s: np.ndarray, symbols: Symbols, wanted: ca.SX) -> ca.MX:
         """(wanted, K): an expression of the symbols, at instants."""
@@ -205,9 +209,16 @@ def casadi_program(problem: Problem) -> Program:
             jump = after.state(np.zeros(1), d) - before.state(np.ones(1), d)
             rows.add(i, f"continuity {d}", joints, jump, 0.0, 0.0)
     g = ca.vertcat(ca.MX(0, 1), *rows.g)
-    bounds = (lower, upper, np.array(rows.lower), np.array(rows.upper))
+    kept = _alive(x, g, (lower < upper) & (np.array(names) != "T"))
+    bounds = (lower, upper, np.array(rows.lower)[kept], np.array(rows.upper)[kept])
     spent = time.perf_counter() - began
-    return Program(x, f, g, names, *bounds, rows.rows, guess, spent)
+    return Program(x, f, g[kept], names, *bounds, [rows.rows[k] for k in kept], guess, spent)
+
+
+def _alive(x: ca.MX, g: ca.MX, movable: np.ndarray) -> list[int]:
+    """Rows on which a control point that is not fixed acts."""
+    touched, by = ca.Function("g", [x], [g]).jac_sparsity(0, 0).get_triplet()
+    return np.unique(np.array(touched, int)[movable[np.array(by, int)]]).tolist()
 
 
 def _values(state: State, n: int) -> np.ndarray:
@@ -216,20 +227,22 @@ def _values(state: State, n: int) -> np.ndarray:
     return np.array([np.full(n, np.nan) if x is None else np.asarray(x, float) for x in given])
 
 
-def _determined(state: State, curve: Curve) -> np.ndarray:
-    """(n,) how many control points at this end the state makes equal to q."""
-    q, v, a = _values(state, curve.n)
-    reached = np.stack((~np.isnan(q) & curve.clamped, v == 0.0, a == 0.0))
-    return np.logical_and.accumulate(reached).sum(axis=0)
-
-
 def _known(curve: Curve, phase: Phase) -> np.ndarray:
-    """(n_control, n): control points that the boundary states determine, NaN for the others."""
+    """(n_control, n): control points that the boundary states determine, NaN for the others.
+
+    From an end inwards, and only what holds for any duration if that is free.
+    """
     known = np.full((curve.n_control, curve.n), np.nan)
-    for state, points in ((phase.start, known), (phase.end, known[::-1])):
-        rank = np.arange(curve.n_control)[:, None]
-        q = _values(state, curve.n)[0]
-        points[:] = np.where(rank < _determined(state, curve), q, points)
+    free_time = isinstance(curve.duration, Duration)
+    for s, state, points in ((0.0, phase.start, known), (1.0, phase.end, known[::-1])):
+        for d, wanted in enumerate(_values(state, curve.n)):
+            basis = curve.basis(np.array([s]), d)[:, 0]
+            basis = basis if s == 0.0 else basis[::-1]
+            scaled = wanted if d == 0 or free_time else wanted * curve.duration**d
+            scaled = np.where((d > 0) & free_time & (wanted != 0.0), np.nan, scaled)
+            if curve.clamped:
+                reached = np.isnan(points[d])
+                points[d, reached] = ((scaled - basis[:d] @ points[:d]) / basis[d])[reached]
     return known
 
 
@@ -261,11 +274,10 @@ def _add_limits(rows: Rows, i: int, problem: Problem, curve: Curve, symbols: Sym
 
 
 def _add_ends(rows: Rows, i: int, phase: Phase, curve: Curve, joints: list[str]) -> None:
-    """Boundary values that the known control points do not see to."""
+    """All boundary values; those that the known control points see to are dropped later."""
     for end, state, s in (("start", phase.start, 0.0), ("end", phase.end, 1.0)):
-        done = _determined(state, curve)
         for d, wanted in enumerate(_values(state, curve.n)):
-            left = np.flatnonzero(~np.isnan(wanted) & (d >= done)).tolist()
+            left = np.flatnonzero(~np.isnan(wanted)).tolist()
             if left:
                 g = curve.state(np.array([s]), d)[left, :]
                 parts = [joints[j] for j in left]
