@@ -248,6 +248,21 @@ def test_storage_labels_are_single_words(tmp_path):
     assert not (tmp_path / "n.mot").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("", "motion"),
+        ("2024 1", "motion 2024 1"),
+        ("endheader", "motion endheader"),
+        ("a=b", "a b"),
+    ],
+)
+def test_storage_titles_are_no_part_of_the_table(tmp_path, name, title):
+    replace(fake_solution(), name=name).export(tmp_path / "m.sto")
+    lines = (tmp_path / "m.sto").read_text().split("\n")
+    assert lines[:2] == [title, "version=1"]
+
+
 @pytest.mark.parametrize("rate", [10, 100.0, 7.3])
 def test_rate_makes_even_steps(tmp_path, rate):
     solution = fake_solution(2)

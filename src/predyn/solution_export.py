@@ -114,6 +114,13 @@ def _labels(solution: Solution) -> list[str]:
     return ["_".join(name.split()) for name in solution.model.joint_names]
 
 
+def _title(name: str) -> str:
+    """A first line that OpenSim takes for a name: no setting, no row of numbers, no end mark."""
+    title = " ".join(name.replace("=", " ").split())
+    plain = title and not title[0].isdigit() and title != "endheader"
+    return title if plain else f"motion {title}".rstrip()
+
+
 def _storage(solution: Solution, t: Floats, labels: list[str], columns: Floats) -> str:
     labels = ["time", *labels]
     twice = [label for k, label in enumerate(labels) if label in labels[:k]]
@@ -125,7 +132,7 @@ def _storage(solution: Solution, t: Floats, labels: list[str], columns: Floats) 
     kept = np.append(np.diff(t) > 0.0, True)
     rows = np.column_stack((t, columns))[kept].tolist()
     lines = [
-        " ".join(solution.name.split()),
+        _title(solution.name),
         "version=1",
         f"nRows={len(rows)}",
         f"nColumns={len(labels)}",
