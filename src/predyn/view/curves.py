@@ -1,0 +1,117 @@
+"""Curves over time and over iterations, in the form that chart.js draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.model import PRISMATIC
+from predyn.solution import Solution
+from predyn.view.numbers import rounded
+
+Floats = NDArray[np.float64]
+
+MOST_NUMBERS = 100_000  # of all curves together; longer motions are thinned
+SMOOTH = 181  # samples that make a curve look smooth
+CHANNELS = ("t", "q", "v", "a", "tau", "reactions")
+DEGREES = 180.0 / np.pi
+
+
+def motion_charts(solution: Solution) -> dict[str, Any]:
+    """Time and one chart per quantity and unit: joints, values (degrees for angles), limits."""
+    model = solution.model
+    t, q, v, a, tau, reactions = _sampled(solution)
+    slides = np.flatnonzero(model.kind == PRISMATIC)
+    turns = np.flatnonzero(model.kind != PRISMATIC)
+    charts = []
+    for title, values, limit, turning, sliding in (
+        ("position", q, "position", "°", "m"),
+        ("velocity", v, "velocity", "°/s", "m/s"),
+        ("acceleration", a, "acceleration", "°/s²", "m/s²"),
+        ("effort", tau, "effort", "N m", "N"),
+    ):
+        bounds = solution.limits.get(limit, np.full((model.n, 2), np.inf) * (-1.0, 1.0))
+        for joints, unit, factor in (
+            (turns, turning, 1.0 if title == "effort" else DEGREES),
+            (slides, sliding, 1.0),
+        ):
+            if len(joints):
+                name = TITLES[title, unit]
+                charts.append(_chart(name, unit, joints, factor * values, factor * bounds))
+    every = np.arange(model.n)
+    for name, unit, part in (
+        ("Reaction force", "N", slice(3, 6)),
+        ("Reaction moment", "N m", slice(0, 3)),
+    ):
+        size = np.linalg.norm(reactions[:, :, part], axis=2)
+        charts.append(_chart(name, unit, every, size, None))
+    boundaries = np.cumsum([curve.duration for curve in solution.curves])
+    return {
+        "t": rounded(t, 6),
+        "duration": float(boundaries[-1]),
+        "joints": list(model.joint_names),
+        "units": ["m" if kind == PRISMATIC else "°" for kind in model.kind],
+        "phases": [
+            {"name": name, "end": float(end)}
+            for name, end in zip(solution.phase_names, boundaries, strict=True)
+        ],
+        "charts": charts,
+    }
+
+
+TITLES = {
+    ("position", "°"): "Joint angle",
+    ("position", "m"): "Joint position",
+    ("velocity", "°/s"): "Angular velocity",
+    ("velocity", "m/s"): "Velocity",
+    ("acceleration", "°/s²"): "Angular acceleration",
+    ("acceleration", "m/s²"): "Acceleration",
+    ("effort", "N m"): "Joint torque",
+    ("effort", "N"): "Joint force",
+}
+
+
+def _chart(
+    title: str, unit: str, joints: NDArray[np.int64], values: Floats, bounds: Floats | None
+) -> dict[str, Any]:
+    return {
+        "title": title,
+        "unit": unit,
+        "joints": joints.tolist(),
+        "values": [rounded(values[:, j]) for j in joints],
+        "limits": [rounded(bounds[j]) if bounds is not None else [None, None] for j in joints],
+    }
+
+
+def _sampled(solution: Solution) -> list[Floats]:
+    """t, q, v, a, tau, reactions: the solution's samples, and between them where they are few."""
+    own = [getattr(solution, name) for name in CHANNELS]
+    most = max(50, MOST_NUMBERS // (6 * solution.model.n))
+    between = np.linspace(0.0, solution.duration, min(most, SMOOTH))[1:-1]
+    if len(solution.t) + len(between) <= most:
+        found = solution.at(between)
+        own = [
+            np.concatenate([x, getattr(found, name)]) for x, name in zip(own, CHANNELS, strict=True)
+        ]
+        order = np.argsort(own[0], kind="stable")
+        return [x[order] for x in own]
+    kept = np.unique(np.round(np.linspace(0, len(solution.t) - 1, most)).astype(np.int64))
+    return [x[kept] for x in own]
+
+
+def history_charts(solution: Solution) -> list[dict[str, Any]]:
+    """Objective and violation of each iterate."""
+    history = solution.history
+    x = history.get("iteration", np.zeros(0))
+    charts = []
+    for key, title in (("objective", "Objective"), ("violation", "Constraint violation")):
+        y = np.asarray(history.get(key, np.zeros(0)), dtype=float)
+        if len(x) < 2 or len(y) != len(x) or not np.isfinite(y).any():
+            continue
+        positive = y[np.isfinite(y) & (y > 0.0)]
+        wide = len(positive) > 0 and positive.max() > 100.0 * positive.min()
+        log = bool(wide and (key == "violation" or len(positive) == np.isfinite(y).sum()))
+        charts.append({"title": title, "x": rounded(x, 7), "y": rounded(y, 7), "log": log})
+    return charts

@@ -1,0 +1,128 @@
+"""Still figures as SVG text: the motion as a stroboscopic picture, and the Jacobian's pattern.
+
+Colours come from the page's style sheet, through classes.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.view.numbers import shown
+from predyn.view.scene import nice_step
+from predyn.view.stage import Floats, Stage
+
+WIDTH, HEIGHT, MARGIN = 720.0, 460.0, 46.0
+POSES_FEW, POSES_MANY = 9, 4
+CELLS = 200  # of the longer side of the pattern
+
+
+def strobe_svg(stage: Stage) -> str:
+    """The skeleton at equal time steps, light to dark, with the paths of the ends."""
+    view = stage.view
+    right, top = view.right, np.cross(view.toward, view.right)
+    scale = min(
+        (WIDTH - 2 * MARGIN) / (2 * view.half[0]), (HEIGHT - 2 * MARGIN) / (2 * view.half[1])
+    )
+    middle = np.array([view.centre @ right, view.centre @ top])
+
+    def screen(points: Floats) -> Floats:
+        flat = np.stack([points @ right, points @ top], axis=-1) - middle
+        return np.asarray(np.array([WIDTH / 2, HEIGHT / 2]) + scale * flat * (1.0, -1.0))
+
+    parts = [
+        f'<svg class="figure" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" '
+        f'aria-label="Stroboscopic picture of the motion">'
+    ]
+    parts += _rulers(scale, middle) if view.planar else [_scale_bar(scale)]
+    poses = POSES_FEW if stage.model.n <= 12 else POSES_MANY
+    for rank, k in enumerate(np.round(np.linspace(0, len(stage.times) - 1, poses)).astype(int)):
+        opacity = 0.16 + 0.84 * (rank / (poses - 1)) ** 1.5
+        lines, joints = [], []
+        for bar in stage.bars:
+            a = screen(stage.placed(bar.link, bar.start)[k])
+            b = screen(stage.placed(bar.link, bar.end)[k])
+            lines.append(f"M{_xy(a)}L{_xy(b)}")
+        for j in range(stage.model.n):
+            x, y = screen(stage.p[j, k])
+            joints.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>')
+        end = " last" if rank == poses - 1 else " first" if rank == 0 else ""
+        parts.append(
+            f'<g class="pose{end}" opacity="{opacity:.2f}"><title>t = '
+            f'{shown(stage.times[k], 4)} s</title><path d="{"".join(lines)}"/>{"".join(joints)}</g>'
+        )
+    for end_, path in zip(stage.ends, stage.paths, strict=True):
+        points = screen(path)
+        parts.append(
+            f'<path class="path" d="M{"L".join(_xy(point) for point in points)}">'
+            f"<title>path of {escape(end_.name)}</title></path>"
+        )
+        for point, label in ((points[0], "start"), (points[-1], "finish")):
+            parts.append(f'<circle class="{label}" cx="{point[0]:.1f}" cy="{point[1]:.1f}" r="5"/>')
+    return "".join(parts) + "</svg>"
+
+
+def _xy(point: Floats) -> str:
+    return f"{point[0]:.1f} {point[1]:.1f}"
+
+
+def _rulers(scale: float, middle: Floats) -> list[str]:
+    """Grid lines with their coordinates along the two axes of the picture, in m."""
+    step = nice_step(90.0 / scale)
+    parts = []
+    for axis, size in ((0, WIDTH), (1, HEIGHT)):
+        reach = 0.5 * size / scale
+        first = int(np.ceil((middle[axis] - reach) / step))
+        last = int(np.floor((middle[axis] + reach) / step))
+        for k in range(first, last + 1):
+            at = 0.5 * size + (k * step - middle[axis]) * scale * (1 if axis == 0 else -1)
+            if not 34.0 < at < size - 22.0:
+                continue
+            text = shown(round(k * step, 9), 4)
+            if axis == 0:
+                parts.append(f'<path class="rule" d="M{at:.1f} 0V{HEIGHT - 20:g}"/>')
+                parts.append(f'<text x="{at:.1f}" y="{HEIGHT - 6:g}" class="mid">{text}</text>')
+            else:
+                parts.append(f'<path class="rule" d="M34 {at:.1f}H{WIDTH:g}"/>')
+                parts.append(f'<text x="30" y="{at + 4:.1f}" class="end">{text}</text>')
+    parts.append(f'<text x="{WIDTH - 4:g}" y="{HEIGHT - 6:g}" class="end">m</text>')
+    return parts
+
+
+def _scale_bar(scale: float) -> str:
+    step = nice_step(140.0 / scale)
+    x, y = 14.0, HEIGHT - 14.0
+    return (
+        f'<path class="bar" d="M{x:g} {y - 5:g}v5h{step * scale:.1f}v-5"/>'
+        f'<text x="{x + step * scale + 8:.1f}" y="{y + 2:g}">{shown(step, 3)} m</text>'
+    )
+
+
+def sparsity_svg(
+    pattern: tuple[NDArray[np.int32], NDArray[np.int32]], rows: int, columns: int
+) -> str:
+    """Where the constraint Jacobian is not zero; large ones in cells of several rows."""
+    side = max(rows, columns, 1)
+    cell = max(1.0, side / CELLS)
+    size = 360.0 / side  # px per row
+    occupied = np.unique(
+        (np.asarray(pattern[0]) // cell).astype(np.int64) * side
+        + (np.asarray(pattern[1]) // cell).astype(np.int64)
+    )
+    y, x = np.divmod(occupied, side)
+    runs = np.flatnonzero(np.diff(occupied, prepend=-2) != 1)
+    lengths = np.diff(np.append(runs, len(occupied)))
+    step = cell * size
+    path = "".join(
+        f"M{x[k] * step:.1f} {y[k] * step:.1f}h{length * step:.1f}v{step:.2f}h{-length * step:.1f}z"
+        for k, length in zip(runs.tolist(), lengths.tolist(), strict=True)
+    )
+    width, height = max(columns, 1) * size, max(rows, 1) * size
+    return (
+        f'<svg class="figure pattern" viewBox="-1 -1 {width + 2:.1f} {height + 2:.1f}" '
+        f'width="{width + 2:.0f}" role="img" aria-label="Pattern of the constraint Jacobian">'
+        f'<rect width="{width:.1f}" height="{height:.1f}" class="edge"/>'
+        f'<path class="cells" d="{path}"/></svg>'
+    )

@@ -1,0 +1,101 @@
+"""The report of a motion: one HTML file that needs nothing but a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+from base64 import b64encode
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from predyn.files import write_text
+from predyn.solution import Solution
+from predyn.view import tables
+from predyn.view.curves import history_charts, motion_charts
+from predyn.view.figures import sparsity_svg, strobe_svg
+from predyn.view.scene import scene_data
+from predyn.view.stage import is_finite, set_stage
+
+NOTHING = (
+    '<p class="message">The last iterate holds values that are not finite numbers: there are no '
+    "curves and no animation.</p>"
+)
+SCRIPTS = ("chart.js", "solids.js", "scene.js", "page.js")
+
+
+def write_report(solution: Solution, path: str | os.PathLike[str]) -> None:
+    """Write the report, or leave what was there: a half-written file never appears."""
+    write_text(path, report_html(solution))
+
+
+def report_html(solution: Solution) -> str:
+    """The whole page as text; it loads nothing from anywhere."""
+    stage = set_stage(solution) if is_finite(solution) else None
+    data = {
+        "motion": motion_charts(solution) if stage else None,
+        "history": history_charts(solution),
+        "scene": scene_data(stage, solution) if stage else None,
+    }
+    style = _part("page.css")
+    script = "\n".join(_part(name) for name in SCRIPTS)
+    values = {
+        "policy": (
+            f"default-src 'none'; img-src data:; style-src {_digest(style)}; "
+            f"script-src {_digest(script)}; base-uri 'none'; form-action 'none'"
+        ),
+        "title": escape(solution.name),
+        "model": escape(solution.model.name),
+        "badge": tables.badge(solution),
+        "nothing": "" if stage else NOTHING,
+        "verdict": tables.verdict(solution),
+        "numbers": tables.key_numbers(solution),
+        "costs": tables.costs(solution),
+        "strobe": strobe_svg(stage) if stage else "<p>There is no motion to draw.</p>",
+        "pattern": sparsity_svg(solution.jacobian, solution.n_constraints, solution.n_variables),
+        "nonzeros": f"{len(solution.jacobian[0])}",
+        "size": f"{solution.n_constraints} by {solution.n_variables}",
+        "dense": tables.violations(solution.dense_violations),
+        "imposed": tables.violations(solution.violations),
+        "active": tables.active(solution),
+        "starts": _section("Starts", tables.starts(solution)) if solution.starts else "",
+        "links": tables.links(solution),
+        "joints": tables.joints(solution),
+        "forces": ("<h3>External forces</h3>" + tables.forces(solution) if solution.forces else ""),
+        "provenance": tables.provenance(solution),
+        "style": style,
+        "data": _embedded(data),
+        "script": script,
+    }
+    return _fill(_part("page.html"), values)
+
+
+def _part(name: str) -> str:
+    return files("predyn.view").joinpath(name).read_text(encoding="utf-8")
+
+
+def _fill(template: str, values: dict[str, str]) -> str:
+    """Put each value in place of its {{name}}; values are not looked at again."""
+    pieces = template.split("{{")
+    filled = [pieces[0]]
+    for piece in pieces[1:]:
+        name, rest = piece.split("}}", 1)
+        filled += [values[name], rest]
+    return "".join(filled)
+
+
+def _section(title: str, body: str) -> str:
+    return f"<section><h2>{escape(title)}</h2>{body}</section>"
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _embedded(data: dict[str, Any]) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text

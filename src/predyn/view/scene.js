@@ -1,0 +1,251 @@
+// The animation: a camera that turns about the mechanism, and a painter that draws the facets of
+// all solids from back to front on a 2-D canvas. No graphics hardware is needed.
+
+const FAR = 5; // distance of the eye over the radius of the scene
+const LIGHT = [-0.35, 0.6, 0.72]; // in screen axes: right, up, toward the eye
+
+class Scene {
+  constructor(canvas, data) {
+    this.canvas = canvas;
+    this.data = data;
+    this.context = canvas.getContext("2d");
+    const sides = data.solids.length > 40 ? 10 : 18;
+    this.meshes = data.solids.map((solid) => meshOf(solid, sides));
+    this.showAxes = false;
+    this.time = 0;
+    this.listen();
+    new ResizeObserver(() => this.resize()).observe(canvas);
+    this.readColours();
+    this.reset();
+  }
+
+  readColours() {
+    const style = getComputedStyle(document.documentElement);
+    const read = (name) => style.getPropertyValue(name).trim();
+    this.colours = { ink: read("--ink"), soft: read("--soft"), grid: read("--line"), path: read("--c1"), force: read("--bad") };
+    const rgb = (hex) => [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16));
+    this.tones = [...Array(8).keys()].map((k) => rgb(read(`--c${k}`)));
+    this.hub = rgb(read("--hub"));
+    this.base = rgb(read("--base"));
+  }
+
+  reset() {
+    const camera = this.data.camera;
+    this.azimuth = camera.azimuth;
+    this.elevation = camera.elevation;
+    this.zoom = 1;
+    this.pan = [0, 0];
+    this.resize();
+  }
+
+  resize() {
+    const box = this.canvas.getBoundingClientRect();
+    const ratio = Math.min(2, window.devicePixelRatio || 1);
+    this.width = Math.max(50, box.width);
+    this.height = Math.max(50, box.height);
+    this.canvas.width = Math.round(this.width * ratio);
+    this.canvas.height = Math.round(this.height * ratio);
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.draw();
+  }
+
+  turn(right, up) {
+    this.azimuth -= right;
+    this.elevation = Math.max(-Math.PI / 2, Math.min(Math.PI / 2, this.elevation + up));
+    this.draw();
+  }
+
+  magnify(factor) {
+    this.zoom = Math.max(0.2, Math.min(20, this.zoom * factor));
+    this.draw();
+  }
+
+  listen() {
+    const canvas = this.canvas, pointers = new Map();
+    canvas.addEventListener("pointerdown", (event) => {
+      pointers.set(event.pointerId, [event.clientX, event.clientY]);
+      canvas.setPointerCapture(event.pointerId);
+    });
+    const release = (event) => pointers.delete(event.pointerId);
+    canvas.addEventListener("pointerup", release);
+    canvas.addEventListener("pointercancel", release);
+    canvas.addEventListener("pointermove", (event) => {
+      const before = pointers.get(event.pointerId);
+      if (!before) return;
+      const now = [event.clientX, event.clientY];
+      pointers.set(event.pointerId, now);
+      const dx = now[0] - before[0], dy = now[1] - before[1];
+      if (pointers.size === 2) {
+        const [other] = [...pointers].filter(([id]) => id !== event.pointerId).map(([, place]) => place);
+        const apart = (place) => Math.hypot(place[0] - other[0], place[1] - other[1]);
+        this.magnify(apart(now) / Math.max(1, apart(before)));
+      } else if (event.shiftKey) {
+        this.pan = [this.pan[0] + dx, this.pan[1] + dy];
+        this.draw();
+      } else this.turn(0.008 * dx, 0.008 * dy);
+    });
+    canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      this.magnify(Math.exp(-0.0015 * Math.max(-200, Math.min(200, event.deltaY))));
+    }, { passive: false });
+    canvas.addEventListener("keydown", (event) => {
+      const act = {
+        ArrowLeft: () => this.turn(-0.1, 0), ArrowRight: () => this.turn(0.1, 0),
+        ArrowUp: () => this.turn(0, -0.1), ArrowDown: () => this.turn(0, 0.1),
+        "+": () => this.magnify(1.15), "=": () => this.magnify(1.15), "-": () => this.magnify(1 / 1.15), 0: () => this.reset(),
+      }[event.key];
+      if (act && !event.ctrlKey && !event.metaKey) { event.preventDefault(); act(); }
+    });
+  }
+
+  setTime(time) {
+    this.time = time;
+    this.draw();
+  }
+
+  // Position and rotation matrix of each link now; the last entry (index -1 + n + 1) is the world.
+  poses() {
+    const [k, share] = locate(this.data.times, this.time);
+    const poses = this.data.poses.map((flat) => {
+      const at = 7 * k, next = Math.min(at + 7, flat.length - 7);
+      const mixed = [];
+      for (let i = 0; i < 7; i++) mixed.push(flat[at + i] + share * (flat[next + i] - flat[at + i]));
+      return { p: mixed.slice(0, 3), R: rotation(mixed.slice(3)) };
+    });
+    poses[-1] = { p: [0, 0, 0], R: [1, 0, 0, 0, 1, 0, 0, 0, 1] };
+    return poses;
+  }
+
+  aim() {
+    const { up, east, north, half, radius } = this.data.camera;
+    const ca = Math.cos(this.azimuth), sa = Math.sin(this.azimuth);
+    const ce = Math.cos(this.elevation), se = Math.sin(this.elevation);
+    const toward = plus(times(plus(times(east, ca), times(north, sa)), ce), times(up, se));
+    const right = plus(times(east, -sa), times(north, ca));
+    this.rows = [...right, ...cross(toward, right), ...toward];
+    this.scale = this.zoom * 0.82 * Math.min(this.width / (2 * half[0]), this.height / (2 * half[1]));
+    this.distance = FAR * radius;
+  }
+
+  // Screen x, y and depth toward the eye (m).
+  project(x) {
+    const seen = apply(this.rows, plus(x, times(this.data.camera.centre, -1)));
+    const nearer = this.scale * this.distance / Math.max(0.05 * this.distance, this.distance - seen[2]);
+    return [this.width / 2 + this.pan[0] + nearer * seen[0], this.height / 2 + this.pan[1] - nearer * seen[1], seen[2]];
+  }
+
+  draw() {
+    this.context.clearRect(0, 0, this.width, this.height);
+    this.aim();
+    const poses = this.poses();
+    const place = (link, x) => plus(apply(poses[link].R, x), poses[link].p);
+    this.drawGrid();
+    this.drawPaths();
+    this.drawSolids(place);
+    if (this.showAxes) this.drawAxes(place, poses);
+    this.drawForces(place, poses);
+    this.drawTriad();
+  }
+
+  line(points, colour, width, dash = []) {
+    const c = this.context;
+    c.beginPath();
+    points.forEach(([x, y], k) => (k ? c.lineTo(x, y) : c.moveTo(x, y)));
+    c.strokeStyle = colour;
+    c.lineWidth = width;
+    c.setLineDash(dash);
+    c.stroke();
+    c.setLineDash([]);
+  }
+
+  drawGrid() {
+    const { origin, a, b, step, lines } = this.data.grid;
+    const reach = lines * step;
+    for (let k = -lines; k <= lines; k++) for (const [along, across] of [[a, b], [b, a]]) {
+      const foot = plus(origin, times(across, k * step));
+      const ends = [-reach, 0, reach].map((d) => this.project(plus(foot, times(along, d))));
+      this.line(ends, this.colours.grid, 0.7);
+    }
+  }
+
+  drawPaths() {
+    for (const path of this.data.paths) {
+      const points = path.points.map((x) => this.project(x));
+      this.line(points, this.colours.path, 1, [3, 3]);
+      const [k] = locate(this.data.times, this.time);
+      if (this.time > 0) this.line(points.slice(0, k + 1), this.colours.path, 2.4);
+    }
+  }
+
+  drawSolids(place) {
+    const c = this.context, facets = [];
+    for (const mesh of this.meshes) {
+      const points = mesh.points.map((x) => this.project(place(mesh.link, x)));
+      const tone = mesh.role === "hub" ? this.hub : mesh.role === "base" || mesh.link < 0 ? this.base : this.tones[mesh.link % 8];
+      for (const facet of mesh.facets) {
+        const [p, q, r] = [points[facet[0]], points[facet[1]], points[facet[2]]];
+        const normal = cross([q[0] - p[0], p[1] - q[1], (q[2] - p[2]) * this.scale], [r[0] - p[0], p[1] - r[1], (r[2] - p[2]) * this.scale]);
+        if (normal[2] <= 0) continue;
+        const bright = 0.62 + 0.5 * Math.max(-0.5, dot(normal, LIGHT) / Math.hypot(...normal));
+        let depth = 0;
+        for (const corner of facet) depth += points[corner][2] / facet.length;
+        facets.push({ depth, corners: facet.map((corner) => points[corner]), tone, bright });
+      }
+    }
+    facets.sort((one, other) => one.depth - other.depth);
+    c.lineJoin = "round";
+    c.lineWidth = 0.8;
+    for (const { corners, tone, bright } of facets) {
+      c.beginPath();
+      corners.forEach(([x, y], k) => (k ? c.lineTo(x, y) : c.moveTo(x, y)));
+      c.closePath();
+      const shade = tone.map((part) => Math.round(bright <= 1 ? part * bright : part + (255 - part) * (bright - 1) * 1.6));
+      c.fillStyle = c.strokeStyle = `rgb(${shade.join()})`;
+      c.fill();
+      c.stroke();
+    }
+  }
+
+  drawAxes(place, poses) {
+    const reach = 0.09 * this.data.camera.radius;
+    for (const { link, p, axis } of this.data.axes) {
+      const middle = place(link, p), along = times(apply(poses[link].R, axis), reach);
+      const ends = [plus(middle, times(along, -1)), plus(middle, along)].map((x) => this.project(x));
+      this.line(ends, this.colours.ink, 1.4);
+    }
+  }
+
+  drawForces(place, poses) {
+    const c = this.context;
+    for (const { link, p, vector, world, label } of this.data.forces) {
+      const foot = place(link, p);
+      const tip = plus(foot, world ? vector : apply(poses[link].R, vector));
+      const [a, b] = [this.project(foot), this.project(tip)];
+      this.line([a, b], this.colours.force, 2.6);
+      const angle = Math.atan2(b[1] - a[1], b[0] - a[0]);
+      c.beginPath();
+      for (const side of [0, 2.7, -2.7]) c.lineTo(b[0] + 9 * Math.cos(angle + side) , b[1] + 9 * Math.sin(angle + side));
+      c.fillStyle = this.colours.force;
+      c.fill();
+      c.font = "12px system-ui, sans-serif";
+      c.textAlign = "left";
+      c.fillText(label, b[0] + 10, b[1] + 4);
+    }
+  }
+
+  drawTriad() {
+    const c = this.context, middle = [this.width - 42, this.height - 40];
+    c.font = "600 12px system-ui, sans-serif";
+    c.textAlign = "center";
+    "xyz".split("").forEach((name, k) => {
+      const unit = [0, 0, 0];
+      unit[k] = 1;
+      const [x, y] = apply(this.rows, unit);
+      if (Math.hypot(x, y) < 0.08) return;
+      const tip = [middle[0] + 24 * x, middle[1] - 24 * y];
+      this.line([middle, tip], this.colours.soft, 1.6);
+      c.fillStyle = this.colours.soft;
+      c.fillText(name, middle[0] + 33 * x, middle[1] - 33 * y + 4);
+    });
+  }
+}

@@ -1,0 +1,232 @@
+"""The report's numbers as HTML: badge, key numbers and tables. All text is escaped here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.model import KINDS, PRISMATIC
+from predyn.solution import Solution, Violation
+from predyn.view.numbers import NOTHING, seconds, shown
+
+MOST_ROWS = 40
+NOISE = 1e-9  # a relative violation that is rounding
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: str) -> str:
+    """An HTML table; cells are text. numeric: one letter per column, n for right-aligned."""
+    kinds = [' class="n"' if kind == "n" else "" for kind in numeric]
+    top = "".join(
+        f'<th scope="col"{kind}>{escape(cell)}</th>' for cell, kind in zip(head, kinds, strict=True)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td{kind}>{escape(cell)}</td>" for cell, kind in zip(row, kinds, strict=True))
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="scroll" tabindex="0"><table><thead><tr>{top}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def badge(solution: Solution) -> str:
+    """The status in one word, with a mark that does not rely on colour."""
+    good = solution.success
+    word = solution.status.replace("_", " ")
+    text = f"✓ {word}" if good else f"✗ not converged: {word}"
+    return f'<span class="badge {"good" if good else "bad"}">{escape(text)}</span>'
+
+
+def verdict(solution: Solution) -> str:
+    """The message; without success also the worst violations."""
+    message = f"<p>{escape(solution.message)}</p>" if solution.message else ""
+    if solution.success:
+        return f'<div class="message">{message}</div>' if message else ""
+    found = [violation for violation in solution.violations if violation.relative > NOISE]
+    worst = (
+        f"<h3>Worst violations</h3>{violations(found[:10])}"
+        if found
+        else "<p>No constraint is violated: the objective had not settled.</p>"
+    )
+    return (
+        '<div class="alarm" role="alert"><h2>This motion is not a solution</h2>'
+        f"{message}<p>The solver stopped with status "
+        f"<strong>{escape(solution.status)}</strong>. What is shown below is its last iterate; "
+        f"do not use it without checking.</p>{worst}</div>"
+    )
+
+
+def key_numbers(solution: Solution) -> str:
+    cards = [
+        ("Objective", shown(solution.objective, 7), ""),
+        ("Duration", f"{shown(solution.duration, 5)} s", _phases(solution)),
+        ("Iterations", str(solution.iterations), ""),
+        ("Solve time", seconds(solution.solve_seconds), ""),
+        (
+            "Worst violation at imposed points",
+            _share(solution.max_violation),
+            _worst(solution.violations),
+        ),
+        (
+            "Worst violation in between too",
+            _share(solution.max_violation_dense),
+            _worst(solution.dense_violations),
+        ),
+        ("Variables", str(solution.n_variables), ""),
+        ("Constraints", str(solution.n_constraints), ""),
+    ]
+    return "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}"
+        + (f"<small>{escape(note)}</small>" if note else "")
+        + "</dd></div>"
+        for name, value, note in cards
+    )
+
+
+def _phases(solution: Solution) -> str:
+    return f"{len(solution.curves)} phases" if len(solution.curves) > 1 else ""
+
+
+def _share(relative: float) -> str:
+    return f"{shown(relative, 2)} relative" if np.isfinite(relative) else "not known"
+
+
+def _worst(found: Sequence[Violation]) -> str:
+    return found[0].name + _when(found[0]) if found and found[0].excess > 0.0 else ""
+
+
+def _when(violation: Violation) -> str:
+    return f", t = {shown(violation.time, 4)} s" if np.isfinite(violation.time) else ""
+
+
+def violations(found: Sequence[Violation]) -> str:
+    """Violations in the order given, the first MOST_ROWS."""
+    if not found:
+        return "<p>None.</p>"
+    head = ("Name", "Excess", "Relative", "Value", "Lower", "Upper", "Time [s]")
+    rows = [
+        (
+            v.name,
+            *(shown(x, 3) for x in (v.excess, v.relative)),
+            *(shown(x, 6) for x in (v.value, v.lower, v.upper)),
+            shown(v.time, 4),
+        )
+        for v in found[:MOST_ROWS]
+    ]
+    more = len(found) - len(rows)
+    rest = f"<p>and {more} more, all smaller.</p>" if more > 0 else ""
+    return table(head, rows, "tnnnnnn") + rest
+
+
+def costs(solution: Solution) -> str:
+    """The objective by term, with bars."""
+    whole = sum(abs(value) for value in solution.costs.values()) or 1.0
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td class="n">{shown(value, 7)}</td>'
+        f'<td class="n">{shown(100.0 * value / whole, 3)} %</td>'
+        f'<td class="meter"><svg viewBox="0 0 100 10" preserveAspectRatio="none" '
+        f'aria-hidden="true"><rect width="{100.0 * abs(value) / whole:.2f}" height="10"/></svg>'
+        "</td></tr>"
+        for name, value in solution.costs.items()
+    )
+    return (
+        '<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Term</th>'
+        '<th scope="col" class="n">Value</th><th scope="col" class="n">Share</th><th></th></tr>'
+        f"</thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def active(solution: Solution) -> str:
+    if not solution.active:
+        return "<p>No limit holds with equality.</p>"
+    names = "".join(f"<li>{escape(name)}</li>" for name in solution.active)
+    return f'<ul class="tags">{names}</ul>'
+
+
+def starts(solution: Solution) -> str:
+    """One row per start, best first, with whatever each start recorded."""
+    keys = list(dict.fromkeys(key for start in solution.starts for key in start))
+    order = sorted(
+        range(len(solution.starts)),
+        key=lambda k: np.nan_to_num(solution.starts[k].get("objective", np.nan), nan=np.inf),
+    )
+    rows = [(str(k + 1), *(_cell(solution.starts[k].get(key, "")) for key in keys)) for k in order]
+    return table(("Start", *keys), rows, "n" + "".join("t" if k == "status" else "n" for k in keys))
+
+
+def _cell(value: object) -> str:
+    return shown(float(value), 8) if isinstance(value, float | np.floating) else str(value)
+
+
+def links(solution: Solution) -> str:
+    model = solution.model
+    rows = []
+    for j, name in enumerate(model.link_names):
+        mass, moment = float(model.inertia[j, 0]), model.inertia[j, 1:4]
+        com = NOTHING if mass == 0.0 else ", ".join(shown(x, 4) for x in moment / mass)
+        parent = "world" if model.parent[j] < 0 else model.link_names[model.parent[j]]
+        rows.append((name, parent, shown(mass, 5), com))
+    head = ("Link", "Moves on", "Mass [kg]", "Centre of mass in link axes [m]")
+    return (
+        table(head, rows, "ttnn") + f"<p>Total mass {shown(model.inertia[:, 0].sum(), 5)} kg.</p>"
+    )
+
+
+def joints(solution: Solution) -> str:
+    """Joints with the limits that held for this motion."""
+    model, rows = solution.model, []
+    for j, name in enumerate(model.joint_names):
+        slide = model.kind[j] == PRISMATIC
+        factor = 1.0 if slide else 180.0 / np.pi
+        cells = []
+        for quantity, unit in (
+            ("position", "m" if slide else "°"),
+            ("velocity", "m/s" if slide else "°/s"),
+            ("acceleration", "m/s²" if slide else "°/s²"),
+            ("effort", "N" if slide else "N m"),
+        ):
+            pair = solution.limits.get(quantity)
+            scale = 1.0 if quantity == "effort" else factor
+            cells.append(_range(scale * pair[j], unit) if pair is not None else NOTHING)
+        rows.append((name, KINDS[model.kind[j]], *cells))
+    head = ("Joint", "Kind", "Position", "Velocity", "Acceleration", "Effort")
+    return table(head, rows, "ttnnnn")
+
+
+def _range(bounds: NDArray[np.float64], unit: str) -> str:
+    lower, upper = bounds.tolist()
+    if np.isinf(lower) and np.isinf(upper):
+        return "free"
+    if lower == -upper:
+        return f"±{shown(upper, 4)} {unit}"
+    return f"{shown(lower, 4)} to {shown(upper, 4)} {unit}"
+
+
+def forces(solution: Solution) -> str:
+    rows = [
+        (
+            str(f["link"]),
+            *(", ".join(shown(float(x), 5) for x in np.ravel(f[key]))
+              for key in ("force", "moment", "point")),
+            str(f["frame"]),
+        )
+        for f in solution.forces
+    ]  # fmt: skip
+    head = ("Link or frame", "Force [N]", "Moment [N m]", "Point [m]", "Axes")
+    return table(head, rows, "tnnnt")
+
+
+def provenance(solution: Solution) -> str:
+    short, long = [], []
+    for key, value in solution.provenance.items():
+        if "\n" in value:
+            long.append(f"<h3>{escape(key)}</h3><pre>{escape(value)}</pre>")
+        else:
+            short.append((key, value))
+    times = [(f"time to {key}", seconds(value)) for key, value in solution.timings.items()]
+    return table(("Item", "Value"), short + times, "tt") + "".join(long)
