@@ -39,6 +39,11 @@ def entry_problems(model: Model, where: Path, costs: Any, constraints: Any) -> I
                 yield (*place, "term"), message
             yield from _place(entry.term, entry.at, place)
             if isinstance(entry, Cost):
+                if getattr(entry.term, "pairs", False):
+                    yield (
+                        (*place, "term"),
+                        f"{entry.term.kind!r} looks at pairs of instants: a constraint only",
+                    )
                 if not finite(entry.weight):
                     got = f"got {entry.weight!r:.60}"
                     yield (*place, "weight"), f"expected a finite number, {got}"
@@ -98,13 +103,15 @@ def _bounds(constraint: Constraint, residual: Residual, where: Path) -> Iterator
             f"{', '.join(residual.rows)!s:.60} is the same for every motion; bound its integral "
             "(integral = true)",
         )
+    if constraint.lower is None and constraint.upper is None:
+        if constraint.integral:
+            yield where, "an integral has no bounds of its own; give lower, upper or both"
+        return
     pairs = []
-    for name in ("lower", "upper"):
+    for name, none in (("lower", -np.inf), ("upper", np.inf)):
         value = getattr(constraint, name)
-        if value is None:
-            return
         try:
-            pairs.append(_row_values(value, rows))
+            pairs.append(_row_values(none if value is None else value, rows))
         except InputError as error:
             yield (*where, name), str(error)
     if len(pairs) < 2:

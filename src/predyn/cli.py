@@ -1,0 +1,312 @@
+"""The command line: predyn examples | solve | check | report | view | export."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
+
+import typer
+
+from predyn import __version__, tasks
+from predyn.errors import FileError, InputError, PredynError
+
+if TYPE_CHECKING:
+    from predyn.problem import Problem
+    from predyn.solution import Solution
+
+BUG, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+app = typer.Typer(
+    name="predyn",
+    help="Optimal motions of mechanisms: a task file in, a motion with its forces out.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+_debug = False
+
+SolutionFile = Annotated[
+    Path, typer.Argument(help="A solution.h5, or the folder that holds it.", metavar="SOLUTION")
+]
+AllowAbsolute = Annotated[
+    bool, typer.Option(help="Let the task read files that are not beside or below it.")
+]
+AllowCode = Annotated[bool, typer.Option(help="Let the task run the Python functions it names.")]
+
+
+def main() -> None:
+    """Entry point of the command `predyn`."""
+    app()
+
+
+def _guarded(command: Callable[P, R]) -> Callable[P, R]:
+    """Errors of a command become one message and an exit code."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                return command(*args, **kwargs)
+        except PredynError as error:
+            if _debug:
+                traceback.print_exc()
+            _say(f"predyn: {error}")
+            raise typer.Exit(BAD_INPUT) from None
+        except KeyboardInterrupt:
+            _say("predyn: interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        except (typer.Exit, BrokenPipeError):
+            raise
+        except Exception as error:
+            if _debug:
+                raise
+            _say(
+                f"predyn: this should not have happened: {type(error).__name__}: {error}\n"
+                f"Please report it with the task file and the output of `predyn --debug "
+                f"{' '.join(sys.argv[1:])}` (predyn {__version__})."
+            )
+            raise typer.Exit(BUG) from None
+
+    return run
+
+
+def _say(text: str) -> None:
+    typer.echo(text, err=True)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    _say(f"predyn: warning: {message}")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"predyn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")] = False,
+) -> None:
+    global _debug
+    _debug = debug
+
+
+@app.command()
+@_guarded
+def examples() -> None:
+    """List the tasks that come with predyn."""
+    import tomllib
+
+    width = max(len(name) for name in tasks.NAMES)
+    for name in tasks.NAMES:
+        task = tomllib.loads(tasks.path_of(name).read_text(encoding="utf-8"))
+        typer.echo(f"{name:<{width}}  {task['description']}")
+    typer.echo(f"\nSolve one: predyn solve {tasks.NAMES[1]}\nTheir files: {tasks.FOLDER}")
+
+
+@app.command()
+@_guarded
+def solve(
+    task: Annotated[str, typer.Argument(help="A .toml file, or a name from `predyn examples`.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results; ./NAME unless told.")
+    ] = None,
+    starts: Annotated[int, typer.Option(min=1, help="How many guesses to try.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of the guesses after the first.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from DIR/checkpoint.h5.")] = False,
+    resume_from: Annotated[
+        Path | None, typer.Option(help="Go on from this checkpoint or solution.")
+    ] = None,
+    guess: Annotated[Path | None, typer.Option(help="A solution.h5 to start near.")] = None,
+    refine: Annotated[
+        bool | None, typer.Option(help="Refine until limits hold between the points too.")
+    ] = None,
+    segments: Annotated[int | None, typer.Option(min=1, help="Spline segments per phase.")] = None,
+    tolerance: Annotated[float | None, typer.Option(help="Of the solver.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="Time limit of the solver.")] = None,
+    allow_absolute: AllowAbsolute = False,
+    allow_code: AllowCode = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
+) -> None:
+    """Find the optimal motion of a task.
+
+    Writes solution.h5, summary.json and report.html. Exit code 0: solved; 2: something is wrong in
+    the input; 3: not converged; 130: interrupted. What was reached is written in the last two
+    cases too, but never in the place of a result that converged.
+    """
+    from predyn import results
+    from predyn.config import read_task
+
+    read = read_task(task, allow_absolute=allow_absolute, allow_code=allow_code)
+    problem = _changed(read.problem, segments, tolerance, max_seconds)
+    folder = out or Path(results.folder_name(problem.name))
+    checkpoint = folder / results.CHECKPOINT
+    if resume:
+        if resume_from is not None:
+            raise InputError("expected --resume or --resume-from, got both")
+        if not checkpoint.is_file():
+            raise FileError(f"{checkpoint}: no checkpoint to resume from; leave out --resume")
+        resume_from = checkpoint
+    near = None if guess is None else _load(guess)
+    with results.prepared(folder):
+        solution = _solved(
+            problem,
+            quiet=quiet,
+            guess=near,
+            starts=starts,
+            seed=seed,
+            checkpoint=checkpoint,
+            resume=resume_from,
+            refine=refine,
+        )
+        provenance = {"task": read.text, **solution.provenance}
+        solution = replace(solution, provenance=provenance)
+        written = results.write_results(solution, folder, report=not no_report)
+        if solution.success:
+            checkpoint.unlink(missing_ok=True)
+    typer.echo(str(solution))
+    typer.echo("\n".join(["", *(f"wrote {path}" for path in written)]))
+    if solution.success:
+        return
+    _say(f"predyn: not solved: {solution.status}: {solution.message}")
+    if checkpoint.is_file():
+        _say(f"predyn: to go on from there: predyn solve {task} --out {folder} --resume")
+    raise typer.Exit(INTERRUPTED if solution.status == "interrupted" else NOT_CONVERGED)
+
+
+def _changed(
+    problem: Problem, segments: int | None, tolerance: float | None, max_seconds: float | None
+) -> Problem:
+    """The problem with what the command line says in place of the file."""
+    spline, solver = problem.transcription, problem.solver
+    phases = problem.phases
+    if segments is not None:
+        spline = replace(spline, segments=segments)
+        phases = tuple(replace(phase, segments=None) for phase in phases)
+        if not isinstance(spline.knots, str):
+            raise InputError("--segments: the task gives its own knots; change those")
+    if tolerance is not None:
+        solver = replace(solver, tolerance=tolerance)
+    if max_seconds is not None:
+        solver = replace(solver, max_seconds=max_seconds)
+    changed = replace(problem, phases=phases, transcription=spline, solver=solver)
+    wrong = changed.validate()
+    if wrong:
+        raise InputError("\n  ".join(wrong))
+    return changed
+
+
+def _solved(problem: Problem, *, quiet: bool, **options: Any) -> Solution:
+    from predyn.solvers.progress import Progress
+    from predyn.solving import solve
+
+    if quiet:
+        return solve(problem, **options)
+    with Progress() as progress:
+        return solve(problem, report=progress, **options)
+
+
+@app.command()
+@_guarded
+def check(
+    file: Annotated[
+        str, typer.Argument(help="A task (.toml or name), a model (.urdf) or a solution (.h5).")
+    ],
+    allow_absolute: AllowAbsolute = False,
+    allow_code: AllowCode = False,
+) -> None:
+    """Say what a file holds and what is wrong in it."""
+    from predyn import descriptions
+
+    suffix = Path(file).suffix.lower()
+    if suffix in (".urdf", ".xml"):
+        from predyn.load.urdf import load_urdf
+
+        typer.echo(descriptions.model_text(load_urdf(file)))
+    elif suffix in (".h5", ".hdf5") or (Path(file) / "solution.h5").is_file():
+        solution = _load(Path(file))
+        typer.echo(str(solution))
+        typer.echo(descriptions.model_text(solution.model))
+        if not solution.success:
+            _say(f"predyn: not a solution: {solution.status}: {solution.message}")
+            raise typer.Exit(NOT_CONVERGED)
+    elif suffix == ".toml" or file in tasks.NAMES:
+        from predyn.config import load_task
+
+        problem = load_task(file, allow_absolute=allow_absolute, allow_code=allow_code)
+        typer.echo(descriptions.problem_text(problem))
+        typer.echo(descriptions.model_text(problem.model, problem.limits))
+    else:
+        raise InputError(
+            f"{file}: expected a task (.toml, or a name from `predyn examples`), a model (.urdf) "
+            "or a solution (.h5)"
+        )
+
+
+@app.command()
+@_guarded
+def report(
+    solution: SolutionFile,
+    out: Annotated[
+        Path | None, typer.Option(help="HTML file; report.html beside the solution unless told.")
+    ] = None,
+) -> None:
+    """Write the report of a solution: one HTML file that needs nothing but a browser."""
+    from predyn.view.report import write_report
+
+    path = _solution_path(solution)
+    target = out or path.with_name("report.html")
+    write_report(_load(path), target)
+    typer.echo(f"wrote {target}")
+
+
+@app.command()
+@_guarded
+def view(
+    solution: SolutionFile,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+) -> None:
+    """Show a solution in the browser, served to this machine only."""
+    from predyn.view.server import serve
+
+    serve(_load(solution), port=port, open_browser=browser)
+
+
+@app.command()
+@_guarded
+def export(
+    solution: SolutionFile,
+    to: Annotated[Path, typer.Option(help="File to write: .csv, .sto, .mot or .h5.")],
+    rate: Annotated[float | None, typer.Option(help="Samples per second.")] = None,
+) -> None:
+    """Write the motion for other programs."""
+    _load(solution).export(to, rate)
+    typer.echo(f"wrote {to}")
+
+
+def _solution_path(path: Path) -> Path:
+    return path / "solution.h5" if path.is_dir() else path
+
+
+def _load(path: Path) -> Solution:
+    from predyn.solution_file import load_solution
+
+    return load_solution(_solution_path(path))

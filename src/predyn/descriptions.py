@@ -1,0 +1,126 @@
+"""What models, tasks and solutions hold, in words for a terminal."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from predyn.model import KINDS, Limits, Model
+from predyn.problem import Constraint, Cost, Duration, Phase, Problem
+
+MOST = 60  # joints listed
+
+
+def model_text(model: Model, limits: Limits | None = None) -> str:
+    """Joints with their limits (or those given) and masses, frames, and what the loader changed or left out."""
+    mass = float(model.inertia[:, 0].sum())
+    lines = [
+        f"model {model.name!r}: {model.n} joints, {mass:.6g} kg, "
+        f"gravity {_vector(model.gravity)} m/s^2",
+        *_table(_joint_rows(model, limits or model.limits)),
+    ]
+    if model.n > MOST:
+        lines.append(f"  ... and {model.n - MOST} more joints")
+    if model.frames:
+        lines.append(f"frames: {', '.join(frame.name for frame in model.frames[:MOST])}")
+    lines += [f"note: {note}" for note in model.notes]
+    return "\n".join(lines)
+
+
+def problem_text(problem: Problem) -> str:
+    """Phases, costs, constraints and how they become numbers."""
+    spline = problem.transcription
+    lines = [f"task {problem.name!r}"]
+    for k, phase in enumerate(problem.phases):
+        name = f" {phase.name!r}" if phase.name else ""
+        segments = spline.segments if phase.segments is None else phase.segments
+        lines.append(f"phase {k + 1}{name}: {_duration(phase.duration)}, {segments} segments")
+        for end, state in (("start", phase.start), ("end", phase.end)):
+            for key in ("q", "v", "a"):
+                value = getattr(state, key)
+                if value is not None:
+                    lines.append(f"  {end} {key} = {_vector(np.asarray(value, float))}")
+        lines += [f"  {text}" for text in _entries(phase)]
+    lines += _entries(problem)
+    for force in problem.forces:
+        lines.append(
+            f"force on {force.link!r} at {_vector(np.asarray(force.point))}: "
+            f"{_vector(np.asarray(force.force))} N, {_vector(np.asarray(force.moment))} N m, "
+            f"{force.frame} axes"
+        )
+    guess = problem.guess if isinstance(problem.guess, str) else type(problem.guess).__name__
+    lines.append(
+        f"spline of degree {spline.degree}, limits at {spline.limit_points} points per segment; "
+        f"guess {guess}; tolerance {problem.solver.tolerance:g}"
+    )
+    return "\n".join(lines)
+
+
+def _joint_rows(model: Model, limits: Limits) -> list[tuple[str, ...]]:
+    header = ("  joint", "kind", "link", "mass [kg]", "position", "velocity", "effort")
+    rows: list[tuple[str, ...]] = [header]
+    for j in range(min(model.n, MOST)):
+        pairs = (limits.position[j], limits.velocity[j], limits.effort[j])
+        rows.append(
+            (
+                f"  {model.joint_names[j]}",
+                KINDS[model.kind[j]],
+                model.link_names[j],
+                f"{model.inertia[j, 0]:.6g}",
+                *(_bounds(*pair) for pair in pairs),
+            )
+        )
+    return rows
+
+
+def _bounds(lower: float, upper: float) -> str:
+    if np.isneginf(lower) and np.isposinf(upper):
+        return "free"
+    return f"±{upper:g}" if lower == -upper else f"{lower:g} .. {upper:g}"
+
+
+def _duration(duration: float | Duration) -> str:
+    if isinstance(duration, Duration):
+        return f"{duration.min:g} to {duration.max:g} s, guess {duration.guess:g} s"
+    return f"{duration:g} s"
+
+
+def _entries(of: Phase | Problem) -> list[str]:
+    return [*map(_entry, of.costs), *map(_entry, of.constraints)]
+
+
+def _entry(entry: Cost | Constraint) -> str:
+    """One cost or constraint, what differs from the defaults."""
+    term: Any = entry.term
+    said = [
+        f"{f.name}={getattr(term, f.name)!r:.60}"
+        for f in dataclasses.fields(term)
+        if getattr(term, f.name) is not f.default
+        and not (isinstance(f.default, str | float) and getattr(term, f.name) == f.default)
+    ]
+    at = entry.at if isinstance(entry.at, str) else f"fractions {list(entry.at)!r:.60}"
+    what = f"{term.kind}({', '.join(said)})"
+    if isinstance(entry, Cost):
+        return f"cost {entry.weight:g} * {what}, {at}"
+    if entry.lower is None and entry.upper is None:
+        return f"constraint {what}, {at}"
+    lower = "-inf" if entry.lower is None else _vector(np.asarray(entry.lower, float))
+    upper = "inf" if entry.upper is None else _vector(np.asarray(entry.upper, float))
+    kind = "integral of " if entry.integral else ""
+    return f"constraint {lower} <= {kind}{what} <= {upper}, {at}"
+
+
+def _vector(values: np.ndarray) -> str:
+    if values.ndim == 0:
+        return f"{float(values):g}"
+    shown = ", ".join("free" if np.isnan(x) else f"{x:g}" for x in values.ravel()[:12])
+    return f"({shown}{', ...' if values.size > 12 else ''})"
+
+
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    return [
+        "  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]

@@ -1,0 +1,84 @@
+"""The folder of a result: all its files are replaced together, or none."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from predyn.errors import FileError
+from predyn.files import writable_folder, write_text
+from predyn.solution import Solution
+
+SOLUTION, SUMMARY, REPORT, CHECKPOINT = (
+    "solution.h5",
+    "summary.json",
+    "report.html",
+    "checkpoint.h5",
+)
+ASIDE = "not-converged"  # subfolder for a run that must not replace a better result
+
+
+def folder_name(task: str) -> str:
+    """A task's name as that of a folder in the working directory."""
+    return re.sub(r"[^\w.-]+", "-", task).strip("-.") or "result"
+
+
+@contextlib.contextmanager
+def prepared(folder: Path) -> Iterator[None]:
+    """Make sure that the folder can be written to; leave none behind that stayed empty."""
+    made = not folder.exists()
+    writable_folder(folder)
+    try:
+        yield
+    finally:
+        if made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
+def write_results(solution: Solution, folder: Path, report: bool = True) -> list[Path]:
+    """Write solution, summary and report; returns their paths.
+
+    What did not converge goes to a subfolder if the folder holds a result that did.
+    """
+    if not solution.success and _holds_success(folder):
+        folder = writable_folder(folder / ASIDE)
+    names = [SOLUTION, SUMMARY, *([REPORT] if report else [])]
+    try:
+        waiting = Path(tempfile.mkdtemp(prefix=".predyn-", dir=folder))
+    except OSError as error:
+        raise FileError(f"{folder}: cannot be written: {error.strerror}") from error
+    try:
+        solution.save(waiting / SOLUTION)
+        write_text(waiting / SUMMARY, json.dumps(solution.summary(), indent=2) + "\n")
+        if report:
+            from predyn.view.report import write_report
+
+            write_report(solution, waiting / REPORT)
+        for name in names:
+            os.replace(waiting / name, folder / name)
+        if not report:
+            (folder / REPORT).unlink(missing_ok=True)  # it would show an earlier motion
+    except FileError as error:
+        raise FileError(str(error).replace(str(waiting), str(folder))) from error
+    except OSError as error:
+        raise FileError(f"{folder}: cannot be written: {error.strerror}") from error
+    finally:
+        shutil.rmtree(waiting, ignore_errors=True)
+    return [folder / name for name in names]
+
+
+def _holds_success(folder: Path) -> bool:
+    """Whether there is a result that a failed run must not replace; in doubt there is."""
+    if not (folder / SOLUTION).exists():
+        return False
+    try:
+        return json.loads((folder / SUMMARY).read_text())["success"] is not False
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
