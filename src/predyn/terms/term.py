@@ -31,6 +31,7 @@ class Residual(ABC):
     entries  the first partials that may differ from zero, each (row, channel, component) once
     curved   the second partials that may differ from zero, each unordered pair once
     constant whether the first partials are the same everywhere (then curved is empty)
+    exact    whether the partials are exact to rounding
     lower, upper  bounds that a constraint has unless it gives its own; None means zero
     """
 
@@ -40,6 +41,7 @@ class Residual(ABC):
     entries: tuple[Entry, ...]
     curved: tuple[Curved, ...] = ()
     constant: bool = False
+    exact: bool = True
     lower: NDArray[np.float64] | None = None
     upper: NDArray[np.float64] | None = None
 
@@ -70,11 +72,13 @@ class Term(ABC):
 
     kind    its name in task files
     loss    what a cost makes of each residual r unless told: r, r^2 or a smooth |r|
+    width   where the smooth |r| turns from round to straight, in the unit of r
     pairs   whether it looks at pairs of instants
     """
 
     kind: ClassVar[str]
-    loss: ClassVar[Loss] = "square"
+    loss: Loss = "square"
+    width: float = 1e-3
     pairs: ClassVar[bool] = False
 
     @abstractmethod
@@ -87,7 +91,7 @@ class Smoothed:
     """A loss with its two derivatives; the smooth |r| is sqrt(r^2 + e^2) - e."""
 
     loss: Loss
-    width: float = 1e-3
+    width: float
 
     def __call__(self, r: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         """rho, rho', rho''."""

@@ -43,6 +43,7 @@ class Rows:
     block: Block
     lower: Floats
     upper: Floats
+    throughout: bool
 
 
 @dataclass(eq=False)
@@ -168,7 +169,8 @@ class Arrangement:
         name = self._label(p, constraint.name or constraint.term.kind)
         block = points.add(Block(name, residual))
         lower, upper = row_bounds(constraint.lower, constraint.upper, residual)
-        self.rows.append(Rows(name, points, block, lower, upper))
+        throughout = isinstance(constraint.at, str) and constraint.at == "throughout"
+        self.rows.append(Rows(name, points, block, lower, upper, throughout))
 
     def _pair(
         self,
@@ -200,14 +202,14 @@ class Arrangement:
         return points, len(points.blocks) - 1
 
     def _cost(self, p: int, cost: Cost) -> None:
-        loss = Smoothed(cost.loss or cost.term.loss)
+        loss = Smoothed(cost.loss or cost.term.loss, cost.term.width)
         name = self._label(p, cost.name or cost.term.kind)
         points, k = self._summed(p, cost.term, cost.at, loss, float(cost.weight), name)
         self.costs.append((name, points, k))
 
     def _sum(self, p: int, constraint: Constraint) -> None:
         name = self._label(p, constraint.name or f"integral of {constraint.term.kind}")
-        loss = Smoothed(constraint.term.loss)
+        loss = Smoothed(constraint.term.loss, constraint.term.width)
         points, k = self._summed(p, constraint.term, constraint.at, loss, 1.0, name)
         low, high = (
             side * np.inf if x is None else float(np.asarray(x))

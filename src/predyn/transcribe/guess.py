@@ -41,6 +41,31 @@ def first_guess(program: SplineProgram, guess: Any = None) -> Floats:
     return pack(program, curves, durations)
 
 
+def random_guess(program: SplineProgram, seed: int, start: int) -> Floats:
+    """The first guess, bent at random: smooth curves of up to half a turn, other durations.
+
+    start 0 is the first guess itself. The same seed and start give the same numbers.
+    """
+    x = first_guess(program)
+    if start == 0:
+        return x
+    rng = np.random.default_rng([seed, start])
+    low, high = (program.problem.limits or program.model.limits).position.T
+    reach = np.minimum(np.where(np.isfinite(high - low), 0.5 * (high - low), np.pi), np.pi)
+    for phase in program.phases:
+        s = np.clip(phase.spline.greville, 0.0, 1.0)[:, None]
+        waves = sum(
+            rng.uniform(-1.0, 1.0, program.model.n) / k * np.sin(np.pi * k * s) for k in (1, 2, 3)
+        )
+        free = phase.columns >= 0
+        bent = np.clip(x[phase.columns] + reach * waves, low, high)
+        x[phase.columns[free]] = bent[free]
+        if phase.T_column >= 0:
+            T = x[phase.T_column] * 2.0 ** rng.uniform(-1.0, 1.0)
+            x[phase.T_column] = np.clip(T, *phase.T_bounds)
+    return x
+
+
 def pack(
     program: SplineProgram, curves: list[Callable[[Floats], Floats]], durations: list[float]
 ) -> Floats:
@@ -113,7 +138,8 @@ def _way_points(problem: Problem, search: bool) -> list[Floats]:
         points.append(q)
     low, high = (problem.limits or problem.model.limits).position.T
     both = np.isfinite(low) & np.isfinite(high)
-    middle = np.clip(np.where(both, 0.5 * np.where(both, low + high, 0.0), 0.0), low, high)
+    middle = 0.5 * (np.where(both, low, 0.0) + np.where(both, high, 0.0))
+    middle = np.clip(middle, low, high)
     for k, q in enumerate(points):
         if search and np.isnan(q).any():
             near = points[k - 1] if k else middle

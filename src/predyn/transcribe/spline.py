@@ -77,7 +77,7 @@ class SplineProgram(NLP):
             r = keep.ravel() % m
             lower.append(rows.lower[r])
             upper.append(rows.upper[r])
-            scale.append(_row_scale(rows.lower, rows.upper, size)[r])
+            scale.append(row_scale(rows.lower, rows.upper, size)[r])
             self._names.append((first, rows.name, rows, keep.ravel()))
             first += keep.size
         for total in self.sums:
@@ -262,18 +262,35 @@ class SplineProgram(NLP):
         raise IndexError(i)
 
     def g_name(self, i: int) -> str:
-        k = int(np.searchsorted([first for first, *_ in self._names], i, side="right")) - 1
-        while not len(self._names[k][3]):
-            k -= 1
-        first, name, rows, kept = self._names[k]
+        """The bounded quantity, and where in its phase."""
+        where = self.g_instant(i)
+        return self.g_quantity(i) + ("" if where is None else f" at {100 * where[1]:.4g} %")
+
+    def g_quantity(self, i: int) -> str:
+        """The bounded quantity: the constraint and its row."""
+        name, rows, k = self._row(i)
         if rows is None:
             return name
         residual = rows.residual if isinstance(rows, PairRows) else rows.block.residual
-        instant, row = divmod(int(kept[i - first]), len(residual.rows))
-        label = f"{name} {residual.rows[row]}"
-        if isinstance(rows, PairRows):
-            return label
-        return f"{label} at {100 * rows.points.s[instant]:.4g} %"
+        return f"{name} {residual.rows[k % len(residual.rows)]}"
+
+    def g_instant(self, i: int) -> tuple[int, float] | None:
+        """Phase and normalised time of a constraint, None if it belongs to no single instant."""
+        _, rows, k = self._row(i)
+        if not isinstance(rows, Rows):
+            return None
+        return rows.points.phase, float(rows.points.s[k // len(rows.lower)])
+
+    def g_blocks(self) -> list[tuple[str, slice]]:
+        """Named stretches of the constraints."""
+        return [(name, slice(first, first + len(kept))) for first, name, _, kept in self._names]
+
+    def _row(self, i: int) -> tuple[str, Rows | PairRows | None, int]:
+        """Name and rows of a constraint, and its number among all instants and rows of them."""
+        for first, name, rows, kept in self._names:
+            if first <= i < first + len(kept):
+                return name, rows, int(kept[i - first])
+        raise IndexError(i)
 
 
 def _own(values: Ints, other: Ints) -> Ints:
@@ -281,7 +298,7 @@ def _own(values: Ints, other: Ints) -> Ints:
     return values.copy() if values is other else values
 
 
-def _row_scale(lower: Floats, upper: Floats, size: Floats) -> Floats:
+def row_scale(lower: Floats, upper: Floats, size: Floats) -> Floats:
     """The larger finite bound of each row, its typical size where that is zero."""
     bound = np.maximum(
         np.where(np.isfinite(lower), abs(lower), 0.0), np.where(np.isfinite(upper), abs(upper), 0.0)

@@ -1,0 +1,246 @@
+"""The conductor: transcribe, solve, unpack; checkpoints, refinement, several starts."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from time import monotonic, perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.config import read_task
+from predyn.errors import InputError
+from predyn.nlp import Multipliers
+from predyn.problem import Problem
+from predyn.solution import Solution
+from predyn.solution_file import load_solution
+from predyn.solvers.ipopt import SolverResult, solve_nlp
+from predyn.solvers.ipopt_callbacks import HISTORY_FIELDS, Iterate
+from predyn.transcribe.guess import first_guess, random_guess
+from predyn.transcribe.spline import SplineProgram, transcribe
+from predyn.transcribe.unpack import multipliers_of, unpack
+
+Floats = NDArray[np.float64]
+Report = Callable[[Iterate], bool | None]
+LARGEST_SLOPE = 100.0  # of the scaled objective at the guess
+
+
+def solve(
+    problem: Problem | str | os.PathLike[str],
+    *,
+    guess: Any = None,
+    starts: int = 1,
+    seed: int = 0,
+    refine: bool | None = None,
+    report: Report | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_seconds: float = 10.0,
+    resume: str | os.PathLike[str] | None = None,
+) -> Solution:
+    """Find the motion. Returns for every outcome: look at `status`, or call `check()`.
+
+    problem     a Problem, or the name or path of a task file
+    guess       replaces the problem's: "linear", "inverse_kinematics", (s, q) or a Solution
+    starts      how many guesses to try, each in a process of its own; the best local optimum is
+                returned, with the spread of all in `starts`; the first is `guess`, the others are
+                it bent at random by `seed`
+    refine      halve the segments until the dense excess is below the transcription's tolerance
+    report      called after every iteration, False stops
+    checkpoint  file that holds the latest iterate, written every checkpoint_seconds
+    resume      a checkpoint or an earlier solution of the same problem: start there, with its
+                multipliers if the program is the same
+
+    What is found is a local optimum of the spline's program: limits hold at the limit points, and
+    what happens between them is measured, not prevented, unless refined.
+    """
+    text = ""
+    if not isinstance(problem, Problem):
+        task = read_task(problem)
+        problem, text = task.problem, task.text
+    if not isinstance(starts, int) or starts < 1:
+        raise InputError(f"starts: expected a whole number from 1, got {starts!r}")
+    if resume is not None:
+        guess = load_solution(resume)
+    if starts > 1:
+        return _several(problem, guess, starts, seed, refine, text)
+    keep = _Keeper(checkpoint, checkpoint_seconds, text)
+    solution = _once(problem, guess, text, report, keep, warm=resume is not None)
+    return _refined(problem, solution, refine, text, report, keep)
+
+
+def _once(
+    problem: Problem,
+    guess: Any,
+    text: str,
+    report: Report | None = None,
+    keep: _Keeper | None = None,
+    start: tuple[int, int] = (0, 0),
+    warm: bool = False,
+) -> Solution:
+    began = perf_counter()
+    program = transcribe(problem)
+    if guess is not None or start[1] == 0:
+        x0 = first_guess(program, guess)
+    else:
+        x0 = random_guess(program, *start)
+    _scale_objective(program, x0)
+    multipliers = multipliers_of(program, guess) if warm and isinstance(guess, Solution) else None
+    transcribed = perf_counter() - began
+    if keep is not None:
+        report = keep.watch(program, report)
+    result = solve_nlp(program, x0, problem.solver, multipliers, report)
+    began = perf_counter()
+    program.move(result.x)
+    costs = program.cost_parts()
+    timings = {
+        "transcribe": transcribed,
+        "solve": result.seconds,
+        "evaluate": result.evaluation_seconds,
+    }
+    solution = unpack(
+        program,
+        result.x,
+        status=result.status,
+        message=result.message,
+        objective=result.f,
+        costs=costs,
+        g=result.g,
+        multipliers=result.multipliers,
+        history=_history(result),
+        timings=timings,
+        text=text,
+    )
+    timings["check"] = perf_counter() - began
+    return solution
+
+
+def _scale_objective(program: SplineProgram, x0: Floats) -> None:
+    """Make the steepest slope of the scaled objective no more than LARGEST_SLOPE at the guess."""
+    program.move(x0)
+    slope = np.empty(program.n)
+    program.gradient(slope)
+    steepest = float(np.abs(slope * program.x_scale).max(initial=0.0))
+    program.f_scale = max(1.0, steepest / LARGEST_SLOPE) if np.isfinite(steepest) else 1.0
+
+
+def _history(result: SolverResult) -> dict[str, Floats]:
+    columns = zip(*result.history, strict=True) if result.history else [()] * len(HISTORY_FIELDS)
+    return {
+        name: np.array(column, float) for name, column in zip(HISTORY_FIELDS, columns, strict=True)
+    }
+
+
+def _refined(
+    problem: Problem,
+    solution: Solution,
+    refine: bool | None,
+    text: str,
+    report: Report | None = None,
+    keep: _Keeper | None = None,
+) -> Solution:
+    """Halve the segments while something is too far outside between the points."""
+    options = problem.transcription
+    if not (options.refine if refine is None else refine):
+        return solution
+    total = dict(solution.timings)
+    for _ in range(options.max_refinements):
+        if not solution.success or solution.max_violation_dense <= options.refine_tolerance:
+            break
+        problem = _halved(problem)
+        finer = _once(problem, solution, text, report, keep)
+        for name, seconds in finer.timings.items():
+            total[name] = total.get(name, 0.0) + seconds
+        if not finer.success:
+            return finer
+        solution = finer
+    return replace(solution, timings=total, solve_seconds=total["solve"])
+
+
+def _halved(problem: Problem) -> Problem:
+    """The same problem with every segment split in two."""
+    options = problem.transcription
+    knots = options.knots
+    if not isinstance(knots, str):
+        middle = tuple(0.5 * (a + b) for a, b in pairwise(knots))
+        knots = tuple(sorted((*knots, *middle)))
+    phases = tuple(
+        p if p.segments is None else replace(p, segments=2 * p.segments) for p in problem.phases
+    )
+    finer = replace(options, segments=2 * options.segments, knots=knots)
+    return replace(problem, transcription=finer, phases=phases)
+
+
+class _Keeper:
+    """Writes the latest iterate to a file now and then."""
+
+    def __init__(self, path: str | os.PathLike[str] | None, seconds: float, text: str) -> None:
+        self._path = None if path is None else Path(path)
+        self._seconds, self._text = seconds, text
+        self._due = monotonic() + seconds
+
+    def watch(self, program: SplineProgram, report: Report | None) -> Report | None:
+        """A report that also keeps the iterate."""
+        if self._path is None:
+            return report
+
+        def watching(iterate: Iterate) -> bool | None:
+            now = monotonic()
+            if now >= self._due:
+                self._due = now + self._seconds
+                self._write(program, iterate.x, iterate.multipliers, iterate)
+            return report(iterate) if report is not None else None
+
+        return watching
+
+    def _write(
+        self, program: SplineProgram, x: Floats, multipliers: Multipliers, iterate: Iterate
+    ) -> None:
+        numbers = {"iteration": iterate.iteration, "objective": iterate.objective}
+        history = {name: np.array([float(value)]) for name, value in numbers.items()}
+        solution = unpack(
+            program, x, status="interrupted", message="A checkpoint: the solve was going on.",
+            objective=iterate.objective, costs={}, g=None, multipliers=multipliers,
+            history=history, timings={"solve": iterate.elapsed}, text=self._text,
+        )  # fmt: skip
+        assert self._path is not None
+        solution.save(self._path)
+
+
+# -- several starts -------------------------------------------------------------------------------
+
+
+def _start(job: tuple[Problem, Any, int, int, bool | None, str]) -> Solution:
+    """One start, in a process of its own."""
+    problem, guess, seed, number, refine, text = job
+    solution = _once(problem, guess if number == 0 else None, text, start=(seed, number))
+    return _refined(problem, solution, refine, text)
+
+
+def _several(
+    problem: Problem, guess: Any, starts: int, seed: int, refine: bool | None, text: str
+) -> Solution:
+    """The best of several starts. Each process has one thread: MUMPS is not thread safe."""
+    jobs = [(problem, guess, seed, k, refine, text) for k in range(starts)]
+    workers = min(starts, os.cpu_count() or 1)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        found = list(pool.map(_start, jobs))
+    spread = tuple(
+        {
+            "start": k,
+            "status": s.status,
+            "objective": s.objective,
+            "iterations": s.iterations,
+            "max_violation": s.max_violation,
+        }
+        for k, s in enumerate(found)
+    )
+    best = min(found, key=lambda s: (not s.success, s.objective if s.success else s.max_violation))
+    return replace(best, starts=spread)

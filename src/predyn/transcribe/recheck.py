@@ -1,0 +1,107 @@
+"""Dense re-check: what the curves do between the points where constraints were imposed.
+
+Values come from the curves through the public functions of dynamics, not from the arrays that the
+solver saw. Between the re-check's own points (20 a segment) nothing is known.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.bspline import BSpline
+from predyn.dynamics.forces import ExternalForce
+from predyn.dynamics.kinematics import frame_kinematics
+from predyn.dynamics.reactions import joint_reactions
+from predyn.dynamics.rnea import inverse_dynamics
+from predyn.model import Model
+from predyn.samples import STATES, Samples, split_side
+from predyn.solution import Curve, Violation
+from predyn.terms.term import Residual
+from predyn.transcribe.arrange import Rows
+from predyn.transcribe.spline import SplineProgram, row_scale
+
+Floats = NDArray[np.float64]
+PER_SEGMENT = 20
+
+
+def curve_samples(
+    model: Model,
+    curve: Curve,
+    s: Floats,
+    channels: tuple[str, ...],
+    forces: tuple[ExternalForce, ...],
+) -> Samples:
+    """Channels (components, instants) at normalised times of one phase."""
+    spline = BSpline(curve.degree, curve.knots)
+    states = spline.evaluate(curve.control, s, curve.duration)
+    q, v, a, _ = states
+    found = {name: x.T for name, x in zip(STATES, states, strict=True)}
+    for channel in channels:
+        name = split_side(channel)[1]
+        if name == "t":
+            found["t"] = s[None] * curve.duration
+        elif name == "tau":
+            found["tau"] = inverse_dynamics(model, q, v, a, forces=forces).T
+        elif name == "reactions":
+            wrench = joint_reactions(model, q, v, a, forces=forces)
+            found["reactions"] = wrench.reshape(len(s), -1).T
+        elif name.startswith("frame:"):
+            motion = frame_kinematics(model, name.removeprefix("frame:"), q, v, a)
+            parts = [x.reshape(len(s), -1) for x in motion]
+            found[name] = np.concatenate(parts, axis=1).T
+    return Samples(found)
+
+
+def dense_violations(program: SplineProgram, curves: tuple[Curve, ...]) -> list[Violation]:
+    """The largest excess of each named quantity that is bounded throughout, worst first."""
+    begin = np.cumsum([0.0, *(curve.duration for curve in curves)])
+    forces = tuple(program.problem.forces)
+    result = []
+    for p, curve in enumerate(curves):
+        spline = program.phases[p].spline
+        s = np.union1d(spline.limit_points(PER_SEGMENT), spline.limit_points(3))
+        throughout = [
+            rows
+            for rows in program.rows
+            if isinstance(rows, Rows) and rows.points.phase == p and rows.throughout
+        ]
+        channels = tuple(
+            dict.fromkeys(c for rows in throughout for c in rows.block.residual.channels)
+        )
+        samples = curve_samples(program.model, curve, s, channels, forces)
+        for rows in throughout:
+            value = residual_values(rows.block.residual, samples, len(s))
+            t = begin[p] + s * curve.duration
+            result += violations(rows.name, rows.block.residual, value, rows.lower, rows.upper, t)
+    return sorted(result, key=lambda x: -x.relative)
+
+
+def residual_values(residual: Residual, samples: Samples, instants: int) -> Floats:
+    """(rows, instants)."""
+    value = np.empty((len(residual.rows), instants))
+    residual.value(samples, value)
+    return value
+
+
+def violations(
+    name: str, residual: Residual, value: Floats, lower: Floats, upper: Floats, t: Floats
+) -> list[Violation]:
+    """The largest excess of each row over its instants."""
+    low, high = lower[:, None], upper[:, None]
+    excess = np.maximum(np.maximum(low - value, value - high), 0.0)
+    at = excess.argmax(axis=1)
+    scale = row_scale(lower, upper, residual.scale)
+    result = []
+    for r, row in enumerate(residual.rows):
+        x, k = float(value[r, at[r]]), int(at[r])
+        over = float(excess[r, k])
+        bound = abs(lower[r] if x < lower[r] else upper[r])
+        size = bound if math.isfinite(bound) and bound > 0.0 else float(scale[r])
+        result.append(
+            Violation(f"{name} {row}", over, over / size, x, float(lower[r]), float(upper[r]),
+                      float(t[k]))
+        )  # fmt: skip
+    return result

@@ -1,0 +1,179 @@
+"""Back from numbers to a Solution."""
+
+from __future__ import annotations
+
+import math
+import platform
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import predyn
+from predyn.dynamics.reactions import joint_reactions
+from predyn.nlp import Multipliers
+from predyn.solution import Curve, Solution, Violation
+from predyn.transcribe.recheck import curve_samples, dense_violations
+from predyn.transcribe.spline import SplineProgram
+
+Floats = NDArray[np.float64]
+ACTIVE = 1e-5  # a limit holds with equality if it is this near, relative to the row's scale
+
+
+def curves_of(program: SplineProgram, x: Floats) -> tuple[Curve, ...]:
+    """The motion that decision variables stand for; the program stays where it is."""
+    curves = []
+    for phase in program.phases:
+        control = phase.control.copy()
+        free = phase.columns >= 0
+        control[free] = x[phase.columns[free]]
+        T = float(x[phase.T_column]) if phase.T_column >= 0 else phase.T
+        curves.append(Curve(phase.spline.degree, phase.spline.knots, control, T))
+    return tuple(curves)
+
+
+def imposed_violations(program: SplineProgram, x: Floats, g: Floats) -> list[Violation]:
+    """Excess of every constraint and variable bound that is violated, worst first."""
+    result = []
+    begin = np.cumsum([0.0, *(curve.duration for curve in curves_of(program, x))])
+    for names, value, lower, upper, scale in (
+        (program.g_name, g, program.g_lower, program.g_upper, program.g_scale),
+        (program.x_name, x, program.x_lower, program.x_upper, program.x_scale),
+    ):
+        excess = np.maximum(lower - value, value - upper)
+        for i in np.flatnonzero(excess > 0.0):
+            low, high = float(lower[i]), float(upper[i])
+            relative = float(excess[i] / scale[i])
+            t = math.nan
+            if value is g:
+                where = program.g_instant(int(i))
+                if where is not None:
+                    phase, s = where
+                    t = float(begin[phase] + s * (begin[phase + 1] - begin[phase]))
+            result.append(
+                Violation(names(int(i)), float(excess[i]), relative, float(value[i]), low, high, t)
+            )
+    return sorted(result, key=lambda v: -v.relative)
+
+
+def active_limits(program: SplineProgram, g: Floats) -> tuple[str, ...]:
+    """Names of the inequalities that hold with equality somewhere, and of rows in them."""
+    near = np.minimum(g - program.g_lower, program.g_upper - g) <= ACTIVE * program.g_scale
+    near &= program.g_lower < program.g_upper
+    names: dict[str, None] = {}
+    for i in np.flatnonzero(near):
+        names[program.g_quantity(int(i))] = None
+    return tuple(names)
+
+
+def named_multipliers(program: SplineProgram, multipliers: Multipliers) -> dict[str, Floats]:
+    """By name of constraint block, in the order of the constraints, and of the variables."""
+    result: dict[str, Floats] = {}
+    for name, part in program.g_blocks():
+        key = name
+        while key in result:
+            key += "'"
+        result[key] = multipliers.g[part].copy()
+    return {**result, "x_lower": multipliers.x_lower, "x_upper": multipliers.x_upper}
+
+
+def multipliers_of(program: SplineProgram, solution: Solution) -> Multipliers | None:
+    """Multipliers to start from, None if the solution is of another program."""
+    given = dict(solution.multipliers)
+    lower, upper = given.pop("x_lower", None), given.pop("x_upper", None)
+    if lower is None or upper is None:
+        return None
+    g = np.concatenate([*given.values(), np.zeros(0)])
+    fits = len(g) == program.m and len(lower) == len(upper) == program.n
+    return Multipliers(g, lower, upper) if fits else None
+
+
+def unpack(
+    program: SplineProgram,
+    x: Floats,
+    *,
+    status: str,
+    message: str,
+    objective: float,
+    costs: dict[str, float],
+    g: Floats | None,
+    multipliers: Multipliers,
+    history: dict[str, Floats],
+    timings: dict[str, float],
+    text: str = "",
+) -> Solution:
+    """The solution at x; without g (a checkpoint) nothing is said of violations."""
+    problem, model = program.problem, program.model
+    curves = curves_of(program, x)
+    parts: dict[str, list[Any]] = {k: [] for k in ("t", "phase", "q", "v", "a", "tau", "w")}
+    begin = 0.0
+    forces = tuple(problem.forces)
+    for p, (curve, layout) in enumerate(zip(curves, program.phases, strict=True)):
+        s = layout.spline.limit_points(max(problem.transcription.limit_points, 3))
+        samples = curve_samples(model, curve, s, ("tau",), forces)
+        q, v, a, tau = (np.ascontiguousarray(samples[c].T) for c in ("q", "v", "a", "tau"))
+        wrench = joint_reactions(model, q, v, a, forces=forces)
+        rows = (begin + s * curve.duration, np.full(len(s), p), q, v, a, tau, wrench)
+        for name, value in zip(parts, rows, strict=True):
+            parts[name].append(value)
+        begin += curve.duration
+    joined = {name: np.concatenate(values) for name, values in parts.items()}
+    imposed = [] if g is None else imposed_violations(program, x, g)
+    dense = [] if g is None else dense_violations(program, curves)
+    limits = {k: np.array(v) for k, v in (problem.limits or model.limits)._asdict().items()}
+    if problem.jerk_limit is not None:
+        jerk = np.broadcast_to(np.asarray(problem.jerk_limit, float), (model.n,))
+        limits["jerk"] = np.stack([-jerk, jerk], axis=1)
+    return Solution(
+        name=problem.name,
+        model=model,
+        status=status,
+        message=message,
+        objective=objective,
+        iterations=int(history["iteration"][-1]) if len(history["iteration"]) else 0,
+        solve_seconds=timings.get("solve", 0.0),
+        max_violation=imposed[0].relative if imposed else 0.0,
+        max_violation_dense=max(
+            (v.relative for v in (*dense[:1], *imposed[:1])), default=math.nan if g is None else 0.0
+        ),
+        curves=curves,
+        phase_names=tuple(phase.name for phase in program.phases),
+        t=joined["t"],
+        phase=joined["phase"].astype(np.int64),
+        q=joined["q"],
+        v=joined["v"],
+        a=joined["a"],
+        tau=joined["tau"],
+        reactions=joined["w"],
+        limits=limits,
+        costs=costs,
+        violations=tuple(imposed[:20]),
+        dense_violations=tuple(dense),
+        active=() if g is None else active_limits(program, g),
+        multipliers=named_multipliers(program, multipliers),
+        history=history,
+        timings=timings,
+        jacobian=program.jacobian_pattern,
+        n_variables=program.n,
+        n_constraints=program.m,
+        x=x.copy(),
+        forces=tuple(
+            {
+                "link": f.link,
+                "force": np.array(f.force, float),
+                "moment": np.array(f.moment, float),
+                "point": np.array(f.point, float),
+                "frame": f.frame,
+            }
+            for f in problem.forces
+        ),
+        provenance={
+            "predyn_version": predyn.__version__,
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "platform": f"{platform.system()} {platform.machine()}",
+            "python": platform.python_version(),
+            "transcription": repr(problem.transcription),
+            "task": text,
+        },
+    )
