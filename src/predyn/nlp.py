@@ -194,11 +194,12 @@ class KktError(NamedTuple):
 _LARGE_MULTIPLIER = 100.0  # IPOPT's s_max: above this mean the stationarity is divided
 
 
-def kkt_error(nlp: NLP, x: Floats, multipliers: Multipliers) -> KktError:
+def kkt_error(nlp: NLP, x: Floats, multipliers: Multipliers, relaxation: float = 0.0) -> KktError:
     """The error of x and its multipliers, evaluated anew; the program is at x afterwards.
 
     Scaled as IPOPT does (Wächter and Biegler 2006, equation 5), but a multiplier counts as at most
-    1 in the complementarity, where IPOPT divides by their mean.
+    1 in the complementarity, where IPOPT divides by their mean. Unequal bounds are taken to be
+    wider by `relaxation` times the larger of the bound and its scale.
     """
     gradient, g = np.empty(nlp.n), np.empty(nlp.m)
     rows, columns = nlp.jacobian_pattern
@@ -207,7 +208,9 @@ def kkt_error(nlp: NLP, x: Floats, multipliers: Multipliers) -> KktError:
     nlp.gradient(gradient)
     nlp.constraints(g)
     nlp.jacobian(jacobian)
-    free = nlp.x_lower < nlp.x_upper
+    free, unequal = nlp.x_lower < nlp.x_upper, nlp.g_lower < nlp.g_upper
+    x_lower, x_upper = _relaxed(nlp.x_lower, nlp.x_upper, nlp.x_scale, relaxation)
+    g_lower, g_upper = _relaxed(nlp.g_lower, nlp.g_upper, nlp.g_scale, relaxation)
     with np.errstate(over="ignore", invalid="ignore"):
         pull = np.bincount(columns, jacobian * multipliers.g[rows], minlength=nlp.n)
         residual = gradient + pull - multipliers.x_lower + multipliers.x_upper
@@ -218,17 +221,27 @@ def kkt_error(nlp: NLP, x: Floats, multipliers: Multipliers) -> KktError:
         damping = max(1.0, mean / _LARGE_MULTIPLIER)
         stationarity = _largest((residual * nlp.x_scale / nlp.f_scale)[free]) / damping
         feasibility = max(
-            _largest(np.maximum(_excess(g, nlp.g_lower, nlp.g_upper), 0.0) / nlp.g_scale),
-            _largest(np.maximum(_excess(x, nlp.x_lower, nlp.x_upper), 0.0) / nlp.x_scale),
+            _largest(np.maximum(_excess(g, g_lower, g_upper), 0.0) / nlp.g_scale),
+            _largest(np.maximum(_excess(x, x_lower, x_upper), 0.0) / nlp.x_scale),
         )
-        unequal = nlp.g_lower < nlp.g_upper
         complementarity = max(
-            _complementarity(x - nlp.x_lower, z_lower, nlp.x_scale, free),
-            _complementarity(nlp.x_upper - x, z_upper, nlp.x_scale, free),
-            _complementarity(g - nlp.g_lower, np.maximum(-y, 0.0), nlp.g_scale, unequal),
-            _complementarity(nlp.g_upper - g, np.maximum(y, 0.0), nlp.g_scale, unequal),
+            _complementarity(x - x_lower, z_lower, nlp.x_scale, free),
+            _complementarity(x_upper - x, z_upper, nlp.x_scale, free),
+            _complementarity(g - g_lower, np.maximum(-y, 0.0), nlp.g_scale, unequal),
+            _complementarity(g_upper - g, np.maximum(y, 0.0), nlp.g_scale, unequal),
         )
     return KktError(stationarity, feasibility, complementarity)
+
+
+def _relaxed(
+    lower: Floats, upper: Floats, scale: Floats, relaxation: float
+) -> tuple[Floats, Floats]:
+    factor = np.where(lower < upper, relaxation, 0.0)
+    below, above = (
+        factor * np.maximum(scale, np.abs(np.where(np.isfinite(bound), bound, 0.0)))
+        for bound in (lower, upper)
+    )
+    return lower - below, upper + above
 
 
 def _complementarity(gap: Floats, multiplier: Floats, scale: Floats, used: Bools) -> float:

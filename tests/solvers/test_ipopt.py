@@ -1,8 +1,6 @@
 """Known optima, statuses, warm starts and repeatability of the solver."""
 
 import dataclasses
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -11,7 +9,6 @@ import pytest
 from predyn.errors import InputError
 from predyn.nlp import Multipliers, SolverOptions
 from predyn.solvers.ipopt import HISTORY_FIELDS, solve_nlp
-from predyn.solvers.ipopt_library import ipopt_version
 from solvers.programs import HS071, Linear, Program, Rosenbrock
 
 OPTIONS = SolverOptions()
@@ -24,7 +21,7 @@ def test_a_known_optimum():
     assert result.f == pytest.approx(HS071.optimum, abs=0.552 * 2.5e-7 + 1e-8)
     np.testing.assert_allclose(result.x, HS071.best, atol=1e-6)
     assert result.max_violation <= 2.5e-7
-    assert result.kkt_error <= 2.6e-7
+    assert result.kkt_error <= OPTIONS.tolerance
     assert result.multipliers.g[0] == pytest.approx(-0.5522937, abs=1e-6)
     assert result.multipliers.x_lower[0] == pytest.approx(1.0878712, abs=1e-6)
     assert len(result.history) == result.iterations + 1
@@ -180,6 +177,24 @@ def test_as_many_equations_as_variables():
     np.testing.assert_allclose(result.x, [1.0, 2.0], atol=1e-9)
 
 
+def test_large_bounds_with_plain_scales():
+    program = Linear([-1, -1], [[1, 1], [1, -1]], [-3e4, -5e3], [3e4, 5e3], [0, 0], [2e4, 1.5e4])
+    result = solve_nlp(program, [1, 1], OPTIONS)
+    assert result.status == "optimal", result.message
+    assert result.f == pytest.approx(-3e4, rel=2e-8)
+    assert result.max_violation <= 3e4 * 1e-8 * (1 + 1e-6)
+
+
+def test_a_limit_that_an_equation_makes_active_leaves_no_interior():
+    """As a joint limit at the start of a motion that begins there: multipliers stay moderate."""
+    program = Linear([1, 1, 1], [[1, 0, 0], [1, 0, 0], [1, 1, 1]], [2, 2, 3], [2, 9, 9])
+    program.x_lower[:] = 0.0
+    result = solve_nlp(program, [5, 5, 5], OPTIONS)
+    assert result.status == "optimal", result.message
+    assert result.f == pytest.approx(3.0, abs=1e-7)
+    assert np.abs(result.multipliers.g).max() < 100.0
+
+
 def test_infeasible_names_the_row():
     program = HS071()
     program.g_lower[1] = program.g_upper[1] = 3.0  # but all x >= 1, so x.x >= 4
@@ -261,15 +276,6 @@ def test_no_option_file_is_read_and_nothing_is_printed(tmp_path, monkeypatch, ca
     monkeypatch.chdir(tmp_path)
     assert solve_nlp(HS071(), HS071.start, OPTIONS).status == "optimal"
     assert capfd.readouterr() == ("", "")
-
-
-def test_casadi_is_not_imported():
-    code = (
-        "import sys; from predyn.solvers.ipopt_library import ipopt; ipopt(); "
-        "assert 'casadi' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-    assert ipopt_version().startswith("3.")
 
 
 def test_results_are_frozen():

@@ -56,6 +56,18 @@ def test_kkt_error_is_scaled():
     assert error.complementarity == pytest.approx(max(0.15, 0.1875))
 
 
+def test_relaxed_bounds():
+    program = Linear([1, 2], [[1, 1], [1, 0]], [-np.inf, 2], [50, 2], [0.5, 0], [9, 0])
+    x = np.array([9.0 + 9.0 * 0.01, 41.5])
+    error = kkt_error(program, x, no_multipliers(program), 0.01)
+    assert error.feasibility == pytest.approx(41.5)  # x1 is fixed
+    program.x_upper[1] = 99.0
+    assert kkt_error(program, x, no_multipliers(program), 0.01).feasibility == pytest.approx(7.09)
+    program.g_lower[1] = -np.inf
+    program.g_upper[1] = 9.0  # 0.01 * 9 is allowed here, and 0.5 in the other row
+    assert kkt_error(program, x, no_multipliers(program), 0.01).feasibility < 0.1
+
+
 def test_multipliers_of_the_wrong_sign_count():
     x = np.array([3.0, 0.0])
     wrong_row = Multipliers(np.array([0.5]), np.zeros(2), np.zeros(2))  # there is no upper bound
@@ -78,7 +90,10 @@ def test_fixed_variables_and_equations_need_no_multiplier():
 
 def test_the_error_at_a_solution_and_beside_it():
     result = solve_nlp(HS071(), HS071.start, SolverOptions())
-    assert kkt_error(HS071(), result.x, result.multipliers) == result.kkt
+    assert kkt_error(HS071(), result.x, result.multipliers, 1e-8) == result.kkt
+    assert result.kkt_error <= 1e-8
+    strict = kkt_error(HS071(), result.x, result.multipliers)
+    assert strict.feasibility == result.max_violation
     beside = kkt_error(HS071(), result.x + 1e-4, result.multipliers)
     assert beside.stationarity > 1e-5
     assert kkt_error(HS071(), result.x, no_multipliers(HS071())).stationarity > 0.1

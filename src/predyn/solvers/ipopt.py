@@ -20,13 +20,12 @@ from ..nlp import (
     max_violation,
     worst_violations,
 )
-from .ipopt_callbacks import ACCEPTABLE, Callbacks, Report
+from .ipopt_callbacks import ACCEPTABLE, MAX_RELAXATION, Callbacks, Report
 from .ipopt_callbacks import HISTORY_FIELDS as HISTORY_FIELDS
 from .ipopt_callbacks import Iterate as Iterate
 from .ipopt_input import Program, checked_program
 from .ipopt_library import ipopt
 
-_MAX_RELAXATION = 1e-8
 _LOCK = threading.RLock()  # MUMPS is not thread safe
 
 _OPTIONS: dict[str, str | int | float] = {
@@ -65,10 +64,12 @@ _REFUSALS = {-11: "invalid problem definition", -12: "invalid option"}
 class SolverResult:
     """Where a solve ended, evaluated anew there.
 
-    x may be outside a bound b by 1e-8 max(1, |b|) in scaled quantities, and so may a row. The
-    status is one of optimal, acceptable, infeasible, iteration_limit, time_limit, interrupted,
+    The status is one of optimal, acceptable, infeasible, iteration_limit, time_limit, interrupted,
     diverged, evaluation_error. Where the solver was stopped, the point is the best one met: the
     lowest objective of those that are feasible, or else the least violation.
+
+    A variable or a row may be outside an unequal bound b by 1e-8 max(scale, |b|), or by less for a
+    tolerance below 1e-8: max_violation counts this, kkt does not.
     """
 
     x: Floats
@@ -117,7 +118,7 @@ def solve_nlp(
             ended = ended or (code == _INFEASIBLE and callbacks.stop is None)
             if not ended and callbacks.best is not None:
                 x, multipliers = callbacks.best
-            kkt = kkt_error(nlp, x, multipliers)
+            kkt = kkt_error(nlp, x, multipliers, _relaxation(options))
             f, g = nlp.objective(), np.empty(nlp.m)
             nlp.constraints(g)
     status = callbacks.stop or _status(code, kkt, options.tolerance)
@@ -168,11 +169,15 @@ def _run(
     return code, x, Multipliers(y, z_lower, z_upper)
 
 
+def _relaxation(options: SolverOptions) -> float:
+    return min(MAX_RELAXATION, options.tolerance)
+
+
 def _options(options: SolverOptions, program: Program) -> dict[str, str | int | float]:
     settings = _OPTIONS | {
         "tol": float(options.tolerance),
         "acceptable_tol": ACCEPTABLE * options.tolerance,
-        "bound_relax_factor": min(_MAX_RELAXATION, options.tolerance),
+        "bound_relax_factor": _relaxation(options),
         "max_iter": int(options.max_iterations),
     }
     if program.start is not None:
@@ -263,7 +268,7 @@ def _message(
     worst = [
         f"{v.name} = {v.value:.6g} (outside {v.lower:.6g} .. {v.upper:.6g} by {v.violation:.2g})"
         for v in worst_violations(nlp, x, g)
-        if v.violation > ACCEPTABLE * _MAX_RELAXATION
+        if v.violation > ACCEPTABLE * MAX_RELAXATION
     ]
     named = f"; violated: {', '.join(worst)}" if worst else ""
     return f"{said}{named}; {_ADVICE[status]}"

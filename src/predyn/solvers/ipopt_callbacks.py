@@ -25,6 +25,7 @@ from .ipopt_library import (
 )
 
 ACCEPTABLE = 100.0  # times the tolerance
+MAX_RELAXATION = 1e-8  # of unequal bounds, in proportion to them; an interior always exists then
 
 
 class Iterate(NamedTuple):
@@ -77,7 +78,9 @@ class Callbacks:
         self._current_iterate = library.GetIpoptCurrentIterate
         self._begin = perf_counter()
         self._deadline = self._begin + (options.max_seconds or math.inf)
-        self._feasible = ACCEPTABLE * options.tolerance
+        bounds = np.array([program.g_lower, program.g_upper])
+        largest = np.abs(np.where(np.isfinite(bounds), bounds, 0.0)).max(axis=0) / program.g_scale
+        self._feasible = ACCEPTABLE * options.tolerance + MAX_RELAXATION * largest
         self._best_rank = (2, 0.0)
 
         n, m = len(program.x), len(program.g_lower)
@@ -259,7 +262,7 @@ class Callbacks:
             worst, violation, scaled = self._worst_row()
             elapsed = perf_counter() - self._begin
             length, restoration = step * primal_length, mode != 0
-            self._keep_best(f, scaled)
+            self._keep_best(f, worst, scaled)
             self.history.append((iteration, f, violation, length, dual, mu, elapsed, restoration))
             if self._report is not None:
                 name = self._nlp.g_name(worst) if violation > 0.0 else ""
@@ -289,9 +292,10 @@ class Callbacks:
         scaled = max(float(excess[worst]), 0.0)
         return worst, scaled * float(self._program.g_scale[worst]), scaled
 
-    def _keep_best(self, f: float, violation: float) -> None:
+    def _keep_best(self, f: float, worst: int, violation: float) -> None:
         """Feasible before infeasible; then the lowest objective or the lowest violation."""
-        rank = (0, f) if violation <= self._feasible else (1, violation)
+        feasible = violation == 0.0 or violation <= self._feasible[worst]
+        rank = (0, f) if feasible else (1, violation)
         if rank < self._best_rank:
             self._best_rank, self.best = rank, self._copied()
 
