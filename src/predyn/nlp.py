@@ -208,52 +208,45 @@ def kkt_error(nlp: NLP, x: Floats, multipliers: Multipliers, relaxation: float =
     nlp.gradient(gradient)
     nlp.constraints(g)
     nlp.jacobian(jacobian)
-    free, unequal = nlp.x_lower < nlp.x_upper, nlp.g_lower < nlp.g_upper
-    x_lower, x_upper = _relaxed(nlp.x_lower, nlp.x_upper, nlp.x_scale, relaxation)
-    g_lower, g_upper = _relaxed(nlp.g_lower, nlp.g_upper, nlp.g_scale, relaxation)
+    value = np.concatenate([x, g])
+    lower = np.concatenate([nlp.x_lower, nlp.g_lower])
+    upper = np.concatenate([nlp.x_upper, nlp.g_upper])
+    scale = np.concatenate([nlp.x_scale, nlp.g_scale])
+    unequal = lower < upper
+    free = unequal[: nlp.n]
+    lower = lower - _margin(lower, scale, relaxation) * unequal
+    upper = upper + _margin(upper, scale, relaxation) * unequal
     with np.errstate(over="ignore", invalid="ignore"):
         pull = np.bincount(columns, jacobian * multipliers.g[rows], minlength=nlp.n)
         residual = gradient + pull - multipliers.x_lower + multipliers.x_upper
-        y = multipliers.g * nlp.g_scale / nlp.f_scale
-        z_lower = multipliers.x_lower * nlp.x_scale / nlp.f_scale
-        z_upper = multipliers.x_upper * nlp.x_scale / nlp.f_scale
-        mean = (_sum(y) + _sum(z_lower[free]) + _sum(z_upper[free])) / (nlp.m + 2 * nlp.n)
-        damping = max(1.0, mean / _LARGE_MULTIPLIER)
-        stationarity = _largest((residual * nlp.x_scale / nlp.f_scale)[free]) / damping
-        feasibility = max(
-            _largest(np.maximum(_excess(g, g_lower, g_upper), 0.0) / nlp.g_scale),
-            _largest(np.maximum(_excess(x, x_lower, x_upper), 0.0) / nlp.x_scale),
+        down = np.concatenate([multipliers.x_lower, np.maximum(-multipliers.g, 0.0)])
+        up = np.concatenate([multipliers.x_upper, np.maximum(multipliers.g, 0.0)])
+        down *= scale / nlp.f_scale
+        up *= scale / nlp.f_scale
+        mean = (np.abs(down).sum() + np.abs(up).sum()) / (nlp.m + 2 * nlp.n)
+        damping = max(1.0, float(mean) / _LARGE_MULTIPLIER)
+        excess = np.maximum(_excess(value, lower, upper), 0.0)
+        return KktError(
+            _largest((residual * nlp.x_scale)[free]) / (nlp.f_scale * damping),
+            _largest(excess / scale),
+            max(
+                _complementarity((value - lower) / scale, down, unequal),
+                _complementarity((upper - value) / scale, up, unequal),
+            ),
         )
-        complementarity = max(
-            _complementarity(x - x_lower, z_lower, nlp.x_scale, free),
-            _complementarity(x_upper - x, z_upper, nlp.x_scale, free),
-            _complementarity(g - g_lower, np.maximum(-y, 0.0), nlp.g_scale, unequal),
-            _complementarity(g_upper - g, np.maximum(y, 0.0), nlp.g_scale, unequal),
-        )
-    return KktError(stationarity, feasibility, complementarity)
 
 
-def _relaxed(
-    lower: Floats, upper: Floats, scale: Floats, relaxation: float
-) -> tuple[Floats, Floats]:
-    factor = np.where(lower < upper, relaxation, 0.0)
-    below, above = (
-        factor * np.maximum(scale, np.abs(np.where(np.isfinite(bound), bound, 0.0)))
-        for bound in (lower, upper)
-    )
-    return lower - below, upper + above
+def _margin(bound: Floats, scale: Floats, relaxation: float) -> Floats:
+    margin: Floats = relaxation * np.maximum(scale, np.where(np.isinf(bound), 0.0, np.abs(bound)))
+    return margin
 
 
-def _complementarity(gap: Floats, multiplier: Floats, scale: Floats, used: Bools) -> float:
+def _complementarity(gap: Floats, multiplier: Floats, used: Bools) -> float:
     """A multiplier below zero is wrong in full, and so is one of a bound that is not there."""
-    scaled = np.where(np.isposinf(gap), 1.0, np.abs(gap) / scale)
-    product = np.where(multiplier < 0.0, -multiplier, np.minimum(multiplier, 1.0) * scaled)
+    gap = np.where(np.isposinf(gap), 1.0, np.abs(gap))
+    product = np.where(multiplier < 0.0, -multiplier, np.minimum(multiplier, 1.0) * gap)
     return _largest(product[used])
 
 
 def _largest(values: Floats) -> float:
     return float(np.abs(values).max(initial=0.0))
-
-
-def _sum(values: Floats) -> float:
-    return float(np.abs(values).sum())
