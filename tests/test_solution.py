@@ -10,6 +10,7 @@ import pytest
 
 import predyn
 from fake_solution import DURATION, LOAD, SEGMENTS, fake_solution
+from predyn.bspline import BSpline
 from predyn.errors import FileError, InputError, NotConverged
 from predyn.solution import Violation
 
@@ -80,6 +81,30 @@ def test_at_a_boundary_is_the_later_phase():
     for t in (0.6, np.nextafter(0.6, 0.0)):
         np.testing.assert_allclose(solution.at(t).a, after, rtol=0, atol=1e-12)
         assert solution.phase_at(t) == 1
+
+
+def test_phases_of_different_durations():
+    solution = fake_solution(3)
+    durations = (0.5, 1e-3, 2.0)
+    curves = [c._replace(duration=T) for c, T in zip(solution.curves, durations, strict=True)]
+    changed = replace(solution, curves=tuple(curves))
+    assert changed.duration == 2.501
+    for k, (t, T) in enumerate(zip((0.25, 0.5005, 1.501), durations, strict=True)):
+        spline = BSpline(3, curves[k].knots)
+        q, v, _, jerk = (x[0] for x in spline.evaluate(curves[k].control, [0.5], T))
+        sample = changed.at(t)
+        np.testing.assert_allclose(sample.q, q, rtol=1e4 * EPS)  # s carries eps * 2.5 s / 1 ms
+        np.testing.assert_allclose(sample.v, v, rtol=1e5 * EPS)
+        np.testing.assert_allclose(sample.jerk, jerk, rtol=1e5 * EPS)
+
+
+def test_a_time_just_beyond_a_short_last_phase():
+    solution = fake_solution(2)
+    short = replace(
+        solution, curves=(solution.curves[0], solution.curves[1]._replace(duration=1e-6))
+    )
+    beyond = short.duration + 4 * EPS * short.duration
+    np.testing.assert_array_equal(short.at(beyond).q, solution.q[-1])
 
 
 def test_at_allows_rounding_beyond_the_ends():
@@ -272,6 +297,16 @@ def test_rate_makes_even_steps(tmp_path, rate):
     np.testing.assert_allclose(table[:, 0], np.arange(steps + 1) / rate, rtol=4 * EPS)
     np.testing.assert_array_equal(table[:, 1], table[:, 0] >= 0.6)
     np.testing.assert_array_equal(table[:, 2:4], solution.at(table[:, 0]).q)
+
+
+def test_rate_reaches_an_end_that_rounding_missed(tmp_path):
+    solution = fake_solution()
+    short = replace(solution, curves=(solution.curves[0]._replace(duration=0.29),))
+    assert 0.29 * 100 < 29
+    short.export(tmp_path / "m.mot", rate=100)
+    _, _, table = read_storage(tmp_path / "m.mot")
+    assert len(table) == 30
+    np.testing.assert_array_equal(table[-1, 1:], solution.q[-1])
 
 
 @pytest.mark.parametrize("rate", [0, -1.0, math.nan, math.inf, "10", True, 1e9])

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
@@ -140,6 +141,15 @@ def test_numbers_of_other_types_are_brought_to_ours(tmp_path):
         solution, history={"iteration": np.arange(3.0)}, costs={"time": 1.0, "effort": 0.5}
     )
     assert_same(again, expected)
+
+
+def test_a_warning_about_the_model_is_not_repeated(tmp_path):
+    with pytest.warns(predyn.ModelWarning):
+        odd = predyn.models.two_link().with_inertia("link1", 1.0, np.zeros(3), np.diag((1, 1, 3)))
+    solution = fake_solution(model=odd)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_same(loaded(solution, tmp_path), solution)
 
 
 def test_h5py_alone_reads_it(tmp_path):
