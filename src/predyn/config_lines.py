@@ -7,6 +7,7 @@ from bisect import bisect_right
 
 Path = tuple[str | int, ...]  # keys and, inside lists, numbers from 0
 
+SECTIONS = ("model", "limits", "transcription", "solver", "guess")
 TOKEN = re.compile(
     r"""(?P<skip>[ \t\r]+|\#[^\n]*)
       | (?P<string>\"{3}(?:[^\\]|\\.)*?\"{3,5}|'{3}.*?'{3,5}|\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*')
@@ -42,7 +43,7 @@ def described(where: Path) -> str:
         if len(rest) > 1 and isinstance(rest[1], int) and rest[0] in ("cost", "constraint"):
             name += f", [[{head}.{rest[0]}]] {rest[1] + 1}"
             rest = rest[2:]
-    elif rest:
+    elif rest or head in SECTIONS:
         name = f"[{head}]"
     keys = ""
     for part in rest:

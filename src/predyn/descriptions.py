@@ -14,7 +14,7 @@ MOST = 60  # joints listed
 
 
 def model_text(model: Model, limits: Limits | None = None) -> str:
-    """Joints with their limits (or those given) and masses, frames, and what the loader changed or left out."""
+    """Joints with masses and limits (the model's own unless given), frames, the loader's notes."""
     mass = float(model.inertia[:, 0].sum())
     lines = [
         f"model {model.name!r}: {model.n} joints, {mass:.6g} kg, "
