@@ -90,7 +90,8 @@ def growth(repeats: int) -> list[dict]:
         build = time.perf_counter() - began
         program = casadi_program(problem)  # for its guess alone
         x0 = program.guess[program.free]
-        runs = [solve_nlp(nlp, x0, options) for _ in range(max(1, repeats // 8))]
+        solve_nlp(nlp, x0, options)  # once to warm up
+        runs = [solve_nlp(nlp, x0, options) for _ in range(max(3, repeats // 8))]
         row = {"control points": segments + 3, "variables": nlp.n, "rows": nlp.m}
         for name, field in (("iteration", "seconds"), ("evaluations", "evaluation_seconds")):
             row[name] = 1e3 * statistics.median(getattr(r, field) / r.iterations for r in runs)

@@ -26,6 +26,7 @@ import against_casadi  # noqa: E402
 import against_pinocchio  # noqa: E402
 import cold_start  # noqa: E402
 import growth  # noqa: E402
+import predict  # noqa: E402
 
 
 def show(title: str, rows: list[dict]) -> None:
@@ -68,6 +69,8 @@ def main() -> None:
             growth.three_formulations
         ),
         "Growth with the number of links": growth.chains,
+        "Optimal motions, milliseconds, against CasADi with IPOPT": predict.solves,
+        "Growth with control points per joint, milliseconds an iteration": predict.growth,
     }
     results: dict[str, list[dict]] = {}
     for title, section in sections.items():

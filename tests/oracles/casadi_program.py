@@ -105,7 +105,7 @@ class Curve:
     def __init__(self, spline: Spline, phase: Phase, n: int) -> None:
         p, segments = spline.degree, phase.segments or spline.segments
         given = isinstance(spline.knots, tuple)
-        self.breaks = np.array(spline.knots) if given else np.linspace(0.0, 1.0, segments + 1)
+        self.breaks = np.array(spline.knots) if given else np.arange(segments + 1) / segments
         self.clamped = spline.knots != "uniform"
         before = np.zeros(p) if self.clamped else np.arange(-p, 0) / segments
         self.knots = np.concatenate((before, self.breaks, 1.0 - before[::-1]))
@@ -129,7 +129,9 @@ class Curve:
         return windows.mean(axis=1)
 
     def basis(self, s: np.ndarray, derivative: int) -> np.ndarray:
-        """(n_control, K): derivatives in s."""
+        """(n_control, K): derivatives in s, from the right at a knot."""
+        near = self.breaks[np.abs(s[:, None] - self.breaks).argmin(axis=1)]
+        s = np.where(np.abs(s - near) < ZERO, near, s)
         basis = BSpline(self.knots, np.eye(self.n_control), self.degree)(s, nu=derivative).T
         return np.where(np.abs(basis) <= ZERO * np.abs(basis).max(axis=0), 0.0, basis)
 
