@@ -155,9 +155,10 @@ def _run(
     try:
         for name, value in _options(options, program).items():
             _set_option(library, problem, name, value)
-        x_factor, g_factor = 1.0 / program.x_scale, 1.0 / program.g_scale
+        factors = [1.0 / program.x_scale, 1.0 / program.g_scale]
         library.SetIpoptProblemScaling(
-            *(problem, 1.0 / program.f_scale, x_factor.ctypes.data, g_factor.ctypes.data)
+            *(problem, 1.0 / program.f_scale),
+            *(part.ctypes.data if np.any(part != 1.0) else None for part in factors),
         )
         library.SetIntermediateCallback(problem, callbacks.iteration)
         code = library.IpoptSolve(
