@@ -20,6 +20,7 @@ from predyn.samples import Samples
 Entry = tuple[int, str, int]  # row, channel, component
 Curved = tuple[str, int, str, int]  # channel, component, channel, component
 Loss = Literal["linear", "square", "abs"]
+LOSSES: tuple[Loss, ...] = ("linear", "square", "abs")
 
 
 class Residual(ABC):
@@ -88,16 +89,7 @@ class Term(ABC):
 
 @dataclass(frozen=True)
 class Smoothed:
-    """A loss with its two derivatives; the smooth |r| is sqrt(r^2 + e^2) - e."""
+    """A loss; the smooth |r| is sqrt(r^2 + width^2) - width."""
 
     loss: Loss
     width: float
-
-    def __call__(self, r: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        """rho, rho', rho''."""
-        if self.loss == "linear":
-            return r, np.ones_like(r), np.zeros_like(r)
-        if self.loss == "square":
-            return r * r, 2.0 * r, np.full_like(r, 2.0)
-        root = np.sqrt(r * r + self.width**2)
-        return root - self.width, r / root, self.width**2 / root**3

@@ -19,7 +19,7 @@ from predyn.dynamics.forces import ExternalForce
 from predyn.lanes import WIDTH
 from predyn.model import Model
 from predyn.samples import STATES, Samples, split_side
-from predyn.terms.term import Residual, Smoothed
+from predyn.terms.term import LOSSES, Residual, Smoothed
 from predyn.transcribe import kernels
 from predyn.transcribe.chained import Chained
 from predyn.transcribe.channels import Derived, derived_channel
@@ -102,7 +102,18 @@ class InstantSet:
         self._values = aligned(chunks, len(rows), WIDTH)
         self._partials = aligned(chunks, max(entries, 1), WIDTH)
         self._bent = aligned(chunks, curved, WIDTH)
-        self._mu, self._kappa = (aligned(chunks, len(rows), WIDTH) for _ in range(2))
+        self._mu, self._kappa, self._loss_slope, self._loss_bend = (
+            aligned(chunks, len(rows), WIDTH) for _ in range(4)
+        )
+        self._kind = np.full(len(rows), -1)
+        self._width = np.ones(len(rows))
+        self._totals, self._weight = np.zeros(len(rows)), np.zeros(len(rows))
+        self._target = np.full(len(rows), -1)
+        for block in self.blocks:
+            if block.loss:
+                self._kind[block.rows] = LOSSES.index(block.loss.loss)
+                self._width[block.rows] = block.loss.width
+                self._weight[block.rows] = block.weight
         self.chained = Chained(rows, self.derived, fraction, self.used)
         parts = list(dict.fromkeys(part for pair in bends for part in pair))
         self._components = Chained(
@@ -111,17 +122,23 @@ class InstantSet:
         self._bend_x = np.array([parts.index(a) for a, _ in bends], np.int64)
         self._bend_y = np.array([parts.index(b) for _, b in bends], np.int64)
         self._one = np.ones((chunks, 1, WIDTH))
-        self.slope, self._cross = (aligned(chunks, n * self.used, WIDTH) for _ in range(2))
+        self._slope, self._cross = (aligned(chunks, n * self.used, WIDTH) for _ in range(2))
         self._square = aligned(chunks, 1, WIDTH)
         self._room = aligned(1, n * self.used + self.used + 3, WIDTH)
-        self._lossy = np.array(
-            [r for b in self.blocks if b.loss for r in range(b.rows.start, b.rows.stop)], np.int64
-        )
+        self._lossy = bool(any(block.loss for block in self.blocks))
+        self._curved_rows = np.flatnonzero(self._kind > 0)
         self._weigh = self._channel_weights(rows)
         self.constant = all(b.residual.constant for b in self.blocks)
         self._arrange_pairs()
         self._fresh = True
         self.samples = self._samples()
+        self._powers = np.ones(4)
+        self._needs_states, self._needs_time = bool(names), "t" in names
+        self._own = [
+            (block, self.view(self._values, block.rows), self.view(self._partials, block.entries))
+            for block in self.blocks
+            if block.columns is None
+        ]
         self.lambda_row: Ints = np.full((chunks, len(rows), WIDTH), -1)
         self.value_row: Ints = self.lambda_row
 
@@ -146,10 +163,9 @@ class InstantSet:
             below, above = channel.pairs[keep].T
             coupled[below, above] = True
             spreads.append((channel, keep))
-        for r in self._lossy:
+        for r in self._curved_rows:
             joints = self.chained.joints(r)
-            if self._bends_rows(r):
-                coupled[np.ix_(joints, joints)] = True
+            coupled[np.ix_(joints, joints)] = True
         for x, y in zip(self._bend_x, self._bend_y, strict=True):
             a, b = self._components.joints(x), self._components.joints(y)
             coupled[np.ix_(a, b)] = coupled[np.ix_(b, a)] = True
@@ -162,13 +178,6 @@ class InstantSet:
             block = np.where(keep, self._pair[below, above], -1)
             self._spreads.append((channel, block, (below == above).astype(np.int64)))
         self._blocks = aligned(self.chunks, len(self.joints) * self.used**2, WIDTH)
-
-    def _bends_rows(self, row: int) -> bool:
-        """Whether the loss of a summed row is curved."""
-        for block in self.blocks:
-            if block.loss and block.rows.start <= row < block.rows.stop:
-                return block.loss.loss != "linear"
-        return False
 
     def _samples(self) -> Samples:
         channels = {
@@ -183,50 +192,56 @@ class InstantSet:
         """(rows, chunks, WIDTH) of a lane array."""
         return array[:, rows].transpose(1, 0, 2)
 
+    def aim(self, k: int, target: int) -> None:
+        """Let summed block k add up to a constraint."""
+        self.blocks[k].target = target
+        self._target[self.blocks[k].rows] = target
+
     # -- at a point ---------------------------------------------------------------------------
 
-    def move(self, control: Floats, T: float) -> None:
-        """States of the curve, and channel values."""
-        self.T, self._powers = T, np.array([1.0, 1 / T, 1 / T**2, 1 / T**3])
-        kernels.evaluate(control, self.instants, T, self.z)
-        np.multiply(self.instants.fraction, T, out=self._time)
+    def move(self, control: Floats, T: float, eager: bool) -> None:
+        """States of the curve, channel values, rows and their losses.
+
+        eager: the partials will be asked for too, and the channels compute both at once for less.
+        """
+        self.T = T
+        self._powers[:] = 1.0, 1 / T, 1 / T**2, 1 / T**3
+        if self._needs_states:
+            kernels.evaluate(control, self.instants, T, self.z)
+        if self._needs_time:
+            np.multiply(self.instants.fraction, T, out=self._time)
         for channel in self.derived.values():
-            channel.evaluate()
-        self._losses: dict[int, tuple] = {}
-        for block in self.blocks:
-            if block.columns is None:
-                block.residual.value(self.samples, self.view(self._values, block.rows))
-        self._derived_at = self._curved_at = False
+            if eager:
+                channel.derive()
+            else:
+                channel.evaluate()
+        self._eager = eager
+        for block, values, _ in self._own:
+            block.residual.value(self.samples, values)
+        if self._lossy:
+            kernels.losses(
+                self._values, self.weights, self._kind, self._width, self._loss_slope,
+                self._loss_bend, self._totals,
+            )  # fmt: skip
 
     def put_values(self, out: Floats) -> None:
         """Pointwise rows into the vector of constraints."""
         kernels.put_rows(self._values, self.value_row, out)
 
-    def _loss(self, k: int) -> tuple[Floats, Floats, Floats]:
-        """Of block k: rho, rho', rho''."""
-        if k not in self._losses:
-            block = self.blocks[k]
-            assert block.loss is not None
-            self._losses[k] = block.loss(self._values[:, block.rows])
-        return self._losses[k]
-
     def total(self, k: int) -> float:
         """What summed block k adds up to."""
-        rho = self._loss(k)[0]
-        factor = self.T if self.timed else 1.0
-        return self.blocks[k].weight * factor * float((rho * self.weights).sum())
+        block = self.blocks[k]
+        factor = block.weight * self.T if self.timed else block.weight
+        return factor * float(self._totals[block.rows].sum())
 
     def derive(self) -> None:
         """Partials of all rows in the states."""
-        if self._derived_at:
-            return
-        self._derived_at = True
-        for channel in self.derived.values():
-            channel.derive()
-        for block in self.blocks:
-            if block.columns is None and (self._fresh or not block.residual.constant):
-                out = self.view(self._partials, block.entries)
-                block.residual.partials(self.samples, out)
+        if not self._eager:
+            for channel in self.derived.values():
+                channel.derive()
+        for block, _, partials in self._own:
+            if self._fresh or not block.residual.constant:
+                block.residual.partials(self.samples, partials)
         if self._fresh or self.derived or not self.constant:
             self.chained.update(self._partials)
         self._fresh = False
@@ -240,21 +255,19 @@ class InstantSet:
 
     def gradient(self, target: int, out: Floats) -> float:
         """Add the gradient of the summed blocks of a target to out (count, n); returns d/dT."""
-        self._mu[:] = 0.0
-        explicit = 0.0
-        for k, block in enumerate(self.blocks):
-            if block.loss and block.target == target:
-                rho, slope, _ = self._loss(k)
-                factor = block.weight * (self.T if self.timed else 1.0)
-                self._mu[:, block.rows] = factor * self.weights * slope
-                if self.timed:
-                    explicit += block.weight * float((rho * self.weights).sum())
-        if self.chained.timed.any():
-            explicit += float((self._mu * self.chained.explicit).sum())
-        kernels.weigh(self.chained.groups, self._mu, self.chained.partials, self.used, self.slope)
-        return explicit + kernels.gradient(
-            self.instants, self.slope, self.z, self.T, self._powers, self.used, self._room, out
-        )
+        coefficients = np.where(self._target == target, self._weight, 0.0)
+        by_T = 0.0
+        if self.timed:
+            by_T = float(coefficients @ self._totals)
+            coefficients *= self.T
+        if not len(self.chained.groups.row):
+            return by_T
+        chained = self.chained
+        return by_T + kernels.gradient(
+            self.instants, chained.groups, coefficients, self._loss_slope, chained.partials,
+            chained.explicit, self.z, self.T, self._powers, self.used, self._mu, self._slope,
+            self._room, out,
+        )  # fmt: skip
 
     def hessian(
         self, sigma: float, lam: Floats, exact: bool, place: Ints, place_T: Ints, out: Floats
@@ -263,35 +276,27 @@ class InstantSet:
 
         exact=False leaves out the second partials of residuals (Gauss-Newton).
         """
-        mu, kappa = self._mu, self._kappa
-        kernels.take_rows(lam, self.lambda_row, mu)
-        for k, block in enumerate(self.blocks):
-            if block.loss:
-                _, slope, bend = self._loss(k)
-                factor = block.weight * (sigma if block.target < 0 else lam[block.target])
-                factor *= self.T if self.timed else 1.0
-                mu[:, block.rows] = factor * self.weights * slope
-                kappa[:, block.rows] = factor * self.weights * bend
-        chained = self.chained
-        kernels.weigh(chained.groups, mu, chained.partials, self.used, self.slope)
-        self._blocks[:] = 0.0
-        if self.timed:
-            np.multiply(self.slope, 1.0 / self.T, out=self._cross)
-        else:
-            self._cross[:] = 0.0
-        self._square[:] = 0.0
-        if self.timed and chained.timed.any():
-            self._square[:, 0] = (2.0 / self.T) * (mu * chained.explicit).sum(axis=1)
+        mu, kappa, chained = self._mu, self._kappa, self.chained
+        of_target = np.where(self._target < 0, sigma, 0.0)
+        bounded = self._target >= 0
+        if bounded.any():
+            of_target[bounded] = lam[self._target[bounded]]
+        coefficients = of_target * self._weight * (self.T if self.timed else 1.0)
+        kernels.weigh(
+            chained.groups, lam, self.lambda_row, coefficients, self._loss_slope, self._loss_bend,
+            chained.partials, chained.explicit, self.T, self.timed, self.used, mu, kappa,
+            self._slope, self._cross, self._square, self._blocks,
+        )  # fmt: skip
         if exact:
             self._curve(mu)
-        if len(self._lossy):
+        rows = self._curved_rows
+        if len(rows):
             kernels.outer(
-                kappa if len(self._lossy) == kappa.shape[1] else kappa[:, self._lossy].copy(),
-                self._lossy, self._lossy, chained.groups, chained.partials, chained.explicit,
+                kappa, rows, rows, rows, chained.groups, chained.partials, chained.explicit,
                 self.used, self._pair, self._blocks, self._cross, self._square,
             )  # fmt: skip
         total: float = kernels.hessian(
-            self.instants, self.joints, self._blocks, self.slope, self._cross, self._square,
+            self.instants, self.joints, self._blocks, self._slope, self._cross, self._square,
             self.z, self.T, self._powers, self.used, place, place_T, self._room, out,
         )  # fmt: skip
         return total
@@ -314,6 +319,6 @@ class InstantSet:
         self._components.update(self._one)
         parts = self._components
         kernels.outer(
-            self._bent, self._bend_x, self._bend_y, parts.groups, parts.partials, parts.explicit,
-            self.used, self._pair, self._blocks, self._cross, self._square,
+            self._bent, np.arange(len(self._bend_x)), self._bend_x, self._bend_y, parts.groups,
+            parts.partials, parts.explicit, self.used, self._pair, self._blocks, self._cross, self._square,
         )  # fmt: skip

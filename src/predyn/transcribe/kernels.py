@@ -109,13 +109,27 @@ def put_rows(source, target_row, out):
 
 
 @_kept
-def take_rows(source, source_row, out):
-    """out = source[source_row], zero where that is negative."""
-    for c in range(out.shape[0]):
-        for r in range(out.shape[1]):
+def losses(values, weights, kind, width, slope, bend, totals):
+    """Loss of summed rows: totals (rows,) = sum of weights rho; slope, bend = weights rho', rho''.
+
+    kind (rows,): 0 linear, 1 square, 2 smooth absolute value, -1 not summed.
+    """
+    totals[:] = 0.0
+    for c in range(values.shape[0]):
+        for r in range(values.shape[1]):
             for b in range(WIDTH):
-                k = source_row[c, r, b]
-                out[c, r, b] = source[k] if k >= 0 else 0.0
+                w, x = weights[c, 0, b], values[c, r, b]
+                rho = first = second = 0.0
+                if kind[r] == 0:
+                    rho, first = x, 1.0
+                elif kind[r] == 1:
+                    rho, first, second = x * x, 2.0 * x, 2.0
+                elif kind[r] == 2:
+                    root = np.sqrt(x * x + width[r] ** 2)
+                    rho, first, second = root - width[r], x / root, width[r] ** 2 / root**3
+                totals[r] += w * rho
+                slope[c, r, b] = w * first
+                bend[c, r, b] = w * second
 
 
 @jit
@@ -167,16 +181,47 @@ def jacobian(instants, groups, partials, explicit, z, T, powers, used, place, pl
 
 
 @_kept
-def weigh(groups, weights, partials, used, out):
-    """out (chunks, n * used, WIDTH) = sum over rows of weights times partials."""
-    out[:] = 0.0
-    for c in range(out.shape[0]):
-        for g in range(groups.row.shape[0]):
-            w = load(weights, c, groups.row[g])
-            j = groups.joint[g] * used
-            for o in range(used):
-                k = g * used + o
-                store(out, c, j + o, load(out, c, j + o) + w * load(partials, c, k))
+def weigh(
+    groups, multipliers, row_of, coefficients, slope, bend, partials, explicit, T, timed, used,
+    mu, kappa, out, cross, square, blocks,
+):  # fmt: skip
+    """Weights of the rows and what follows from them before anything is curved.
+
+    mu of pointwise rows comes from the multipliers by row_of (chunks, rows, WIDTH), mu and kappa
+    of summed rows from their coefficients (rows,). out (chunks, n used, WIDTH) = sum of mu times
+    partials. A timed set has the factor T outside: `cross` and `square` get its share.
+    """
+    align_stack()
+    blocks[:] = 0.0
+    for c in range(mu.shape[0]):
+        for r in range(mu.shape[1]):
+            for b in range(WIDTH):
+                k = row_of[c, r, b]
+                mu[c, r, b] = multipliers[k] if k >= 0 else coefficients[r] * slope[c, r, b]
+                kappa[c, r, b] = coefficients[r] * bend[c, r, b]
+        _slope(c, c, groups, mu, partials, used, out)
+        store(square, c, 0, 0.0)
+        for k in range(out.shape[1]):
+            store(cross, c, k, 0.0)
+        if timed:
+            for k in range(out.shape[1]):
+                store(cross, c, k, (1.0 / T) * load(out, c, k))
+            total = 0.0 * load(mu, c, 0)
+            for r in range(mu.shape[1]):
+                total = total + load(mu, c, r) * load(explicit, c, r)
+            store(square, c, 0, (2.0 / T) * total)
+
+
+@jit
+def _slope(c, row, groups, mu, partials, used, out):
+    """Row `row` of out: sum over the rows of a set of mu times partials."""
+    for k in range(out.shape[1]):
+        store(out, row, k, 0.0)
+    for g in range(groups.row.shape[0]):
+        w = load(mu, c, groups.row[g])
+        j = groups.joint[g] * used
+        for o in range(used):
+            store(out, row, j + o, load(out, row, j + o) + w * load(partials, c, g * used + o))
 
 
 @_kept
@@ -190,21 +235,28 @@ def weigh_channel(row, entry_of, component, weights, partials, out):
 
 
 @_kept
-def gradient(instants, slope, z, T, powers, used, room, out):
-    """Add to out (count, n) what a slope in the states means for the control points; returns d/dT.
-
-    slope: (chunks, n * used, WIDTH), zero in padded lanes.
+def gradient(
+    instants, groups, coefficients, slope, partials, explicit, z, T, powers, used, mu, out_z, room,
+    out,
+):  # fmt: skip
+    """Add the gradient of summed rows to out (count, n); returns their partial in T at fixed T
+    outside.
     """
     align_stack()
     points = instants.basis.shape[1] // 4
     store(room, 0, 1, 0.0)
-    for c in range(slope.shape[0]):
+    for c in range(mu.shape[0]):
+        for r in range(mu.shape[1]):
+            w = coefficients[r] * load(slope, c, r)
+            store(mu, c, r, w)
+            store(room, 0, 1, load(room, 0, 1) + w * load(explicit, c, r))
+        _slope(c, c, groups, mu, partials, used, out_z)
         for j in range(z.shape[2]):
             for k in range(points):
-                store(room, 0, 0, _to_control(instants, c, powers, slope, c, j * used, used, k))
+                store(room, 0, 0, _to_control(instants, c, powers, out_z, c, j * used, used, k))
                 for b in range(WIDTH):
                     out[instants.first[c, b] + k, j] += room[0, 0, b]
-            by_T = _with_duration(z, c, j, slope, j * used, used, T)
+            by_T = _with_duration(z, c, j, out_z, j * used, used, T)
             store(room, 0, 1, load(room, 0, 1) + by_T)
     total = 0.0
     for b in range(WIDTH):
@@ -236,16 +288,16 @@ def spread_curvature(block, mirrored, qq, qv, vv, qa, used, out):
 
 
 @_kept
-def outer(values, x, y, groups, partials, explicit, used, pair, out, cross, square):
+def outer(values, column, x, y, groups, partials, explicit, used, pair, out, cross, square):
     """Add second partials of f(x, y) given as values: to blocks, to cross in T, to square in T.
 
-    x, y (entries,): rows of `groups`, `partials` and `explicit`; d2f/(dx dy) = values, and x = y
-    means d2f/dx2. pair (n, n): block of two joints.
+    x, y (entries,): rows of `groups`, `partials` and `explicit`; d2f/(dx dy) is that column of
+    values, and x = y means d2f/dx2. pair (n, n): block of two joints.
     """
     align_stack()
     for c in range(out.shape[0]):
         for e in range(x.shape[0]):
-            u = load(values, c, e)
+            u = load(values, c, column[e])
             _outer(c, x[e], y[e], u, groups, partials, used, pair, out)
             x_T, y_T = load(explicit, c, x[e]), load(explicit, c, y[e])
             _cross(c, x[e], u * y_T, groups, partials, used, cross)

@@ -39,6 +39,7 @@ class SplineProgram(NLP):
         self._lay_hessian(count)
         self._cost_sets = list({id(s): s for _, s, _ in self.costs}.values())
         self._x = np.full(count, np.nan)
+        self._evaluated = self._differentiated = self._eager = False
         self._grads = [np.zeros_like(p.control) for p in self.phases]
         self._flat = [
             (p.columns[p.columns >= 0], np.flatnonzero(p.columns.ravel() >= 0)) for p in self.phases
@@ -85,7 +86,7 @@ class SplineProgram(NLP):
             upper.append(np.array([total.upper]))
             scale.append(np.array([total.scale]))
             for k in total.blocks:
-                total.points.blocks[k].target = first
+                total.points.aim(k, first)
             self._names.append((first, total.name, None, np.zeros(1, np.int64)))
             first += 1
         self.g_lower, self.g_upper, self.g_scale = (
@@ -169,6 +170,7 @@ class SplineProgram(NLP):
             phase.control.reshape(-1)[flat] = self._x[columns]
             if phase.T_column >= 0:
                 phase.T = float(self._x[phase.T_column])
+        self._eager = self._differentiated  # if the last point was accepted, this one may be too
         self._evaluated = self._differentiated = False
 
     def _evaluate(self) -> None:
@@ -176,7 +178,7 @@ class SplineProgram(NLP):
             self._evaluated = True
             for points in self.sets:
                 phase = self.phases[points.phase]
-                points.move(phase.control, phase.T)
+                points.move(phase.control, phase.T, self._eager)
             for pair in self._pairs:
                 pair.value()
 
