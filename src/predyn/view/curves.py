@@ -90,6 +90,8 @@ def _sampled(solution: Solution) -> list[Floats]:
     own = [getattr(solution, name) for name in CHANNELS]
     most = max(50, MOST_NUMBERS // (6 * solution.model.n))
     between = np.linspace(0.0, solution.duration, min(most, SMOOTH))[1:-1]
+    apart = np.abs(between[:, None] - solution.t).min(axis=1)
+    between = between[apart > 1e-6 * solution.duration]
     if len(solution.t) + len(between) <= most:
         found = solution.at(between)
         own = [

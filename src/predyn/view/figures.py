@@ -16,7 +16,7 @@ from predyn.view.stage import Floats, Stage
 
 WIDTH, HEIGHT, MARGIN = 720.0, 460.0, 46.0
 POSES_FEW, POSES_MANY = 9, 4
-CELLS = 200  # of the longer side of the pattern
+PATTERN, CELLS = 360.0, 200  # px and cells of the longer side of the pattern
 
 
 def strobe_svg(stage: Stage) -> str:
@@ -103,23 +103,20 @@ def _scale_bar(scale: float) -> str:
 def sparsity_svg(
     pattern: tuple[NDArray[np.int32], NDArray[np.int32]], rows: int, columns: int
 ) -> str:
-    """Where the constraint Jacobian is not zero; large ones in cells of several rows."""
+    """Where the constraint Jacobian is not zero; of large ones, cells of several rows."""
     side = max(rows, columns, 1)
     cell = max(1.0, side / CELLS)
-    size = 360.0 / side  # px per row
-    occupied = np.unique(
-        (np.asarray(pattern[0]) // cell).astype(np.int64) * side
-        + (np.asarray(pattern[1]) // cell).astype(np.int64)
-    )
-    y, x = np.divmod(occupied, side)
-    runs = np.flatnonzero(np.diff(occupied, prepend=-2) != 1)
-    lengths = np.diff(np.append(runs, len(occupied)))
-    step = cell * size
+    width, height = (max(PATTERN / 3, PATTERN * max(count, 1) / side) for count in (columns, rows))
+    i, j = (np.floor(np.asarray(indices) / cell).astype(np.int64) for indices in pattern)
+    occupied = np.unique(i * side + j)
+    starts = np.flatnonzero(np.diff(occupied, prepend=-2) != 1)
+    lengths = np.diff(np.append(starts, len(occupied)))
+    i, j = np.divmod(occupied[starts], side)
+    dx, dy = cell * width / max(columns, 1), cell * height / max(rows, 1)
     path = "".join(
-        f"M{x[k] * step:.1f} {y[k] * step:.1f}h{length * step:.1f}v{step:.2f}h{-length * step:.1f}z"
-        for k, length in zip(runs.tolist(), lengths.tolist(), strict=True)
+        f"M{x * dx:.1f} {y * dy:.1f}h{length * dx:.1f}v{dy:.2f}h{-length * dx:.1f}z"
+        for y, x, length in zip(i.tolist(), j.tolist(), lengths.tolist(), strict=True)
     )
-    width, height = max(columns, 1) * size, max(rows, 1) * size
     return (
         f'<svg class="figure pattern" viewBox="-1 -1 {width + 2:.1f} {height + 2:.1f}" '
         f'width="{width + 2:.0f}" role="img" aria-label="Pattern of the constraint Jacobian">'

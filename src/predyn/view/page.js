@@ -154,7 +154,7 @@
       option.selected = factor === clock.speed;
     }
     speed.addEventListener("change", () => { clock.speed = Number(speed.value); });
-    find("hint").textContent = `Grid ${readable(data.scene.grid.step)} m. Drag turns, wheel zooms, shift-drag moves.`;
+    find("hint").textContent = `Grid ${readable(data.scene.grid.step)} m. ${matchMedia("(pointer: coarse)").matches ? "Drag turns, pinch zooms." : "Drag turns, wheel zooms, shift-drag moves."}`;
     const repaint = () => { scene.readColours(); scene.draw(); };
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
     addEventListener("beforeprint", () => {

@@ -70,7 +70,8 @@ def _solids(stage: Stage) -> list[dict[str, Any]]:
         r = 1.4 * max(thickest[j], thickest[int(model.parent[j])])
         kind, size, role = "cylinder", [r, 2.2 * r], "hub"
         if model.kind[j] == PRISMATIC:
-            kind, size, role = "box", [2.4 * r, 2.4 * r, 3.6 * r], "body"
+            r = max(r, THICK * radius)
+            kind, size, role = "box", [2.6 * r, 2.6 * r, 4.5 * r], "body"
         solids.append(_solid(j, kind, size, _along(model.axis[j]), np.zeros(3), role))
     if -1 not in shaped:
         for j in np.flatnonzero(model.parent < 0).tolist():

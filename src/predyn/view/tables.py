@@ -69,12 +69,12 @@ def key_numbers(solution: Solution) -> str:
         ("Solve time", seconds(solution.solve_seconds), ""),
         (
             "Worst violation at imposed points",
-            _share(solution.max_violation),
+            shown(solution.max_violation, 2),
             _worst(solution.violations),
         ),
         (
             "Worst violation in between too",
-            _share(solution.max_violation_dense),
+            shown(solution.max_violation_dense, 2),
             _worst(solution.dense_violations),
         ),
         ("Variables", str(solution.n_variables), ""),
@@ -92,12 +92,10 @@ def _phases(solution: Solution) -> str:
     return f"{len(solution.curves)} phases" if len(solution.curves) > 1 else ""
 
 
-def _share(relative: float) -> str:
-    return f"{shown(relative, 2)} relative" if np.isfinite(relative) else "not known"
-
-
 def _worst(found: Sequence[Violation]) -> str:
-    return found[0].name + _when(found[0]) if found and found[0].excess > 0.0 else ""
+    if not found or not found[0].excess > 0.0:
+        return "relative to the limit"
+    return f"relative: {found[0].name}{_when(found[0])}"
 
 
 def _when(violation: Violation) -> str:

@@ -1,0 +1,187 @@
+"""The report in a real browser: it plays, scrubs, turns, zooms, and fetches nothing."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import predyn
+from fake_solution import fake_solution
+from predyn.view.report import write_report
+from predyn.view.server import page_of, page_server
+
+pytest.importorskip("fcntl", reason="the browser is driven over a pipe that Windows lacks")
+
+from view.browser import Browser, executable
+
+PICTURE = "document.querySelector('#scene').toDataURL()"
+CLOCK = "parseFloat(document.querySelector('#clock').textContent)"
+CURSOR = "Number(document.querySelector('#charts .cursor').getAttribute('x1'))"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    program = executable()
+    if program is None:
+        pytest.skip("no Chromium here: install Debian's package 'chromium', or Google Chrome")
+    running = Browser(program, tmp_path_factory.mktemp("profile"))
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Opens a report; at the end nothing may have gone wrong and nothing been fetched."""
+    address = (tmp_path / "report.html").as_uri()
+
+    def open_report(solution):
+        write_report(solution, tmp_path / "report.html")
+        browser.resize(1200, 900)
+        browser.dark(False)
+        browser.problems.clear()
+        browser.requests.clear()
+        browser.open(address)
+        return browser
+
+    yield open_report
+    assert browser.problems == []
+    assert browser.requests == [address]
+
+
+def test_play_pause_and_loop(opened):
+    page = opened(fake_solution())
+    assert page.run(CLOCK) == 0.0
+    first, cursor = page.run(PICTURE), page.run(CURSOR)
+    page.click("#play")
+    page.wait_for(f"{CLOCK} > 0.2")
+    page.click("#play")
+    stopped = page.run(CLOCK)
+    assert "Play" in page.run("document.querySelector('#play').textContent")
+    assert page.run(PICTURE) != first
+    assert page.run(CURSOR) > cursor
+    page.run("new Promise((done) => setTimeout(done, 150))")
+    assert page.run(CLOCK) == stopped
+    page.click("#loop")
+    page.run("document.querySelector('#speed').value = 4")
+    page.run("document.querySelector('#speed').dispatchEvent(new Event('change'))")
+    page.click("#play")
+    page.wait_for("document.querySelector('#play').textContent.includes('Play')")
+    assert page.run(CLOCK) == pytest.approx(1.2)
+
+
+def test_slider_sets_the_time_everywhere(opened):
+    solution = fake_solution()
+    page = opened(solution)
+    page.run("document.querySelector('#slider').focus()")
+    page.press("End", 35)
+    assert page.run(CLOCK) == pytest.approx(1.2)
+    shown = page.run("document.querySelector('#state tbody td').textContent")
+    assert float(shown.split()[0]) == pytest.approx(np.degrees(solution.q[-1, 0]), abs=0.1)
+    page.press("Home", 36)
+    assert page.run(CLOCK) == 0.0
+
+
+def test_pressing_in_a_chart_seeks(opened):
+    page = opened(fake_solution())
+    x, y = page.middle("#charts svg.chart")
+    page.drag((x, y), (x + 40, y))
+    assert 0.6 < page.run(CLOCK) < 0.9
+
+
+def test_drag_wheel_keys_and_reset(opened):
+    page = opened(fake_solution(model=predyn.models.manutec_r3()))
+    x, y = page.middle("#scene")
+    first = page.run(PICTURE)
+    page.drag((x, y), (x + 120, y - 40))
+    turned = page.run(PICTURE)
+    assert turned != first
+    page.mouse("mouseWheel", x, y, deltaX=0, deltaY=-200)
+    page.wait_for(f"{PICTURE} !== {turned!r}")
+    page.click("#reset")
+    assert page.run(PICTURE) == first
+    page.run("document.querySelector('#scene').focus()")
+    page.press("ArrowLeft", 37)
+    keyed = page.run(PICTURE)
+    assert keyed not in (first, turned)
+    page.press("+", 187, text="+")
+    assert page.run(PICTURE) != keyed
+    page.press("0", 48, text="0")
+    assert page.run(PICTURE) == first
+    page.press(" ", 32, text=" ")
+    page.wait_for(f"{CLOCK} > 0.05")
+    page.press(" ", 32, text=" ")
+    assert "Play" in page.run("document.querySelector('#play').textContent")
+
+
+def test_joint_axes_and_colours_change_the_picture(opened):
+    page = opened(fake_solution())
+    first = page.run(PICTURE)
+    page.click("#axes")
+    assert page.run(PICTURE) != first
+    page.click("#axes")
+    assert page.run(PICTURE) == first
+    page.dark(True)
+    page.wait_for(f"{PICTURE} !== {first!r}")
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_many_joints_fit_and_can_be_chosen(opened, width):
+    page = opened(fake_solution(model=predyn.models.random_tree(55, 1)))
+    page.resize(width, 900, phone=width < 600)
+    page.wait_for("innerWidth === document.documentElement.clientWidth")
+    assert page.run("document.documentElement.scrollWidth") <= width
+    curves = "document.querySelectorAll('#charts figure:not([hidden]) .curve').length"
+    assert 0 < page.run(curves) <= 36
+    page.run("[...document.querySelectorAll('#picker button')][0].click()")
+    assert page.run(curves) == 55 * 6
+    page.run("[...document.querySelectorAll('#picker button')][1].click()")
+    assert page.run(curves) == 0
+
+
+def test_without_a_motion_the_rest_is_there(opened):
+    solution = fake_solution(status="diverged")
+    bad = solution.curves[0]._replace(control=np.full_like(solution.curves[0].control, np.nan))
+    object.__setattr__(solution, "curves", (bad,))
+    page = opened(solution)
+    assert page.run("document.querySelector('#player').hidden")
+    assert page.run("document.querySelectorAll('#history .curve').length") == 2
+
+
+def test_names_are_text(opened):
+    solution = fake_solution(phases=2)
+    object.__setattr__(solution, "phase_names", ("<img src=x onerror=alert(1)>", "</script>"))
+    object.__setattr__(solution, "name", "<b>&amp;</b>")
+    page = opened(solution)
+    assert page.run("document.title") == "<b>&amp;</b>"
+    assert page.run("document.querySelector('#clock').textContent").endswith("onerror=alert(1)>")
+    assert page.run("document.querySelectorAll('img').length") == 0
+
+
+def test_scripts_that_are_not_ours_do_not_run(opened, browser):
+    page = opened(fake_solution())
+    page.run(
+        "{ const s = document.createElement('script'); s.textContent = 'window.foreign = 1';"
+        "document.body.append(s); }"
+    )
+    assert page.run("window.foreign === undefined")
+    page.run("new Promise((done) => setTimeout(done, 50))")
+    assert any("Content Security Policy" in problem for problem in page.problems)
+    page.problems.clear()
+
+
+def test_served_page_is_one_request(browser):
+    server = page_server(page_of(fake_solution()))
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    try:
+        browser.problems.clear()
+        browser.requests.clear()
+        address = f"http://127.0.0.1:{server.server_port}/"
+        browser.open(address)
+        browser.wait_for("document.querySelector('#clock').textContent.includes('1.200')")
+        assert browser.problems == []
+        assert browser.requests == [address]
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

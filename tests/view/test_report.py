@@ -1,0 +1,237 @@
+"""The report without a browser: self-contained, complete, escaped, small, honest."""
+
+import json
+import math
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import predyn
+from fake_solution import fake_solution
+from predyn.errors import FileError
+from predyn.solution import Violation
+from predyn.view.curves import history_charts, motion_charts
+from predyn.view.figures import sparsity_svg
+from predyn.view.report import report_html, write_report
+
+VOID = {"meta", "link", "input", "br", "rect", "circle", "path", "line"}
+NASTY = "</script><script>alert(1)</script>\"'&<!--é漢\u2028"
+
+
+class Page(HTMLParser):
+    """Checks nesting; keeps attributes, text outside scripts, and the embedded data."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.words: list[str] = []
+        self.scripts: list[str] = []
+        self.feed(html)
+        self.close()
+        assert not self.open
+        self.text = " ".join(self.words)
+        self.data = json.loads(self.scripts[0])
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, key, value or "") for key, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, key, value or "") for key, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script":
+            self.scripts.append(data)
+        elif self.open and self.open[-1] != "style":
+            self.words.append(data)
+
+
+def test_report_is_whole_and_loads_nothing(tmp_path):
+    path = tmp_path / "report.html"
+    write_report(fake_solution(), path)
+    html = path.read_text(encoding="utf-8")
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    page = Page(html)
+    loading = [
+        (tag, key, value)
+        for tag, key, value in page.attributes
+        if key in ("src", "href", "srcset", "action", "data", "poster")
+    ]
+    assert loading == [("link", "href", "data:,")]
+    assert len(page.scripts) == 2
+    addresses = set(re.findall(r"https?://[^\"'` ]*", html))
+    assert addresses == {"http://www.w3.org/2000/svg"}  # a name, never fetched
+    assert "@import" not in html
+    assert "url(" not in html
+    policy = next(v for tag, key, v in page.attributes if "default-src" in v)
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "{{" not in html.replace(page.scripts[1], "")
+
+
+def test_numbers_are_shown():
+    solution = replace(fake_solution(), objective=0.8449415, iterations=27)
+    text = Page(report_html(solution)).text
+    for expected in ("0.8449415", "1.2 s", "27", "12.3 ms", "0.0004", "effort of joint1",
+                     "✓ optimal", "60.6 %", "two-link-lifting", "±9.513 N m", "0, −10, 0",  # noqa: RUF001
+                     "infeasible", "2026-01-31"):  # fmt: skip
+        assert expected in text
+    assert "not converged" not in text
+
+
+def test_failure_is_plain():
+    violations = (
+        Violation("effort of joint2", 2.5, 0.25, 12.5, -10.0, 10.0, 0.4),
+        Violation("rounding", 1e-15, 1e-15, 0.0, 0.0, 0.0, math.nan),
+    )
+    solution = replace(fake_solution(status="infeasible"), violations=violations)
+    page = Page(report_html(solution))
+    alarm = page.text[page.text.index("This motion is not a solution") :].split("Objective")[0]
+    assert "not converged: infeasible" in page.text
+    assert "widen them" in alarm
+    assert "effort of joint2" in alarm
+    assert "rounding" not in alarm
+
+
+def test_failure_without_violations_says_so():
+    solution = replace(fake_solution(status="iteration_limit"), violations=())
+    assert "No constraint is violated" in report_html(solution)
+
+
+def test_names_cannot_break_out():
+    body = {"mass": 1.0, "com": (0.1, 0.0, 0.0), "inertia": (0.1, 0.1, 0.1)}
+    builder = predyn.ModelBuilder(NASTY).add_link(NASTY, "world", NASTY + "j", **body)
+    solution = fake_solution(model=builder.add_frame(NASTY + "f", NASTY, (1.0, 0.0, 0.0)).build())
+    solution = replace(
+        solution,
+        name=NASTY,
+        message=NASTY,
+        costs={NASTY: 1.0},
+        active=(NASTY,),
+        phase_names=(NASTY,),
+        starts=({"status": NASTY, NASTY: 1.0},),
+        provenance={NASTY: NASTY + "\n" + NASTY},
+        forces=({"link": NASTY, "force": np.ones(3), "moment": np.zeros(3),
+                 "point": np.zeros(3), "frame": "link"},),
+        violations=(Violation(NASTY, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0),),
+    )  # fmt: skip
+    page = Page(report_html(solution))
+    assert len(page.scripts) == 2
+    assert page.data["motion"]["joints"] == [NASTY + "j"]
+    assert not [key for _, key, _ in page.attributes if key.startswith("on")]
+
+
+def test_half_a_surrogate_pair_is_written(tmp_path):
+    write_report(replace(fake_solution(), name="\ud800"), tmp_path / "r.html")
+    assert "\\ud800" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_many_joints_stay_small():
+    model = predyn.models.random_tree(55, 3)
+    solution = fake_solution(model=model)
+    copies = 60
+    solution = replace(
+        solution,
+        t=np.linspace(0.0, solution.duration, copies * len(solution.t)),
+        **{
+            name: np.repeat(getattr(solution, name), copies, axis=0)
+            for name in ("phase", "q", "v", "a", "tau", "reactions")
+        },
+    )
+    html = report_html(solution)
+    assert len(html.encode()) < 2_000_000
+    motion = Page(html).data["motion"]
+    assert motion["t"][0] == 0.0
+    assert motion["t"][-1] == pytest.approx(solution.duration, rel=1e-5)
+
+
+def test_no_motion_is_told_not_drawn():
+    solution = fake_solution(status="diverged")
+    bad = solution.curves[0]._replace(control=np.full_like(solution.curves[0].control, np.nan))
+    nan = np.full_like(solution.q, np.nan)
+    solution = replace(
+        solution, curves=(bad,), q=nan, v=nan, a=nan, tau=nan, objective=math.nan,
+        history={"iteration": np.arange(3.0), "objective": np.array([1.0, np.inf, np.nan]),
+                 "violation": np.full(3, np.nan)},
+    )  # fmt: skip
+    page = Page(report_html(solution))
+    assert page.data["motion"] is None
+    assert page.data["scene"] is None
+    assert "no curves and no animation" in page.text
+
+
+def test_failed_write_leaves_the_earlier_report(tmp_path):
+    folder = tmp_path / "report.html"
+    folder.mkdir()
+    with pytest.raises(FileError, match="folder"):
+        write_report(fake_solution(), folder)
+    with pytest.raises(FileError, match="make the folder first"):
+        write_report(fake_solution(), tmp_path / "missing" / "report.html")
+
+
+def test_curves_have_the_units_of_their_joints():
+    solution = fake_solution(model=predyn.models.prismatic_revolute())
+    charts = {chart["title"]: chart for chart in motion_charts(solution)["charts"]}
+    assert charts["Joint angle"]["joints"] == [1]
+    assert charts["Joint position"]["joints"] == [0]
+    assert charts["Joint angle"]["values"][0][-1] == pytest.approx(180.0 / math.pi, rel=1e-4)
+    assert charts["Joint position"]["values"][0][-1] == pytest.approx(1.0, rel=1e-4)
+    assert charts["Joint force"]["unit"] == "N"
+    largest = np.abs(solution.tau).max(axis=0)
+    assert charts["Joint torque"]["limits"][0][1] == pytest.approx(largest[1], rel=1e-4)
+    assert charts["Joint angle"]["limits"] == [[None, None]]
+
+
+def test_both_sides_of_a_phase_boundary_are_kept():
+    solution = fake_solution(phases=2)
+    motion = motion_charts(solution)
+    assert motion["t"] == sorted(motion["t"])
+    assert motion["t"].count(0.6) == 2
+    assert [phase["name"] for phase in motion["phases"]] == ["phase 1", "phase 2"]
+
+
+def test_reaction_sizes():
+    solution = fake_solution()
+    charts = {chart["title"]: chart for chart in motion_charts(solution)["charts"]}
+    force = np.linalg.norm(solution.reactions[0, :, 3:], axis=1)
+    shown = [values[0] for values in charts["Reaction force"]["values"]]
+    assert shown == pytest.approx(force, rel=1e-4)
+
+
+def test_history_is_logarithmic_only_where_it_can_be():
+    solution = fake_solution()
+    objective, violation = history_charts(solution)
+    assert not objective["log"]
+    assert violation["log"]
+    x = np.arange(3.0)
+    crossing = {"iteration": x, "objective": np.array([1e6, 1.0, -1.0]), "violation": 0 * x}
+    assert not any(chart["log"] for chart in history_charts(replace(solution, history=crossing)))
+    assert history_charts(replace(solution, history={})) == []
+
+
+def test_pattern_shows_exactly_the_entries():
+    rows, columns = np.array([0, 0, 1, 3], np.int32), np.array([0, 1, 2, 3], np.int32)
+    path = re.search(r'class="cells" d="([^"]*)"', sparsity_svg((rows, columns), 4, 4))
+    boxes = re.findall(r"M([\d.]+) ([\d.]+)h([\d.]+)v", path[1])
+    cells = {
+        (round(float(y) / 90), round(float(x) / 90) + k)
+        for x, y, width in boxes
+        for k in range(round(float(width) / 90))
+    }
+    assert cells == set(zip(rows.tolist(), columns.tolist(), strict=True))
+
+
+def test_large_pattern_is_small():
+    random = np.random.default_rng(1)
+    pattern = tuple(random.integers(0, size, 400_000).astype(np.int32) for size in (20_000, 5_000))
+    assert len(sparsity_svg(pattern, 20_000, 5_000)) < 600_000
+    assert "<path" in sparsity_svg((np.zeros(0, np.int32), np.zeros(0, np.int32)), 0, 3)
