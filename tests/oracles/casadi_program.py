@@ -5,8 +5,8 @@ recursion of `casadi_oracle`, and all derivatives are CasADi's. The variables of
 [T if it is free] and the control points, c[k, j] at k * n + j; those that the boundary states
 determine are among them with equal bounds (`free` lists the others). Rows of a phase: limits in
 the order of LIMITS, instant by instant and joint by joint within a kind; boundary values that fix
-no control point; constraints of the phase, then those of the problem. Continuity comes last. Rows
-on which no free control point acts are left out.
+no control point; constraints of the problem, then those of the phase. Continuity comes after the
+phases, pairs of instants last. Rows on which nothing free acts are left out.
 """
 
 from __future__ import annotations
@@ -20,22 +20,27 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import BSpline
 
-from oracles.casadi_terms import Symbols, loss_of, residual
+from oracles.casadi_curve import Curve
+from oracles.casadi_pairs import PAIRS
+from oracles.casadi_terms import Symbols, bounds_of, loss_of, residual
 from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Spline, State
 
 LIMITS = ("position", "velocity", "acceleration", "jerk", "effort")
-ZERO = 1e-12  # a basis value below this share of the largest at its instant is rounding
+CHANNELS = ("q", "v", "a", "jerk")
 
 
 class Row(NamedTuple):
-    """What a row of g holds. instant counts within the points that this kind looks at."""
+    """What a row of g holds. instant counts within the points that this kind looks at.
+
+    label is the quantity as predyn's program calls it, with the phase if there are several.
+    """
 
     phase: int
     kind: str
     part: str
     instant: int
+    label: str
 
     def __str__(self) -> str:
         return f"{self.kind} {self.part} @ {self.instant}"
@@ -96,85 +101,38 @@ class Program:
         )
 
 
-class Curve:
-    """The spline of one phase: knots, then variables, then symbols at instants."""
-
-    T: Any
-    c: ca.MX  # (n, n_control)
-
-    def __init__(self, spline: Spline, phase: Phase, n: int) -> None:
-        p, segments = spline.degree, phase.segments or spline.segments
-        given = isinstance(spline.knots, tuple)
-        self.breaks = np.array(spline.knots) if given else np.arange(segments + 1) / segments
-        self.clamped = spline.knots != "uniform"
-        before = np.zeros(p) if self.clamped else np.arange(-p, 0) / segments
-        self.knots = np.concatenate((before, self.breaks, 1.0 - before[::-1]))
-        self.n, self.degree, self.n_control = n, p, len(self.knots) - p - 1
-        self.duration = phase.duration
-
-    @property
-    def size(self) -> int:
-        """Number of variables."""
-        return isinstance(self.duration, Duration) + self.n * self.n_control
-
-    def take(self, x: ca.MX) -> None:
-        """Its variables."""
-        self.T = x[0] if isinstance(self.duration, Duration) else float(self.duration)
-        self.c = ca.reshape(x[x.numel() - self.n * self.n_control :], self.n, self.n_control)
-
-    @property
-    def greville(self) -> np.ndarray:
-        """Control points at these abscissae make the curve q(s) = s."""
-        windows = np.lib.stride_tricks.sliding_window_view(self.knots[1:-1], self.degree)
-        return windows.mean(axis=1)
-
-    def basis(self, s: np.ndarray, derivative: int) -> np.ndarray:
-        """(n_control, K): derivatives in s, from the right at a knot."""
-        near = self.breaks[np.abs(s[:, None] - self.breaks).argmin(axis=1)]
-        s = np.where(np.abs(s - near) < ZERO, near, s)
-        basis = BSpline(self.knots, np.eye(self.n_control), self.degree)(s, nu=derivative).T
-        return np.where(np.abs(basis) <= ZERO * np.abs(basis).max(axis=0), 0.0, basis)
-
-    def state(self, s: np.ndarray, derivative: int) -> ca.MX:
-        """(n, K): a time derivative of the curve."""
-        return self.c @ ca.sparsify(ca.DM(self.basis(s, derivative))) / self.T**derivative
-
-    def at(self, s: np.ndarray, symbols: Symbols, wanted: ca.SX) -> ca.MX:
-        """(wanted, K): an expression of the symbols, at instants."""
-        function = ca.Function("wanted", symbols.inputs, [ca.densify(wanted)], {"cse": True})
-        states = [self.state(s, d) for d in range(4)]
-        return function.map(len(s))(*states, self.T * ca.DM(s).T)
-
-    def limit_points(self, per_segment: int) -> np.ndarray:
-        """Evenly in every segment, both ends of the phase included."""
-        shares = np.arange(per_segment) / per_segment
-        return np.append((self.breaks[:-1, None] + np.outer(np.diff(self.breaks), shares)), 1.0)
-
-    def gauss_points(self, per_segment: int) -> tuple[np.ndarray, np.ndarray]:
-        """Instants, and weights that add up to 1."""
-        x, w = np.polynomial.legendre.leggauss(per_segment)
-        width = np.diff(self.breaks)
-        s = self.breaks[:-1, None] + np.outer(width, (x + 1) / 2)
-        return s.ravel(), np.outer(width, w / 2).ravel()
-
-
 class Rows:
     """Collects the rows of g."""
 
-    def __init__(self) -> None:
+    def __init__(self, phases: list[str]) -> None:
+        self.phases = phases
         self.g: list[ca.MX] = []
         self.lower: list[float] = []
         self.upper: list[float] = []
         self.rows: list[Row] = []
+        self.timed: list[bool] = []
 
     def add(
-        self, phase: int, kind: str, parts: list[str], g: ca.MX, lower: ArrayLike, upper: ArrayLike
+        self,
+        phase: int,
+        kind: str,
+        parts: list[str],
+        g: ca.MX,
+        bounds: tuple[ArrayLike, ArrayLike],
+        label: str | None = None,
+        timed: bool = False,
     ) -> None:
-        """g (parts, K); rows go instant by instant."""
+        """g (parts, K); rows go instant by instant.
+
+        label: of a row that is not named by parts. timed: rows that a free duration alone moves.
+        """
+        prefix = f"{self.phases[phase]}: " if len(self.phases) > 1 else ""
+        names = [(part, f"{prefix}{kind} {part}" if label is None else label) for part in parts]
         self.g.append(ca.vec(g))
-        self.rows += [Row(phase, kind, part, k) for k in range(g.shape[1]) for part in parts]
-        self.lower += np.tile(np.broadcast_to(lower, len(parts)), g.shape[1]).tolist()
-        self.upper += np.tile(np.broadcast_to(upper, len(parts)), g.shape[1]).tolist()
+        self.timed += [timed] * g.numel()
+        self.rows += [Row(phase, kind, x, k, y) for k in range(g.shape[1]) for x, y in names]
+        for values, bound in zip((self.lower, self.upper), bounds, strict=True):
+            values += np.tile(np.broadcast_to(bound, len(parts)), g.shape[1]).tolist()
 
 
 def casadi_program(problem: Problem) -> Program:
@@ -187,7 +145,7 @@ def casadi_program(problem: Problem) -> Program:
     x = ca.MX.sym("x", ends[-1])
     names: list[str] = []
     lower, upper, guess = (np.empty(ends[-1]) for _ in range(3))
-    rows, f = Rows(), ca.MX(0)
+    rows, f = Rows([x.name or f"phase {i + 1}" for i, x in enumerate(problem.phases)]), ca.MX(0)
     for i, (phase, curve) in enumerate(zip(problem.phases, curves, strict=True)):
         curve.take(x[ends[i] : ends[i + 1]])
         if isinstance(phase.duration, Duration):
@@ -204,23 +162,34 @@ def casadi_program(problem: Problem) -> Program:
         _add_ends(rows, i, phase, curve, joints)
         for cost in (*phase.costs, *problem.costs):
             f += _cost(cost, spline, curve, symbols)
-        for constraint in (*phase.constraints, *problem.constraints):
-            _add_constraint(rows, i, constraint, spline, curve, symbols)
+        for constraint in (*problem.constraints, *phase.constraints):
+            if not constraint.term.pairs:
+                _add_constraint(rows, i, constraint, spline, curve, symbols)
     for i, (before, after) in enumerate(itertools.pairwise(curves)):
         for d in range(problem.continuity + 1):
             jump = after.state(np.zeros(1), d) - before.state(np.ones(1), d)
-            rows.add(i, f"continuity {d}", joints, jump, 0.0, 0.0)
+            for j, joint in enumerate(joints):
+                label = f"continuity {rows.phases[i]} to {rows.phases[i + 1]} {joint} {CHANNELS[d]}"
+                rows.add(i, f"continuity {d}", [joint], jump[j, :], (0.0, 0.0), label)
+    for constraint in problem.constraints:
+        if constraint.term.pairs:
+            _add_pair(rows, 0, constraint, curves[0], curves[-1], symbols, whole=True)
+    for i, (phase, curve) in enumerate(zip(problem.phases, curves, strict=True)):
+        for constraint in phase.constraints:
+            if constraint.term.pairs:
+                _add_pair(rows, i, constraint, curve, curve, symbols, whole=False)
     g = ca.vertcat(ca.MX(0, 1), *rows.g)
-    kept = _alive(x, g, (lower < upper) & (np.array(names) != "T"))
+    acting = _acted_on(x, g, (lower < upper) & (np.array(names) != "T"))
+    kept = np.union1d(acting, np.flatnonzero(rows.timed)).astype(int).tolist()
     bounds = (lower, upper, np.array(rows.lower)[kept], np.array(rows.upper)[kept])
     spent = time.perf_counter() - began
     return Program(x, f, g[kept], names, *bounds, [rows.rows[k] for k in kept], guess, spent)
 
 
-def _alive(x: ca.MX, g: ca.MX, movable: np.ndarray) -> list[int]:
+def _acted_on(x: ca.MX, g: ca.MX, movable: np.ndarray) -> np.ndarray:
     """Rows on which a control point that is not fixed acts."""
     touched, by = ca.Function("g", [x], [g]).jac_sparsity(0, 0).get_triplet()
-    return np.unique(np.array(touched, int)[movable[np.array(by, int)]]).tolist()
+    return np.unique(np.array(touched, int)[movable[np.array(by, int)]])
 
 
 def _values(state: State, n: int) -> np.ndarray:
@@ -272,7 +241,7 @@ def _add_limits(rows: Rows, i: int, problem: Problem, curve: Curve, symbols: Sym
         else:
             g = curve.state(s, LIMITS.index(kind))[kept, :]
         parts = [problem.model.joint_names[j] for j in kept]
-        rows.add(i, kind, parts, g, lower[kept], upper[kept])
+        rows.add(i, kind, parts, g, (lower[kept], upper[kept]))
 
 
 def _add_ends(rows: Rows, i: int, phase: Phase, curve: Curve, joints: list[str]) -> None:
@@ -283,7 +252,7 @@ def _add_ends(rows: Rows, i: int, phase: Phase, curve: Curve, joints: list[str])
             if left:
                 g = curve.state(np.array([s]), d)[left, :]
                 parts = [joints[j] for j in left]
-                rows.add(i, f"{end} {'qva'[d]}", parts, g, wanted[left], wanted[left])
+                rows.add(i, f"{end} {CHANNELS[d]}", parts, g, (wanted[left], wanted[left]))
 
 
 def _instants(at: Any) -> np.ndarray:
@@ -311,9 +280,38 @@ def _add_constraint(
     kind = constraint.name or constraint.term.kind
     if constraint.integral:
         rho = loss_of(constraint.term.loss, constraint.term, r)
-        g, parts = _integral(rho, spline, curve, symbols), ["integral"]
-    elif constraint.at == "throughout":
-        g = curve.at(curve.limit_points(spline.limit_points), symbols, r)
+        prefix = f"{rows.phases[i]}: " if len(rows.phases) > 1 else ""
+        label = prefix + (constraint.name or f"integral of {constraint.term.kind}")
+        low = -np.inf if constraint.lower is None else constraint.lower
+        high = np.inf if constraint.upper is None else constraint.upper
+        g = _integral(rho, spline, curve, symbols)
+        rows.add(i, kind, ["integral"], g, (low, high), label)
+        return
+    if constraint.at == "throughout":
+        s = curve.limit_points(spline.limit_points)
     else:
-        g = curve.at(_instants(constraint.at), symbols, r)
-    rows.add(i, kind, parts, g, constraint.lower, constraint.upper)
+        s = _instants(constraint.at)
+    timed = isinstance(curve.duration, Duration) and ca.depends_on(r, symbols.t)
+    bounds = bounds_of(constraint, len(parts))
+    rows.add(i, kind, parts, curve.at(s, symbols, r), bounds, timed=timed)
+
+
+def _add_pair(
+    rows: Rows,
+    i: int,
+    constraint: Constraint,
+    before: Curve,
+    after: Curve,
+    symbols: Symbols,
+    whole: bool,
+) -> None:
+    """Start of the one and end of the other; `whole`: of the whole motion, not of a phase."""
+    second = Symbols(symbols.model, symbols.forces)
+    parts, r = PAIRS[constraint.term.kind](constraint.term, symbols, second)
+    function = ca.Function("pair", [*symbols.inputs, *second.inputs], [ca.densify(r)])
+    g = function(*before.inputs(np.zeros(1)), *after.inputs(np.ones(1)))
+    kind = constraint.name or constraint.term.kind
+    low, high = bounds_of(constraint, len(parts))
+    prefix = "" if whole or len(rows.phases) == 1 else f"{rows.phases[i]}: "
+    for k, part in enumerate(parts):
+        rows.add(i, kind, [part], g[k], (low[k], high[k]), f"{prefix}{kind} {part}")

@@ -8,10 +8,12 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 from oracles.casadi_oracle import frame_expression, link_frame_expression
 from predyn.dynamics import ExternalForce
 from predyn.model import Model
+from predyn.problem import Constraint
 
 ROUNDING = 1e-15  # a direction cosine below it was meant to be zero: operations are left out
 FRAME = ("R", "p", "w", "v", "alpha", "a")
@@ -21,6 +23,7 @@ class Symbols:
     """What a residual may be made of at one instant."""
 
     def __init__(self, model: Model, forces: Sequence[ExternalForce] = ()) -> None:
+        self.forces = forces
         self.model = replace(model, R=np.where(np.abs(model.R) < ROUNDING, 0.0, model.R))
         e = link_frame_expression(self.model, forces)
         loads = [np.concatenate((f.moment, f.force)) for f in forces]
@@ -54,6 +57,23 @@ def loss_of(loss: str, term: Any, r: ca.SX) -> ca.SX:
         "abs": lambda r: ca.sqrt(r * r + width**2) - width,
     }
     return ca.sum1(forms[loss](r))
+
+
+def bounds_of(constraint: Constraint, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper bound of each row; without any, what the term stands for."""
+    low, high = constraint.lower, constraint.upper
+    term = constraint.term
+    if low is None and high is None:
+        low, high = np.zeros(rows), np.zeros(rows)
+        if term.kind == "torque_speed":
+            low, high = -np.ones(rows), np.ones(rows)
+        elif term.kind == "frame_pose" or getattr(term, "form", None) == "equal":
+            high[-1] = 1.0  # 1 - cos: less than a quarter turn
+        elif getattr(term, "tolerance", None) is not None:
+            high[-1] = 1.0 - np.cos(term.tolerance)
+    low = -np.inf if low is None else low
+    high = np.inf if high is None else high
+    return np.broadcast_to(low, rows), np.broadcast_to(high, rows)
 
 
 def residual(term: Any, symbols: Symbols) -> Residuals:
@@ -172,6 +192,48 @@ def _frame_axis(term: Any, s: Symbols) -> Residuals:
     return (names, r) if term.form == "equal" else (names[2:], r[2])
 
 
+def _smoothness(term: Any, s: Symbols) -> Residuals:
+    joints = s.joints(term.joints)
+    per = np.broadcast_to(1.0 if term.per is None else np.asarray(term.per, float), len(joints))
+    x = {"acceleration": s.a, "jerk": s.jerk}[term.order]
+    return _named(s, joints), x[joints] / ca.DM(per)
+
+
+WRENCH = ("mx", "my", "mz", "fx", "fy", "fz")
+
+
+def _reaction(term: Any, s: Symbols) -> Residuals:
+    j = s.joints([term.joint])[0]
+    parts = {"moment": [0, 1, 2], "force": [3, 4, 5], "wrench": list(range(6))}
+    chosen = parts[term.part] if term.part in parts else [WRENCH.index(term.part)]
+    x = s.wrench[6 * j : 6 * j + 6][chosen]
+    if term.form == "magnitude":
+        return [f"{term.joint} {term.part}"], ca.sqrt(ca.sumsqr(x) + term.width**2)
+    return [f"{term.joint} {WRENCH[k]}" for k in chosen], x
+
+
+def _through(times: Any, values: Any, t: ca.SX) -> ca.SX:
+    """The C2 cubic spline, not a knot next to the ends: the first piece, and the jumps of the
+    third derivative as truncated powers."""
+    spline = CubicSpline(np.asarray(times, float), np.asarray(values, float), bc_type="not-a-knot")
+    x = t - float(spline.x[0])
+    y = sum(ca.DM(c) * x**k for k, c in enumerate(spline.c[::-1, 0]))
+    for at, jump in zip(spline.x[1:-1], np.diff(spline.c[0], axis=0), strict=True):
+        y += ca.DM(jump) * ca.fmax(t - float(at), 0) ** 3
+    return y
+
+
+def _track_joints(term: Any, s: Symbols) -> Residuals:
+    joints = s.joints(term.joints)
+    return _named(s, joints), s.q[joints] - _through(term.times, term.values, s.t)
+
+
+def _track_point(term: Any, s: Symbols) -> Residuals:
+    p = s.frame(term.frame)["p"][["xyz".index(axis) for axis in term.axes]]
+    names = [f"{term.frame} {axis}" for axis in term.axes]
+    return names, p - _through(term.times, term.values, s.t)
+
+
 RESIDUALS: dict[str, Callable[[Any, Symbols], Residuals]] = {
     "time": _time,
     "effort": _effort,
@@ -187,4 +249,8 @@ RESIDUALS: dict[str, Callable[[Any, Symbols], Residuals]] = {
     "frame_orientation": _frame_orientation,
     "frame_pose": _frame_pose,
     "frame_axis": _frame_axis,
+    "smoothness": _smoothness,
+    "reaction": _reaction,
+    "track_joints": _track_joints,
+    "track_point": _track_point,
 }
