@@ -16,8 +16,9 @@ from predyn.lanes import WIDTH
 from predyn.samples import STATES
 from predyn.transcribe import kernels
 from predyn.transcribe.channels import Derived
-from predyn.transcribe.kernels import Floats, Groups
+from predyn.transcribe.kernels import Floats, FromChannel, FromStates, Groups
 
+_NOTHING = FromChannel(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 3), np.int64))
 Dependence = tuple[str, int, int]  # channel, component, column of its partial
 
 
@@ -34,7 +35,7 @@ class Chained:
         used: int,
     ) -> None:
         chunks = len(fraction)
-        self.used, self._derived, self._fraction = used, derived, fraction
+        self.used, self._fraction = used, fraction
         found: dict[tuple[int, int], int] = {}
         for r, row in enumerate(rows):
             for joint in sorted({j for channel, x, _ in row for j in _joints(channel, x, derived)}):
@@ -58,16 +59,19 @@ class Chained:
                         g = found[r, joint]
                         chained.setdefault(channel, []).append((e, g, tuple(columns)))
                         self.orders[g, :3] |= np.array(columns) >= 0
-        self._states = tuple(np.array(states, np.int64).reshape(-1, 3).T.copy())
+        self._direct = FromStates(*np.array(states, np.int64).reshape(-1, 3).T.copy())
         self._explicit = np.array(explicit, np.int64).reshape(-1, 2)
-        self._chained = {
-            channel: (
-                np.array([e for e, _, _ in items]),
-                np.array([g for _, g, _ in items]),
-                np.array([columns for _, _, columns in items]),
+        self._chained = [
+            (
+                derived[channel],
+                FromChannel(
+                    np.array([e for e, _, _ in items]),
+                    np.array([g for _, g, _ in items]),
+                    np.array([columns for _, _, columns in items]),
+                ),
             )
             for channel, items in chained.items()
-        }
+        ]
         self.partials = aligned(chunks, max(len(found), 1) * used, WIDTH)
         self.explicit = aligned(chunks, len(rows), WIDTH)
         self.explicit[:] = 0.0
@@ -76,12 +80,15 @@ class Chained:
 
     def update(self, given: Floats) -> None:
         """From the rows' partials in channels, (chunks, columns, WIDTH)."""
-        self.partials[:] = 0.0
-        if len(self._states[0]):
-            kernels.take_states(*self._states, given, self.used, self.partials)
-        for channel, (e, g, columns) in self._chained.items():
-            x = self._derived[channel]
-            kernels.take_derived(e, g, columns, given, x.dq, x.dv, x.da, self.used, self.partials)
+        if self._chained:
+            x, entries = self._chained[0]
+            kernels.chain(self._direct, entries, given, x.dq, x.dv, x.da, self.used, self.partials)
+            for x, entries in self._chained[1:]:
+                kernels.chain_more(entries, given, x.dq, x.dv, x.da, self.used, self.partials)
+        else:
+            kernels.chain(
+                self._direct, _NOTHING, given, given, given, given, self.used, self.partials
+            )
         if len(self._explicit):
             self.explicit[:] = 0.0
             for r, e in self._explicit:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,11 @@ from predyn.terms.term import LOSSES, Residual, Smoothed
 from predyn.transcribe import kernels
 from predyn.transcribe.chained import Chained
 from predyn.transcribe.channels import Derived, derived_channel
-from predyn.transcribe.kernels import Floats, Instants, Ints
+from predyn.transcribe.kernels import Floats, Instants, Ints, OnChannel, Spread, Sums
+
+_NONE = np.zeros(0, np.int64)
+_ON_NOTHING = OnChannel(_NONE, _NONE, _NONE)
+_NOWHERE = Spread(_NONE, _NONE)
 
 
 @dataclass(eq=False)
@@ -102,18 +107,18 @@ class InstantSet:
         self._values = aligned(chunks, len(rows), WIDTH)
         self._partials = aligned(chunks, max(entries, 1), WIDTH)
         self._bent = aligned(chunks, curved, WIDTH)
-        self._mu, self._kappa, self._loss_slope, self._loss_bend = (
-            aligned(chunks, len(rows), WIDTH) for _ in range(4)
-        )
+        self._mu, self._kappa, slope, bend = (aligned(chunks, len(rows), WIDTH) for _ in range(4))
+        slope[:] = bend[:] = 0.0
+        self._sums = Sums(np.zeros(len(rows)), np.full(len(rows), -2), slope, bend)
         self._kind = np.full(len(rows), -1)
         self._width = np.ones(len(rows))
-        self._totals, self._weight = np.zeros(len(rows)), np.zeros(len(rows))
-        self._target = np.full(len(rows), -1)
+        self._totals = np.zeros(len(rows))
         for block in self.blocks:
             if block.loss:
                 self._kind[block.rows] = LOSSES.index(block.loss.loss)
                 self._width[block.rows] = block.loss.width
-                self._weight[block.rows] = block.weight
+                self._sums.weight[block.rows] = block.weight
+                self._sums.target[block.rows] = block.target
         self.chained = Chained(rows, self.derived, fraction, self.used)
         parts = list(dict.fromkeys(part for pair in bends for part in pair))
         self._components = Chained(
@@ -127,9 +132,8 @@ class InstantSet:
         self._room = aligned(1, n * self.used + self.used + 3, WIDTH)
         self._lossy = bool(any(block.loss for block in self.blocks))
         self._curved_rows = np.flatnonzero(self._kind > 0)
-        self._weigh = self._channel_weights(rows)
         self.constant = all(b.residual.constant for b in self.blocks)
-        self._arrange_pairs()
+        self._arrange_channels(rows)
         self._fresh = True
         self.samples = self._samples()
         self._powers = np.ones(4)
@@ -142,27 +146,22 @@ class InstantSet:
         self.lambda_row: Ints = np.full((chunks, len(rows), WIDTH), -1)
         self.value_row: Ints = self.lambda_row
 
-    def _channel_weights(self, rows: list) -> list[tuple[Derived, tuple]]:
-        result = []
-        for name, channel in self.derived.items():
-            items = [(r, e, x) for r, row in enumerate(rows) for c, x, e in row if c == name]
-            result.append((channel, tuple(np.array(items, np.int64).T.copy())))
-        return result
-
-    def _arrange_pairs(self) -> None:
-        """Blocks of joint pairs that have curvature, and where each channel's go."""
+    def _arrange_channels(self, rows: list) -> None:
+        """Blocks of joint pairs that have curvature, and which of them each channel fills."""
         n = self.model.n
         coupled = np.zeros((n, n), bool)
-        spreads = []
-        for channel, (_, _, components) in self._weigh:
+        found = []
+        for name, channel in self.derived.items():
+            items = [(r, e, x) for r, row in enumerate(rows) for c, x, e in row if c == name]
+            on_channel = OnChannel(*np.array(items, np.int64).T.copy())
             keep = np.zeros(len(channel.pairs), bool)
-            for x in np.unique(components):
+            for x in np.unique(on_channel.component):
                 on = np.zeros(n, bool)
                 on[[joint for joint, *_ in channel.depends[x]]] = True
                 keep |= on[channel.pairs].all(axis=1)
             below, above = channel.pairs[keep].T
             coupled[below, above] = True
-            spreads.append((channel, keep))
+            found.append((channel, on_channel, keep))
         for r in self._curved_rows:
             joints = self.chained.joints(r)
             coupled[np.ix_(joints, joints)] = True
@@ -172,12 +171,18 @@ class InstantSet:
         self.joints: Ints = np.argwhere(np.tril(coupled)).astype(np.int64)
         self._pair = np.full((n, n), -1)
         self._pair[self.joints[:, 0], self.joints[:, 1]] = np.arange(len(self.joints))
-        self._spreads = []
-        for channel, keep in spreads:
+        self._blocks = aligned(self.chunks, len(self.joints) * self.used**2, WIDTH)
+        channels: list[tuple[Derived | None, OnChannel, Spread]] = []
+        for channel, on_channel, keep in found:
             below, above = channel.pairs.T
             block = np.where(keep, self._pair[below, above], -1)
-            self._spreads.append((channel, block, (below == above).astype(np.int64)))
-        self._blocks = aligned(self.chunks, len(self.joints) * self.used**2, WIDTH)
+            where = Spread(block, (below == above).astype(np.int64))
+            channels.append((channel, on_channel, where))
+        self._main = channels[0] if channels else (None, _ON_NOTHING, _NOWHERE)
+        self._others: list[Any] = channels[1:]
+        main = self._main[0]
+        self._main_weights = aligned(self.chunks, 1, WIDTH) if main is None else main.weights
+        self._main_curvature = (self._blocks,) * 4 if main is None else main.curvature
 
     def _samples(self) -> Samples:
         channels = {
@@ -195,7 +200,7 @@ class InstantSet:
     def aim(self, k: int, target: int) -> None:
         """Let summed block k add up to a constraint."""
         self.blocks[k].target = target
-        self._target[self.blocks[k].rows] = target
+        self._sums.target[self.blocks[k].rows] = target
 
     # -- at a point ---------------------------------------------------------------------------
 
@@ -220,8 +225,8 @@ class InstantSet:
             block.residual.value(self.samples, values)
         if self._lossy:
             kernels.losses(
-                self._values, self.weights, self._kind, self._width, self._loss_slope,
-                self._loss_bend, self._totals,
+                self._values, self.weights, self._kind, self._width, self._sums.slope,
+                self._sums.bend, self._totals,
             )  # fmt: skip
 
     def put_values(self, out: Floats) -> None:
@@ -255,19 +260,13 @@ class InstantSet:
 
     def gradient(self, target: int, out: Floats) -> float:
         """Add the gradient of the summed blocks of a target to out (count, n); returns d/dT."""
-        coefficients = np.where(self._target == target, self._weight, 0.0)
-        by_T = 0.0
-        if self.timed:
-            by_T = float(coefficients @ self._totals)
-            coefficients *= self.T
-        if not len(self.chained.groups.row):
-            return by_T
         chained = self.chained
-        return by_T + kernels.gradient(
-            self.instants, chained.groups, coefficients, self._loss_slope, chained.partials,
-            chained.explicit, self.z, self.T, self._powers, self.used, self._mu, self._slope,
-            self._room, out,
+        by_T: float = kernels.gradient(
+            self.instants, chained.groups, self._sums, self._totals, target, chained.partials,
+            chained.explicit, self.z, self.T, self._powers, self.timed, self.used, self._mu,
+            self._slope, self._room, out,
         )  # fmt: skip
+        return by_T
 
     def hessian(
         self, sigma: float, lam: Floats, exact: bool, place: Ints, place_T: Ints, out: Floats
@@ -276,49 +275,44 @@ class InstantSet:
 
         exact=False leaves out the second partials of residuals (Gauss-Newton).
         """
-        mu, kappa, chained = self._mu, self._kappa, self.chained
-        of_target = np.where(self._target < 0, sigma, 0.0)
-        bounded = self._target >= 0
-        if bounded.any():
-            of_target[bounded] = lam[self._target[bounded]]
-        coefficients = of_target * self._weight * (self.T if self.timed else 1.0)
+        chained, mu = self.chained, self._mu
+        main, on_main, where = self._main
         kernels.weigh(
-            chained.groups, lam, self.lambda_row, coefficients, self._loss_slope, self._loss_bend,
-            chained.partials, chained.explicit, self.T, self.timed, self.used, mu, kappa,
-            self._slope, self._cross, self._square, self._blocks,
+            chained.groups, lam, self.lambda_row, self._sums, sigma, chained.partials,
+            chained.explicit, self.T, self.timed, self.used, mu, self._kappa, self._slope,
+            self._cross, self._square, on_main, self._partials, self._main_weights,
         )  # fmt: skip
-        if exact:
-            self._curve(mu)
-        rows = self._curved_rows
-        if len(rows):
-            kernels.outer(
-                kappa, rows, rows, rows, chained.groups, chained.partials, chained.explicit,
-                self.used, self._pair, self._blocks, self._cross, self._square,
-            )  # fmt: skip
+        self._blocks[:] = 0.0
+        if not exact:
+            where = _NOWHERE
+        else:
+            if main is not None:
+                main.curve()
+            self._curve_more(mu)
         total: float = kernels.hessian(
-            self.instants, self.joints, self._blocks, self._slope, self._cross, self._square,
-            self.z, self.T, self._powers, self.used, place, place_T, self._room, out,
+            self.instants, self.joints, where, self._main_curvature, self._curved_rows,
+            self._kappa, chained.groups, chained.partials, chained.explicit, self._pair,
+            self._blocks, self._slope, self._cross, self._square, self.z, self.T, self._powers,
+            self.used, place, place_T, self._room, out,
         )  # fmt: skip
         return total
 
-    def _curve(self, mu: Floats) -> None:
-        """Second partials of the residuals, of terms and of channels."""
-        for (channel, (row, entry, component)), (_, block, same) in zip(
-            self._weigh, self._spreads, strict=True
-        ):
-            kernels.weigh_channel(row, entry, component, mu, self._partials, channel.weights)
+    def _curve_more(self, mu: Floats) -> None:
+        """Second partials of the other channels, and of terms in channels."""
+        for channel, on_channel, where in self._others:
+            kernels.weigh_channel(on_channel, mu, self._partials, channel.weights)
             channel.curve()
-            kernels.spread_curvature(block, same, *channel.curvature, self.used, self._blocks)
+            kernels.spread(where, channel.curvature, self.used, self._blocks)
         if not len(self._bend_x):
             return
-        for block in self.blocks:
-            if block.columns is None and block.residual.curved:
+        for block, _, _ in self._own:
+            if block.residual.curved:
                 weights = self.view(mu, block.rows)
                 out = self.view(self._bent, block.curved)
                 block.residual.curvature(self.samples, weights, out)
-        self._components.update(self._one)
         parts = self._components
+        parts.update(self._one)
         kernels.outer(
-            self._bent, np.arange(len(self._bend_x)), self._bend_x, self._bend_y, parts.groups,
-            parts.partials, parts.explicit, self.used, self._pair, self._blocks, self._cross, self._square,
+            self._bent, self._bend_x, self._bend_y, parts.groups, parts.partials, parts.explicit,
+            self.used, self._pair, self._blocks, self._cross, self._square,
         )  # fmt: skip

@@ -70,32 +70,55 @@ def evaluate(control, instants, T, z):
                     z[o, c, j, b] = total * scale
 
 
-@_kept
-def take_states(entry_of, group, order, partials, used, out):
-    """Add partials in state channels to their groups."""
-    for c in range(out.shape[0]):
-        for e in range(entry_of.shape[0]):
-            k = group[e] * used + order[e]
-            store(out, c, k, load(out, c, k) + load(partials, c, entry_of[e]))
+class FromStates(NamedTuple):
+    """Entries that are partials in states: their column, group and order."""
+
+    column: Ints
+    group: Ints
+    order: Ints
 
 
-@_kept
-def take_derived(entry_of, group, index, partials, dq, dv, da, used, out):
-    """Add partials in a derived channel times that channel's partials in q, v, a.
-
-    index (entries, 3): columns in dq, dv, da, -1 where there is none.
+class FromChannel(NamedTuple):
+    """Entries that are partials in a derived channel: their column, group, and the columns (3) of
+    that channel's partials in q, v, a, -1 where there is none.
     """
+
+    column: Ints
+    group: Ints
+    index: Ints
+
+
+@_kept
+def chain(direct, derived, given, dq, dv, da, used, out):
+    """Partials in the states from those in channels: in states, and in one derived channel."""
+    align_stack()
+    out[:] = 0.0
+    for c in range(out.shape[0]):
+        for e in range(direct.column.shape[0]):
+            k = direct.group[e] * used + direct.order[e]
+            store(out, c, k, load(out, c, k) + load(given, c, direct.column[e]))
+        _chain(c, derived, given, dq, dv, da, used, out)
+
+
+@_kept
+def chain_more(derived, given, dq, dv, da, used, out):
+    """Add those in another derived channel."""
     align_stack()
     for c in range(out.shape[0]):
-        for e in range(entry_of.shape[0]):
-            k = group[e] * used
-            p = load(partials, c, entry_of[e])
-            if index[e, 0] >= 0:
-                store(out, c, k, load(out, c, k) + p * load(dq, c, index[e, 0]))
-            if index[e, 1] >= 0:
-                store(out, c, k + 1, load(out, c, k + 1) + p * load(dv, c, index[e, 1]))
-            if index[e, 2] >= 0:
-                store(out, c, k + 2, load(out, c, k + 2) + p * load(da, c, index[e, 2]))
+        _chain(c, derived, given, dq, dv, da, used, out)
+
+
+@jit
+def _chain(c, derived, given, dq, dv, da, used, out):
+    for e in range(derived.column.shape[0]):
+        k = derived.group[e] * used
+        p = load(given, c, derived.column[e])
+        if derived.index[e, 0] >= 0:
+            store(out, c, k, load(out, c, k) + p * load(dq, c, derived.index[e, 0]))
+        if derived.index[e, 1] >= 0:
+            store(out, c, k + 1, load(out, c, k + 1) + p * load(dv, c, derived.index[e, 1]))
+        if derived.index[e, 2] >= 0:
+            store(out, c, k + 2, load(out, c, k + 2) + p * load(da, c, derived.index[e, 2]))
 
 
 @_kept
@@ -180,124 +203,169 @@ def jacobian(instants, groups, partials, explicit, z, T, powers, used, place, pl
                     out[place_T[c, r, b]] += room[0, 0, b]
 
 
+class Sums(NamedTuple):
+    """Summed rows: weight, what they add up to (a constraint, -1 the objective, -2 nothing)."""
+
+    weight: Floats  # (rows,)
+    target: Ints
+    slope: Floats  # (chunks, rows, WIDTH) weight in the sum times rho'
+    bend: Floats  # times rho''
+
+
+class OnChannel(NamedTuple):
+    """Entries of rows in a derived channel: row, column of the partial, component."""
+
+    row: Ints
+    column: Ints
+    component: Ints
+
+
 @_kept
 def weigh(
-    groups, multipliers, row_of, coefficients, slope, bend, partials, explicit, T, timed, used,
-    mu, kappa, out, cross, square, blocks,
+    groups, lam, row_of, sums, sigma, partials, explicit, T, timed, used, mu, kappa, out, cross,
+    square, on_channel, given, channel_weights,
 ):  # fmt: skip
     """Weights of the rows and what follows from them before anything is curved.
 
-    mu of pointwise rows comes from the multipliers by row_of (chunks, rows, WIDTH), mu and kappa
-    of summed rows from their coefficients (rows,). out (chunks, n used, WIDTH) = sum of mu times
+    mu of pointwise rows comes from the multipliers lam by row_of (chunks, rows, WIDTH), mu and
+    kappa of summed rows from what they add up to. out (chunks, n used, WIDTH) = sum of mu times
     partials. A timed set has the factor T outside: `cross` and `square` get its share.
+    channel_weights: the same sum with the partials in a derived channel.
     """
     align_stack()
-    blocks[:] = 0.0
+    channel_weights[:] = 0.0
     for c in range(mu.shape[0]):
         for r in range(mu.shape[1]):
+            factor = 0.0
+            if sums.target[r] == -1:
+                factor = sigma * sums.weight[r]
+            elif sums.target[r] >= 0:
+                factor = lam[sums.target[r]] * sums.weight[r]
+            if timed:
+                factor *= T
+            store(mu, c, r, factor * load(sums.slope, c, r))
+            store(kappa, c, r, factor * load(sums.bend, c, r))
             for b in range(WIDTH):
-                k = row_of[c, r, b]
-                mu[c, r, b] = multipliers[k] if k >= 0 else coefficients[r] * slope[c, r, b]
-                kappa[c, r, b] = coefficients[r] * bend[c, r, b]
-        _slope(c, c, groups, mu, partials, used, out)
-        store(square, c, 0, 0.0)
+                if row_of[c, r, b] >= 0:
+                    mu[c, r, b] = lam[row_of[c, r, b]]
+        _slope(c, groups, mu, partials, used, out)
+        total = 0.0 * load(mu, c, 0)
         for k in range(out.shape[1]):
             store(cross, c, k, 0.0)
         if timed:
             for k in range(out.shape[1]):
                 store(cross, c, k, (1.0 / T) * load(out, c, k))
-            total = 0.0 * load(mu, c, 0)
             for r in range(mu.shape[1]):
-                total = total + load(mu, c, r) * load(explicit, c, r)
-            store(square, c, 0, (2.0 / T) * total)
+                total = total + (2.0 / T) * load(mu, c, r) * load(explicit, c, r)
+        store(square, c, 0, total)
+        _weigh_channel(c, on_channel, mu, given, channel_weights)
+
+
+@_kept
+def weigh_channel(on_channel, mu, given, out):
+    """out (chunks, components, WIDTH) = sum of mu times partials in a derived channel."""
+    out[:] = 0.0
+    for c in range(out.shape[0]):
+        _weigh_channel(c, on_channel, mu, given, out)
 
 
 @jit
-def _slope(c, row, groups, mu, partials, used, out):
-    """Row `row` of out: sum over the rows of a set of mu times partials."""
+def _weigh_channel(c, on, mu, given, out):
+    for e in range(on.row.shape[0]):
+        w = load(mu, c, on.row[e]) * load(given, c, on.column[e])
+        store(out, c, on.component[e], load(out, c, on.component[e]) + w)
+
+
+@jit
+def _slope(c, groups, mu, partials, used, out):
+    """Sum over the rows of a set of mu times partials."""
     for k in range(out.shape[1]):
-        store(out, row, k, 0.0)
+        store(out, c, k, 0.0)
     for g in range(groups.row.shape[0]):
         w = load(mu, c, groups.row[g])
         j = groups.joint[g] * used
         for o in range(used):
-            store(out, row, j + o, load(out, row, j + o) + w * load(partials, c, g * used + o))
-
-
-@_kept
-def weigh_channel(row, entry_of, component, weights, partials, out):
-    """out (chunks, components, WIDTH) = sum of weights times partials in a derived channel."""
-    out[:] = 0.0
-    for c in range(out.shape[0]):
-        for e in range(row.shape[0]):
-            w = load(weights, c, row[e]) * load(partials, c, entry_of[e])
-            store(out, c, component[e], load(out, c, component[e]) + w)
+            store(out, c, j + o, load(out, c, j + o) + w * load(partials, c, g * used + o))
 
 
 @_kept
 def gradient(
-    instants, groups, coefficients, slope, partials, explicit, z, T, powers, used, mu, out_z, room,
-    out,
+    instants, groups, sums, totals, target, partials, explicit, z, T, powers, timed, used, mu,
+    slope, room, out,
 ):  # fmt: skip
-    """Add the gradient of summed rows to out (count, n); returns their partial in T at fixed T
-    outside.
-    """
+    """Add the gradient of the rows summed to a target to out (count, n); returns that in T."""
     align_stack()
     points = instants.basis.shape[1] // 4
+    by_T = 0.0
+    for r in range(mu.shape[1]):
+        if timed and sums.target[r] == target:
+            by_T += sums.weight[r] * totals[r]
     store(room, 0, 1, 0.0)
     for c in range(mu.shape[0]):
         for r in range(mu.shape[1]):
-            w = coefficients[r] * load(slope, c, r)
+            factor = sums.weight[r] if sums.target[r] == target else 0.0
+            if timed:
+                factor *= T
+            w = factor * load(sums.slope, c, r)
             store(mu, c, r, w)
             store(room, 0, 1, load(room, 0, 1) + w * load(explicit, c, r))
-        _slope(c, c, groups, mu, partials, used, out_z)
+        _slope(c, groups, mu, partials, used, slope)
         for j in range(z.shape[2]):
             for k in range(points):
-                store(room, 0, 0, _to_control(instants, c, powers, out_z, c, j * used, used, k))
+                store(room, 0, 0, _to_control(instants, c, powers, slope, c, j * used, used, k))
                 for b in range(WIDTH):
                     out[instants.first[c, b] + k, j] += room[0, 0, b]
-            by_T = _with_duration(z, c, j, out_z, j * used, used, T)
-            store(room, 0, 1, load(room, 0, 1) + by_T)
-    total = 0.0
+            moved = _with_duration(z, c, j, slope, j * used, used, T)
+            store(room, 0, 1, load(room, 0, 1) + moved)
     for b in range(WIDTH):
-        total += room[0, 1, b]
-    return total
+        by_T += room[0, 1, b]
+    return by_T
 
 
-@_kept
-def spread_curvature(block, mirrored, qq, qv, vv, qa, used, out):
-    """Add a channel's second partials, packed by ancestor pairs, to blocks of joint pairs.
+class Spread(NamedTuple):
+    """Where a channel's second partials go: block of each ancestor pair, -1 for none.
 
-    block[k] is the block of pair k, -1 for none: its rows belong to the joint below, its columns
-    to the one above.
+    The rows of a block belong to the joint below, its columns to the one above.
     """
-    for c in range(out.shape[0]):
-        for k in range(block.shape[0]):
-            if block[k] < 0:
-                continue
-            at = block[k] * used * used
-            low, high = 2 * k, 2 * k + 1
-            if mirrored[k] == 1:
-                high = low
-            store(out, c, at, load(out, c, at) + load(qq, c, k))
-            store(out, c, at + 1, load(out, c, at + 1) + load(qv, c, high))
-            store(out, c, at + used, load(out, c, at + used) + load(qv, c, low))
-            store(out, c, at + used + 1, load(out, c, at + used + 1) + load(vv, c, k))
-            store(out, c, at + 2, load(out, c, at + 2) + load(qa, c, high))
-            store(out, c, at + 2 * used, load(out, c, at + 2 * used) + load(qa, c, low))
+
+    block: Ints
+    same: Ints  # 1 if the two joints are one
 
 
 @_kept
-def outer(values, column, x, y, groups, partials, explicit, used, pair, out, cross, square):
+def spread(where, curvature, used, out):
+    """Add a channel's second partials (qq, qv, vv, qa), packed by pairs, to the blocks."""
+    for c in range(out.shape[0]):
+        _spread(c, where, curvature, used, out)
+
+
+@jit
+def _spread(c, where, curvature, used, out):
+    qq, qv, vv, qa = curvature
+    for k in range(where.block.shape[0]):
+        if where.block[k] < 0:
+            continue
+        at = where.block[k] * used * used
+        low, high = 2 * k, 2 * k + 1 - where.same[k]
+        store(out, c, at, load(out, c, at) + load(qq, c, k))
+        store(out, c, at + 1, load(out, c, at + 1) + load(qv, c, high))
+        store(out, c, at + used, load(out, c, at + used) + load(qv, c, low))
+        store(out, c, at + used + 1, load(out, c, at + used + 1) + load(vv, c, k))
+        store(out, c, at + 2, load(out, c, at + 2) + load(qa, c, high))
+        store(out, c, at + 2 * used, load(out, c, at + 2 * used) + load(qa, c, low))
+
+
+@_kept
+def outer(values, x, y, groups, partials, explicit, used, pair, out, cross, square):
     """Add second partials of f(x, y) given as values: to blocks, to cross in T, to square in T.
 
-    x, y (entries,): rows of `groups`, `partials` and `explicit`; d2f/(dx dy) is that column of
-    values, and x = y means d2f/dx2. pair (n, n): block of two joints.
+    x, y (entries,): rows of `groups`, `partials` and `explicit`; d2f/(dx dy) = values, and x = y
+    means d2f/dx2. pair (n, n): block of two joints.
     """
     align_stack()
     for c in range(out.shape[0]):
         for e in range(x.shape[0]):
-            u = load(values, c, column[e])
+            u = load(values, c, e)
             _outer(c, x[e], y[e], u, groups, partials, used, pair, out)
             x_T, y_T = load(explicit, c, x[e]), load(explicit, c, y[e])
             _cross(c, x[e], u * y_T, groups, partials, used, cross)
@@ -334,14 +402,16 @@ def _cross(c, x, u, groups, partials, used, cross):
 
 @_kept
 def hessian(
-    instants, joints, blocks, slope, cross, square, z, T, powers, used, place, place_T, room, out
-):
+    instants, joints, where, curvature, curved_rows, kappa, groups, partials, explicit, pair,
+    blocks, slope, cross, square, z, T, powers, used, place, place_T, room, out,
+):  # fmt: skip
     """Add to the values of a Hessian in control points; returns the second derivative in T.
 
-    joints (blocks, 2): the joints of each block, second not after first. slope: first partials in
-    the states, cross: mixed ones of T and the states at fixed states, square: second in T.
-    place (first control points, blocks, points^2) and place_T (control points, n): where each
-    goes in out, -1 for nowhere.
+    blocks come with what is curved besides one channel's second partials and the losses of
+    curved_rows. joints (blocks, 2): the joints of each block, second not after first. slope: first
+    partials in the states, cross: mixed ones of T and the states at fixed states, square: second
+    in T. place (first control points, blocks, points^2) and place_T (control points, n): where
+    each goes in out, -1 for nowhere.
     """
     align_stack()
     points = instants.basis.shape[1] // 4
@@ -349,6 +419,13 @@ def hessian(
     with_T = place_T.shape[0] > 0
     store(room, 0, 0, 0.0)
     for c in range(slope.shape[0]):
+        _spread(c, where, curvature, used, blocks)
+        for e in range(curved_rows.shape[0]):
+            r = curved_rows[e]
+            u, r_T = load(kappa, c, r), load(explicit, c, r)
+            _outer(c, r, r, u, groups, partials, used, pair, blocks)
+            _cross(c, r, u * r_T, groups, partials, used, cross)
+            store(square, c, 0, load(square, c, 0) + u * r_T * r_T)
         for k in range(n * used):  # what T does to the slopes
             store(room, 0, 1 + k, load(cross, c, k))
         for e in range(joints.shape[0]):

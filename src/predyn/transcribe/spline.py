@@ -41,9 +41,7 @@ class SplineProgram(NLP):
         self._x = np.full(count, np.nan)
         self._evaluated = self._differentiated = self._eager = False
         self._grads = [np.zeros_like(p.control) for p in self.phases]
-        self._flat = [
-            (p.columns[p.columns >= 0], np.flatnonzero(p.columns.ravel() >= 0)) for p in self.phases
-        ]
+        self._flat = [_stretches(p.columns) for p in self.phases]
         self.f_scale = 1.0
 
     # -- construction -------------------------------------------------------------------------
@@ -293,6 +291,17 @@ class SplineProgram(NLP):
             if first <= i < first + len(kept):
                 return name, rows, int(kept[i - first])
         raise IndexError(i)
+
+
+def _stretches(columns: Ints) -> tuple[slice, slice | Ints]:
+    """Places in x of the free control points, and theirs in the flat array of all."""
+    flat = np.flatnonzero(columns.ravel() >= 0)
+    if not len(flat):
+        return slice(0, 0), slice(0, 0)
+    first = int(columns.ravel()[flat[0]])
+    whole = int(flat[-1]) + 1 - int(flat[0]) == len(flat)
+    inside = slice(int(flat[0]), int(flat[-1]) + 1) if whole else flat
+    return slice(first, first + len(flat)), inside
 
 
 def _own(values: Ints, other: Ints) -> Ints:
