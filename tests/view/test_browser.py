@@ -138,6 +138,19 @@ def test_many_joints_fit_and_can_be_chosen(opened, width):
     assert page.run(curves) == 0
 
 
+def test_print_is_light_and_complete(opened):
+    page = opened(fake_solution())
+    page.dark(True)
+    paper = "getComputedStyle(document.body).backgroundColor"
+    dark = page.run(paper)
+    page.run("dispatchEvent(new Event('beforeprint'))")
+    assert page.run(paper) == "rgb(255, 255, 255)"
+    assert page.run("[...document.querySelectorAll('details')].every((part) => part.open)")
+    page.run("dispatchEvent(new Event('afterprint'))")
+    assert page.run(paper) == dark
+    assert len(page.call("Page.printToPDF")["data"]) > 10_000
+
+
 def test_without_a_motion_the_rest_is_there(opened):
     solution = fake_solution(status="diverged")
     bad = solution.curves[0]._replace(control=np.full_like(solution.curves[0].control, np.nan))

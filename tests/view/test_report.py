@@ -102,6 +102,13 @@ def test_failure_is_plain():
     assert "rounding" not in alarm
 
 
+def test_excess_between_the_points_is_told():
+    caution = "Between the imposed points a limit is exceeded"
+    assert caution not in report_html(replace(fake_solution(), max_violation_dense=9e-4))
+    page = Page(report_html(replace(fake_solution(), max_violation_dense=0.023)))
+    assert f"{caution} by 2.3 %" in page.text
+
+
 def test_failure_without_violations_says_so():
     solution = replace(fake_solution(status="iteration_limit"), violations=())
     assert "No constraint is violated" in report_html(solution)

@@ -63,7 +63,7 @@ def test_everything_is_within_the_first_view():
 def test_page_poses_are_those_of_the_links():
     solution = fake_solution(model=predyn.models.random_tree(7, 5))
     stage = set_stage(solution)
-    data = scene_data(stage, solution)
+    data = scene_data(stage)
     for j, name in enumerate(solution.model.link_names):
         p, q = np.split(np.array(data["poses"][j]).reshape(-1, 7), [3], axis=1)
         truth = frame_kinematics(solution.model, name, solution.at(stage.times).q)
@@ -90,7 +90,7 @@ def test_shapes_replace_the_skeleton_and_meshes_do_not():
 
     def kinds(model):
         solution = fake_solution(model=model)
-        data = scene_data(set_stage(solution), solution)
+        data = scene_data(set_stage(solution))
         return sorted(solid["kind"] for solid in data["solids"] if solid["link"] == 0)
 
     assert kinds(build("box", (1.0, 0.1, 0.1))) == ["box"]
@@ -114,13 +114,15 @@ def test_forces_become_arrows_of_comparable_length():
     loads = (load([0.0, -10.0, 0.0], "world"), load([5.0, 0, 0], "link"), load([0, 0, 0], "world"))
     solution = replace(fake_solution(), forces=loads)
     stage = set_stage(solution)
-    first, second = scene_data(stage, solution)["forces"]
+    first, second = scene_data(stage)["forces"]
     lengths = [np.linalg.norm(arrow["vector"]) for arrow in (first, second)]
     assert lengths[0] == pytest.approx(2.0 * lengths[1], rel=1e-4)
     assert first["world"]
     assert not second["world"]
     assert first["p"] == pytest.approx([0.5, 0.0, 0.0], abs=1e-12)
     assert second["label"] == "5 N"
+    tips = stage.placed(1, np.array([0.5, 0.0, 0.0])) + np.array(first["vector"])
+    assert (np.abs(tips - stage.view.centre)[:, :2] <= stage.view.half + 1e-5).all()
 
 
 def test_a_mechanism_that_rests_is_drawn():
@@ -128,7 +130,7 @@ def test_a_mechanism_that_rests_is_drawn():
     still = solution.curves[0]._replace(control=np.zeros_like(solution.curves[0].control))
     solution = replace(solution, curves=(still,))
     assert is_finite(solution)
-    assert scene_data(set_stage(solution), solution)["camera"]["radius"] > 0.0
+    assert scene_data(set_stage(solution))["camera"]["radius"] > 0.0
 
 
 def test_nice_steps():

@@ -70,6 +70,7 @@ def test_sources(tmp_path):
     assert b"two-link-lifting" in page_of(solution)
     solution.save(tmp_path / "solution.h5")
     assert page_of(tmp_path / "solution.h5") == page_of(solution)
+    assert page_of(tmp_path) == page_of(solution)
     (tmp_path / "report.html").write_bytes(b"as it is")
     assert page_of(str(tmp_path / "report.html")) == b"as it is"
     with pytest.raises(FileError, match=r"nothing\.html"):

@@ -3,6 +3,7 @@
 // Line charts in SVG. A chart redraws itself to the width it gets, so that text keeps its size.
 
 const SVG = "http://www.w3.org/2000/svg";
+const PRINTED = 380; // px of a chart on paper, two side by side
 const DASHES = ["", "7 3", "2 3", "9 3 2 3"];
 
 function element(name, attributes = {}, parent = null, text = null) {
@@ -93,6 +94,8 @@ class Chart {
       this.svg.addEventListener("pointermove", press);
     }
     new ResizeObserver(() => this.fit()).observe(this.figure);
+    addEventListener("beforeprint", () => { this.width = PRINTED; this.draw(); });
+    addEventListener("afterprint", () => this.fit());
     this.fit();
   }
 

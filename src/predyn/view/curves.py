@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 MOST_NUMBERS = 100_000  # of all curves together; longer motions are thinned
 SMOOTH = 181  # samples that make a curve look smooth
 CHANNELS = ("t", "q", "v", "a", "tau", "reactions")
+ROUNDING = 1e-12  # values this small, next to the largest of their curve, are zero
 DEGREES = 180.0 / np.pi
 
 
@@ -76,6 +77,7 @@ TITLES = {
 def _chart(
     title: str, unit: str, joints: NDArray[np.int64], values: Floats, bounds: Floats | None
 ) -> dict[str, Any]:
+    values = np.where(np.abs(values) < ROUNDING * np.abs(values).max(axis=0), 0.0, values)
     return {
         "title": title,
         "unit": unit,

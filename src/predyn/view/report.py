@@ -36,7 +36,7 @@ def report_html(solution: Solution) -> str:
     data = {
         "motion": motion_charts(solution) if stage else None,
         "history": history_charts(solution),
-        "scene": scene_data(stage, solution) if stage else None,
+        "scene": scene_data(stage) if stage else None,
     }
     style = _part("page.css")
     script = "\n".join(_part(name) for name in SCRIPTS)
@@ -46,6 +46,7 @@ def report_html(solution: Solution) -> str:
             f"script-src {_digest(script)}; base-uri 'none'; form-action 'none'"
         ),
         "title": escape(solution.name),
+        "tab": escape(solution.name if solution.success else f"Not converged: {solution.name}"),
         "model": escape(solution.model.name),
         "badge": tables.badge(solution),
         "nothing": "" if stage else NOTHING,

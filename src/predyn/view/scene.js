@@ -9,7 +9,7 @@ class Scene {
     this.canvas = canvas;
     this.data = data;
     this.context = canvas.getContext("2d");
-    const sides = data.solids.length > 40 ? 10 : 18;
+    const sides = data.solids.length > 40 ? 8 : 18;
     this.meshes = data.solids.map((solid) => meshOf(solid, sides));
     this.showAxes = false;
     this.time = 0;

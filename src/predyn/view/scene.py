@@ -7,15 +7,13 @@ from typing import Any
 import numpy as np
 
 from predyn.model import PRISMATIC
-from predyn.solution import Solution
 from predyn.view.numbers import rounded
 from predyn.view.stage import Bar, Floats, Stage, bodies_of
 
 THIN, THICK, SLENDER = 0.006, 0.022, 0.12  # radius of a bar over the scene's, and over its length
-ARROW = 0.3  # length of the largest force over the scene's radius
 
 
-def scene_data(stage: Stage, solution: Solution) -> dict[str, Any]:
+def scene_data(stage: Stage) -> dict[str, Any]:
     """What scene.js draws; lengths in m, poses as position and quaternion (w, x, y, z)."""
     view = stage.view
     digits = 5 - int(np.floor(np.log10(view.radius)))
@@ -32,7 +30,16 @@ def scene_data(stage: Stage, solution: Solution) -> dict[str, Any]:
             {"name": end.name, "link": end.link, "points": np.round(path, digits).tolist()}
             for end, path in zip(stage.ends, stage.paths, strict=True)
         ],
-        "forces": _forces(stage, solution),
+        "forces": [
+            {
+                "label": arrow.label,
+                "link": arrow.link,
+                "p": rounded(arrow.point, 6),
+                "vector": rounded(arrow.vector, 6),
+                "world": arrow.world,
+            }
+            for arrow in stage.arrows
+        ],
         "grid": _grid(stage),
         "camera": {
             "up": view.up.tolist(),
@@ -129,30 +136,6 @@ def _quaternions(R: Floats) -> Floats:
     flips = np.where(np.sum(q[:, 1:] * q[:, :-1], axis=-1) < 0.0, -1.0, 1.0)
     q[:, 1:] *= np.cumprod(flips, axis=1)[..., None]
     return q
-
-
-def _forces(stage: Stage, solution: Solution) -> list[dict[str, Any]]:
-    """Arrows of the external forces; the largest has a fixed length on the screen."""
-    arrows = []
-    largest = max((float(np.linalg.norm(f["force"])) for f in solution.forces), default=0.0)
-    for f in solution.forces:
-        force = np.asarray(f["force"], dtype=float)
-        frame = stage.model.frame(f["link"])
-        size = float(np.linalg.norm(force))
-        if size == 0.0:
-            continue
-        world = f["frame"] == "world"
-        direction = force if world else frame.R @ force
-        arrows.append(
-            {
-                "label": f"{size:.4g} N",
-                "link": frame.link,
-                "p": rounded(frame.p + frame.R @ np.asarray(f["point"], dtype=float), 6),
-                "vector": rounded(direction * (ARROW * stage.view.radius / largest), 6),
-                "world": world,
-            }
-        )
-    return arrows
 
 
 def _grid(stage: Stage) -> dict[str, Any]:

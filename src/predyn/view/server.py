@@ -21,14 +21,14 @@ def serve(
 ) -> None:
     """Serve the report until Ctrl-C; port 0 takes any that is free.
 
-    source: a Solution, a solution file, or a report written before (.html).
+    source: a Solution, a solution file, the folder of one (solution.h5), or a report (.html).
     """
     server = page_server(page_of(source), port)
     address = f"http://{ADDRESS}:{server.server_port}/"
-    print(f"Serving the report at {address} (Ctrl-C stops)", flush=True)
-    if open_browser:
-        webbrowser.open(address)
     try:
+        print(f"Serving the report at {address} (Ctrl-C stops)", flush=True)
+        if open_browser:
+            webbrowser.open(address)
         server.serve_forever()
     except KeyboardInterrupt:
         print("Stopped.")
@@ -40,6 +40,8 @@ def page_of(source: Solution | str | os.PathLike[str]) -> bytes:
     """The page to serve."""
     if not isinstance(source, Solution):
         path = Path(source)
+        if path.is_dir():
+            path = path / "solution.h5"
         if path.suffix.lower() in (".html", ".htm"):
             try:
                 return path.read_bytes()

@@ -58,7 +58,7 @@ function capsule([r, length], sides) {
     const angle = 0.5 * Math.PI * k / caps;
     rings.push([-length / 2 - r * Math.cos(angle), k === 0 ? 0 : r * Math.sin(angle)]);
   }
-  const pieces = length > 0 ? Math.min(6, Math.max(1, Math.round(length / (3 * r)))) : 0;
+  const pieces = length > 0 ? Math.min(sides > 12 ? 6 : 3, Math.max(1, Math.round(length / (3 * r)))) : 0;
   for (let k = 1; k < pieces; k++) rings.push([length * (k / pieces - 0.5), r]);
   const lower = rings.slice(0, caps + 1).reverse().map(([z, radius]) => [-z, radius]);
   return lathe([...rings, ...(length > 0 ? lower : lower.slice(1))], sides);

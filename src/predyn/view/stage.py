@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 
 FRAMES_FEW, FRAMES_MANY, FEW_JOINTS = 121, 61, 12
 MOST_PATHS = 6
+ARROW = 0.1  # length of the largest force over the diagonal of the box around the motion
 FLAT = 1e-3  # a motion this thin, relative to its size, is planar
 
 
@@ -37,6 +38,16 @@ class End(NamedTuple):
     name: str
     link: int
     point: Floats
+
+
+class Arrow(NamedTuple):
+    """An external force on a link: where it acts, and a vector as long as it is drawn, m."""
+
+    label: str
+    link: int
+    point: Floats
+    vector: Floats  # world axes if `world`, else link axes
+    world: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +87,7 @@ class Stage:
     bars: list[Bar]
     ends: list[End]
     paths: list[Floats]  # (F, 3) of each end
+    arrows: list[Arrow]
     view: View
 
     def placed(self, link: int, point: Floats) -> Floats:
@@ -105,9 +117,14 @@ def set_stage(solution: Solution) -> Stage:
         centre = shape.p if shape.link < 0 else R[shape.link] @ shape.p + p[shape.link]
         points += [centre + reach * d for d in (*np.eye(3), *-np.eye(3))]
     cloud = np.concatenate([np.atleast_2d(block) for block in points])
+    arrows = arrows_of(solution, ARROW * float(np.linalg.norm(np.ptp(cloud, axis=0))))
+    for arrow in arrows:
+        turned = arrow.vector if arrow.world else R[arrow.link] @ arrow.vector
+        tips = R[arrow.link] @ arrow.point + p[arrow.link] + turned
+        cloud = np.concatenate([cloud, tips])
     return Stage(
         model, times, R, p, q, bars,
-        [ends[k] for k in shown], [paths[k] for k in shown],
+        [ends[k] for k in shown], [paths[k] for k in shown], arrows,
         first_view(model, cloud, np.concatenate([p.reshape(-1, 3), *paths])),
     )  # fmt: skip
 
@@ -140,6 +157,21 @@ def ends_of(model: Model) -> list[End]:
                 best, reach = End(frame.name, j, frame.p), distance
         ends.append(best)
     return ends
+
+
+def arrows_of(solution: Solution, length: float) -> list[Arrow]:
+    """The external forces that are not zero; the largest is drawn with this length."""
+    arrows = []
+    largest = max((float(np.linalg.norm(f["force"])) for f in solution.forces), default=0.0)
+    for f in solution.forces:
+        force, frame = np.asarray(f["force"], dtype=float), solution.model.frame(f["link"])
+        size = float(np.linalg.norm(force))
+        if size > 0.0:
+            world = f["frame"] == "world"
+            vector = (force if world else frame.R @ force) * (length / largest)
+            point = frame.p + frame.R @ np.asarray(f["point"], dtype=float)
+            arrows.append(Arrow(f"{size:.4g} N", frame.link, point, vector, world))
+    return arrows
 
 
 def bars_of(model: Model, q: Floats, ends: list[End]) -> list[Bar]:

@@ -13,6 +13,7 @@ from predyn.solution import Solution, Violation
 from predyn.view.numbers import NOTHING, seconds, shown
 
 MOST_ROWS = 40
+TOLERABLE = 1e-3  # relative excess between the imposed points that needs no word of caution
 NOISE = 1e-9  # a relative violation that is rounding
 
 
@@ -46,6 +47,7 @@ def verdict(solution: Solution) -> str:
     """The message; without success also the worst violations."""
     message = f"<p>{escape(solution.message)}</p>" if solution.message else ""
     if solution.success:
+        message += _between(solution)
         return f'<div class="message">{message}</div>' if message else ""
     found = [violation for violation in solution.violations if violation.relative > NOISE]
     worst = (
@@ -58,6 +60,19 @@ def verdict(solution: Solution) -> str:
         f"{message}<p>The solver stopped with status "
         f"<strong>{escape(solution.status)}</strong>. What is shown below is its last iterate; "
         f"do not use it without checking.</p>{worst}</div>"
+    )
+
+
+def _between(solution: Solution) -> str:
+    """A word of caution where limits are exceeded between the points that were imposed."""
+    if not solution.max_violation_dense > TOLERABLE:
+        return ""
+    worst = solution.dense_violations[:1]
+    where = "".join(f" ({escape(v.name)}{_when(v)})" for v in worst)
+    return (
+        f"<p><strong>Between the imposed points a limit is exceeded by "
+        f"{shown(100.0 * solution.max_violation_dense, 3)} %</strong>{where}. "
+        "More segments or limit points, or refinement, bring this down.</p>"
     )
 
 
