@@ -1,4 +1,4 @@
-"""Dynamics of articulated mechanisms, for many instants at once, with exact derivatives.
+"""Predict how robots and people move: optimal motions of mechanisms, from dynamics in batches.
 
 The public names are loaded on first use: `import predyn` reads no numba and compiles nothing.
 """
@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from predyn import dynamics as dynamics
     from predyn import models as models
+    from predyn import terms as terms
     from predyn.builder import ModelBuilder as ModelBuilder
+    from predyn.config import load_task as load_task
     from predyn.dynamics.aba import forward_dynamics as forward_dynamics
     from predyn.dynamics.aba_derivatives import (
         forward_dynamics_derivatives as forward_dynamics_derivatives,
     )
     from predyn.dynamics.crba import mass_matrix as mass_matrix
     from predyn.dynamics.forces import ExternalForce as ExternalForce
+    from predyn.dynamics.pose_search import inverse_kinematics as inverse_kinematics
     from predyn.dynamics.reactions import joint_reactions as joint_reactions
     from predyn.dynamics.rnea import inverse_dynamics as inverse_dynamics
     from predyn.dynamics.rnea_derivatives import (
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from predyn.errors import InputError as InputError
     from predyn.errors import ModelError as ModelError
     from predyn.errors import ModelWarning as ModelWarning
+    from predyn.errors import NotConverged as NotConverged
     from predyn.errors import PredynError as PredynError
     from predyn.load.dh import DHRow as DHRow
     from predyn.load.dh import load_dh as load_dh
@@ -35,14 +39,28 @@ if TYPE_CHECKING:
     from predyn.model import Limits as Limits
     from predyn.model import Model as Model
     from predyn.model import Shape as Shape
+    from predyn.nlp import SolverOptions as SolverOptions
+    from predyn.problem import Constraint as Constraint
+    from predyn.problem import Cost as Cost
+    from predyn.problem import Duration as Duration
+    from predyn.problem import Phase as Phase
+    from predyn.problem import Problem as Problem
+    from predyn.problem import Spline as Spline
+    from predyn.problem import State as State
+    from predyn.solution import Solution as Solution
+    from predyn.solution_file import load_solution as load_solution
+    from predyn.solving import solve as solve
 
 __version__ = "0.1.0"
 
-_PACKAGES = ("dynamics", "models")
+_PACKAGES = ("dynamics", "models", "terms")
 
 # public name -> the module that defines it
 _NAMES = {
+    "Constraint": "predyn.problem",
+    "Cost": "predyn.problem",
     "DHRow": "predyn.load.dh",
+    "Duration": "predyn.problem",
     "ExternalForce": "predyn.dynamics.forces",
     "FileError": "predyn.errors",
     "Frame": "predyn.model",
@@ -52,17 +70,28 @@ _NAMES = {
     "ModelBuilder": "predyn.builder",
     "ModelError": "predyn.errors",
     "ModelWarning": "predyn.errors",
+    "NotConverged": "predyn.errors",
+    "Phase": "predyn.problem",
     "PredynError": "predyn.errors",
+    "Problem": "predyn.problem",
     "Shape": "predyn.model",
+    "Solution": "predyn.solution",
+    "SolverOptions": "predyn.nlp",
+    "Spline": "predyn.problem",
+    "State": "predyn.problem",
     "forward_dynamics": "predyn.dynamics.aba",
     "forward_dynamics_derivatives": "predyn.dynamics.aba_derivatives",
     "inverse_dynamics": "predyn.dynamics.rnea",
     "inverse_dynamics_derivatives": "predyn.dynamics.rnea_derivatives",
     "inverse_dynamics_hessian": "predyn.dynamics.rnea_hessian",
+    "inverse_kinematics": "predyn.dynamics.pose_search",
     "joint_reactions": "predyn.dynamics.reactions",
     "load_dh": "predyn.load.dh",
+    "load_solution": "predyn.solution_file",
+    "load_task": "predyn.config",
     "load_urdf": "predyn.load.urdf",
     "mass_matrix": "predyn.dynamics.crba",
+    "solve": "predyn.solving",
 }
 
 __all__ = sorted([*_NAMES, *_PACKAGES])

@@ -65,6 +65,8 @@ if TYPE_CHECKING:
     from predyn.dynamics.placement import dh_sensitivity as dh_sensitivity
     from predyn.dynamics.placement import length_sensitivity as length_sensitivity
     from predyn.dynamics.placement import placement_sensitivity as placement_sensitivity
+    from predyn.dynamics.pose_search import PoseResult as PoseResult
+    from predyn.dynamics.pose_search import inverse_kinematics as inverse_kinematics
     from predyn.dynamics.reactions import ReactionDerivatives as ReactionDerivatives
     from predyn.dynamics.reactions import joint_reactions as joint_reactions
     from predyn.dynamics.reactions import joint_reactions_derivatives as joint_reactions_derivatives
@@ -112,6 +114,7 @@ _HOMES = {
     ),
     "load_reactions": ("joint_reactions_force_derivatives",),
     "placement": ("dh_sensitivity", "length_sensitivity", "placement_sensitivity"),
+    "pose_search": ("PoseResult", "inverse_kinematics"),
     "reactions": (
         "ReactionDerivatives",
         "joint_reactions",

@@ -148,15 +148,12 @@ class Arrangement:
     def _any_constraint(self, p: int, constraint: Constraint, own: bool) -> None:
         name = constraint.name or constraint.term.kind
         if constraint.term.pairs:
-            if own:
-                first, second = (p, "start"), (p, "end")
-            elif p == 0:  # of the whole motion, once
-                first, second = (0, "start"), (len(self.layouts) - 1, "end")
-            else:
-                return
+            if not own and p > 0:
+                return  # of the whole motion, once
+            last = p if own else len(self.layouts) - 1
             self._pair(
                 constraint.term, constraint.lower, constraint.upper,
-                self._at(*first), self._at(*second), self._label(p, name) if own else name,
+                self._at(p, "start"), self._at(last, "end"), self._label(p, name) if own else name,
             )  # fmt: skip
         elif constraint.integral:
             self._sum(p, constraint)

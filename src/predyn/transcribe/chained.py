@@ -96,7 +96,8 @@ class Chained:
 
     def joints(self, row: int) -> list[int]:
         """Joints that a row depends on."""
-        return self.groups.joint[self.groups.start[row] : self.groups.start[row + 1]].tolist()
+        start = self.groups.start
+        return [int(j) for j in self.groups.joint[start[row] : start[row + 1]]]
 
 
 def _joints(channel: str, component: int, derived: Mapping[str, Derived]) -> list[int]:

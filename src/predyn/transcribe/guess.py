@@ -23,12 +23,14 @@ from predyn.transcribe.layout import PhaseLayout, end_values
 from predyn.transcribe.spline import SplineProgram
 
 Floats = NDArray[np.float64]
+Path = Callable[[Floats], Floats]  # joint positions (K, n) at normalised times of a phase
 
 
 def first_guess(program: SplineProgram, guess: Any = None) -> Floats:
     """Decision variables from what a problem or a caller gives as guess (see Problem.guess)."""
     chosen = program.problem.guess if guess is None else guess
     durations = [phase.T for phase in program.phases]
+    curves: list[Path]
     if isinstance(chosen, str):
         if chosen not in ("linear", "inverse_kinematics"):
             raise InputError(f"guess: expected 'linear' or 'inverse_kinematics', got {chosen!r}")
@@ -66,9 +68,7 @@ def random_guess(program: SplineProgram, seed: int, start: int) -> Floats:
     return x
 
 
-def pack(
-    program: SplineProgram, curves: list[Callable[[Floats], Floats]], durations: list[float]
-) -> Floats:
+def pack(program: SplineProgram, curves: list[Path], durations: list[float]) -> Floats:
     """Decision variables near curves q(s), one per phase, with durations moved into bounds."""
     x = np.zeros(program.n)
     for phase, curve, T in zip(program.phases, curves, durations, strict=True):
@@ -80,7 +80,7 @@ def pack(
     return np.clip(x, program.x_lower, program.x_upper)
 
 
-def _fitted(phase: PhaseLayout, curve: Callable[[Floats], Floats]) -> Floats:
+def _fitted(phase: PhaseLayout, curve: Path) -> Floats:
     """Control points whose curve is near: exact if the curve is in the spline's space."""
     spline = phase.spline
     if isinstance(curve, _Exact) and curve.fits(spline):
@@ -166,13 +166,13 @@ def _reach(problem: Problem, k: int, near: Floats) -> Floats | None:
     position = orientation = frame = None
     for term in (goal.term for goal in goals):
         if isinstance(term, FramePosition):
-            frame, position = term.frame, term.target
+            frame, position = term.frame, np.array(term.target, float)
         elif isinstance(term, FrameOrientation):
             frame, orientation = term.frame, rotation_of(term.target, term.kind)
         elif isinstance(term, FramePose):
-            frame, position = term.frame, term.position
+            frame, position = term.frame, np.array(term.position, float)
             orientation = rotation_of(term.orientation, term.kind)
-    if frame is None:
+    if frame is None or (position is not None and np.isnan(position).any()):
         return None
     found = inverse_kinematics(
         problem.model, frame, position=position, orientation=orientation, guess=near
@@ -186,7 +186,7 @@ def _reach(problem: Problem, k: int, near: Floats) -> Floats | None:
     return found.q
 
 
-def _of_samples(program: SplineProgram, given: Any) -> list[Callable[[Floats], Floats]]:
+def _of_samples(program: SplineProgram, given: Any) -> list[Path]:
     """Curves of all phases from (s, q) over the whole motion."""
     try:
         s, q = (np.asarray(x, float) for x in given)
@@ -204,15 +204,13 @@ def _of_samples(program: SplineProgram, given: Any) -> list[Callable[[Floats], F
     ends = np.cumsum([0.0, *(phase.T for phase in program.phases)])
     ends /= ends[-1]
 
-    def part(a: float, b: float) -> Callable[[Floats], Floats]:
+    def part(a: float, b: float) -> Path:
         return lambda x: np.stack([np.interp(a + (b - a) * x, s, c) for c in q.T], axis=1)
 
     return [part(a, b) for a, b in itertools.pairwise(ends)]
 
 
-def _of_solution(
-    program: SplineProgram, solution: Any
-) -> tuple[list[Callable[[Floats], Floats]], list[float]]:
+def _of_solution(program: SplineProgram, solution: Any) -> tuple[list[Path], list[float]]:
     """Curves and durations of an earlier solution; phases are matched by number if they agree."""
     model: Model = solution.model
     if model.n != program.model.n:
@@ -221,7 +219,7 @@ def _of_solution(
             f"{program.model.n}"
         )
     if len(solution.curves) == len(program.phases):
-        curves: list[Callable[[Floats], Floats]] = [
+        curves: list[Path] = [
             _Exact(BSpline(c.degree, c.knots), c.control) for c in solution.curves
         ]
         return curves, [c.duration for c in solution.curves]

@@ -163,7 +163,7 @@ class InstantSet:
             coupled[below, above] = True
             found.append((channel, on_channel, keep))
         for r in self._curved_rows:
-            joints = self.chained.joints(r)
+            joints = self.chained.joints(int(r))
             coupled[np.ix_(joints, joints)] = True
         for x, y in zip(self._bend_x, self._bend_y, strict=True):
             a, b = self._components.joints(x), self._components.joints(y)

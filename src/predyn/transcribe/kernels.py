@@ -85,7 +85,7 @@ class FromChannel(NamedTuple):
 
     column: Ints
     group: Ints
-    index: Ints
+    columns: Ints
 
 
 @_kept
@@ -113,12 +113,12 @@ def _chain(c, derived, given, dq, dv, da, used, out):
     for e in range(derived.column.shape[0]):
         k = derived.group[e] * used
         p = load(given, c, derived.column[e])
-        if derived.index[e, 0] >= 0:
-            store(out, c, k, load(out, c, k) + p * load(dq, c, derived.index[e, 0]))
-        if derived.index[e, 1] >= 0:
-            store(out, c, k + 1, load(out, c, k + 1) + p * load(dv, c, derived.index[e, 1]))
-        if derived.index[e, 2] >= 0:
-            store(out, c, k + 2, load(out, c, k + 2) + p * load(da, c, derived.index[e, 2]))
+        if derived.columns[e, 0] >= 0:
+            store(out, c, k, load(out, c, k) + p * load(dq, c, derived.columns[e, 0]))
+        if derived.columns[e, 1] >= 0:
+            store(out, c, k + 1, load(out, c, k + 1) + p * load(dv, c, derived.columns[e, 1]))
+        if derived.columns[e, 2] >= 0:
+            store(out, c, k + 2, load(out, c, k + 2) + p * load(da, c, derived.columns[e, 2]))
 
 
 @_kept

@@ -8,6 +8,7 @@ c_kj is control point k of joint j. Control points that the boundary values dete
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from predyn.problem import Duration, Phase, Spline, State
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ORDERS = ("q", "v", "a")
+End = Literal["start", "end"]
 
 
 @dataclass(eq=False)
@@ -32,7 +34,7 @@ class PhaseLayout:
     T: float
     T_column: int  # -1 if fixed
     T_bounds: tuple[float, float]
-    open_ends: list[tuple[str, str, Ints, Floats]]  # end, channel, joints, values: still to impose
+    open_ends: list[tuple[End, str, Ints, Floats]]  # end, channel, joints, values: still to impose
 
 
 def spline_of(options: Spline, segments: int | None) -> BSpline:
@@ -65,8 +67,9 @@ def lay_out(phase: Phase, options: Spline, n: int, first: int, name: str) -> Pha
     else:
         T = float(phase.duration)
         bounds, timed = (T, T), False
-    open_ends: list[tuple[str, str, Ints, Floats]] = []
-    for end, state in (("start", phase.start), ("end", phase.end)):
+    open_ends: list[tuple[End, str, Ints, Floats]] = []
+    both: tuple[tuple[End, State], ...] = (("start", phase.start), ("end", phase.end))
+    for end, state in both:
         values = end_values(state, n)
         side = 0 if end == "start" else 1
         D = spline.basis(np.array([float(side)]), derivatives=2)[:, 0]

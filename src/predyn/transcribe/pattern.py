@@ -27,7 +27,7 @@ def touch(points: InstantSet, layout: PhaseLayout) -> Touch:
     chained = points.chained
     orders = chained.orders  # (groups, used)
     active = points.active[:, : points.used]  # (instants, orders, points)
-    acts = (active[:, None] & orders[None, :, :, None]).any(axis=2)
+    acts: Flags = np.any(active[:, None] & orders[None, :, :, None], axis=2)
     first = points.instants.first.ravel()[: len(points.s)]
     control = first[:, None] + np.arange(acts.shape[2])
     columns = layout.columns[control[:, None, :], chained.groups.joint[None, :, None]]
@@ -39,7 +39,7 @@ def touch(points: InstantSet, layout: PhaseLayout) -> Touch:
 def alive(points: InstantSet, layout: PhaseLayout, rows: slice) -> Flags:
     """(instants, rows): whether anything that is free acts on a row."""
     found = touch(points, layout)
-    some = (found.columns >= 0).any(axis=2)
+    some: Flags = np.any(found.columns >= 0, axis=2)
     result = np.zeros((len(points.s), points.chained.explicit.shape[1]), bool)
     for g, r in enumerate(points.chained.groups.row):
         result[:, r] |= some[:, g]
@@ -92,7 +92,7 @@ def hessian_entries(
     """
     joints, used = points.joints, points.used
     count, n = layout.columns.shape
-    active = points.active[:, :used].any(axis=1)  # (instants, points)
+    active: Flags = np.any(points.active[:, :used], axis=1)  # (instants, points)
     width = active.shape[1]
     first = points.instants.first.ravel()[: len(points.s)]
     together = np.zeros((count - width + 1, width, width), bool)

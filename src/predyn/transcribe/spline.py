@@ -111,19 +111,19 @@ class SplineProgram(NLP):
             found = touch(points, layout)
             of_group = row[:, points.chained.groups.row][:, :, None]
             cells = places.add(np.broadcast_to(of_group, found.columns.shape), found.columns)
-            with_T = np.where(found.by_T, layout.T_column, -1)
-            tickets.append((points, cells, places.add(row, np.broadcast_to(with_T, row.shape))))
+            T = np.where(found.by_T, layout.T_column, -1)
+            tickets.append((points, cells, places.add(row, np.broadcast_to(T, row.shape))))
         sums = []
         for number, total in enumerate(self.sums, start=len(self.g_lower) - len(self.sums)):
             columns = self._columns_of(total.points, total.blocks)
             sums.append((total, columns, places.add(np.full_like(columns, number), columns)))
         self.jacobian_pattern = places.finish()
         self._jacobian_sets = []
-        for points, cells, with_T in tickets:
+        for points, cells, T_cells in tickets:
             instants = len(points.s)
             place = lanes(points, places.place(cells).reshape(instants, -1))
             self._jacobian_sets.append(
-                (points, place, lanes(points, places.place(with_T).reshape(instants, -1)))
+                (points, place, lanes(points, places.place(T_cells).reshape(instants, -1)))
             )
         self._jacobian_sums = [(total, c, places.place(t)) for total, c, t in sums]
 
@@ -148,14 +148,15 @@ class SplineProgram(NLP):
             layout = self.phases[points.phase]
             (rows, columns), (rows_T, columns_T), bends_T = hessian_entries(points, layout)
             cells, with_T = places.add(rows, columns), places.add(rows_T, columns_T)
-            T = np.array([layout.T_column if bends_T else -1])
+            both = np.array([layout.T_column if bends_T else -1])
             if len(points.chained.groups.row) or bends_T:
-                tickets.append((points, layout, rows.shape, cells, with_T, places.add(T, T)))
+                ticket = (cells, with_T, places.add(both, both))
+                tickets.append((points, layout, rows.shape, ticket))
         self.hessian_pattern = places.finish()
         self._hessian_sets = []
-        for points, layout, shape, cells, with_T, T in tickets:
+        for points, layout, shape, (cells, with_T, T) in tickets:
             place = places.place(cells).reshape(shape[0], shape[1], -1)
-            place_T = _NO_PLACE
+            place_T: Ints = _NO_PLACE
             if layout.T_column >= 0:
                 place_T = places.place(with_T).reshape(layout.columns.shape)
             self._hessian_sets.append((points, place, place_T, int(places.place(T)[0])))
