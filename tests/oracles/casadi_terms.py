@@ -68,9 +68,9 @@ def bounds_of(constraint: Constraint, rows: int) -> tuple[np.ndarray, np.ndarray
         if term.kind == "torque_speed":
             low, high = -np.ones(rows), np.ones(rows)
         elif term.kind == "frame_pose" or getattr(term, "form", None) == "equal":
-            high[-1] = 1.0  # 1 - cos: less than a quarter turn
+            low[-1], high[-1] = -np.inf, 1.0  # 1 - cos: at most a quarter turn
         elif getattr(term, "tolerance", None) is not None:
-            high[-1] = 1.0 - np.cos(term.tolerance)
+            low[-1], high[-1] = -np.inf, 2 * np.sin(term.tolerance / 2) ** 2
     low = -np.inf if low is None else low
     high = np.inf if high is None else high
     return np.broadcast_to(low, rows), np.broadcast_to(high, rows)
