@@ -45,6 +45,21 @@ class Derived(ABC):
     curvature: tuple[Floats, ...]  # qq, qv, vv, qa, packed by ancestor pairs
     pairs: Ints  # (pairs, 2): joint below, joint above
 
+    def leave_out_zeros(self, states: tuple[Floats, Floats, Floats]) -> None:
+        """Take partials that are zero wherever the mechanism is out of `depends`."""
+        rng = np.random.default_rng(0)
+        for x in states:
+            x[:] = rng.uniform(-2.0, 2.0, x.shape)
+        self.derive()
+        there = [np.any(x, axis=(0, 2)) for x in (self.dq, self.dv, self.da)]
+        for component, joints in enumerate(self.depends):
+            kept = []
+            for j, *at in joints:
+                q, v, a = (k if k >= 0 and on[k] else -1 for k, on in zip(at, there, strict=True))
+                if max(q, v, a) >= 0:
+                    kept.append((j, q, v, a))
+            self.depends[component] = kept
+
     @abstractmethod
     def evaluate(self) -> None:
         """Fill `value`."""
@@ -221,8 +236,12 @@ def derived_channel(
     forces: Sequence[ExternalForce],
 ) -> Derived:
     """The channel of that name at the instants of the states (chunks, n, WIDTH)."""
+    channel: Derived
     if name == "tau":
-        return Torques(model, states, forces)
-    if name == "reactions":
-        return Reactions(model, states, forces)
-    return FrameChannel(model, states, name.removeprefix("frame:"))
+        channel = Torques(model, states, forces)
+    elif name == "reactions":
+        channel = Reactions(model, states, forces)
+    else:
+        channel = FrameChannel(model, states, name.removeprefix("frame:"))
+    channel.leave_out_zeros(states)
+    return channel

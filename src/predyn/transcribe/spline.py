@@ -155,7 +155,7 @@ class SplineProgram(NLP):
         self.hessian_pattern = places.finish()
         self._hessian_sets = []
         for points, layout, shape, (cells, with_T, T) in tickets:
-            place = places.place(cells).reshape(shape[0], shape[1], -1)
+            place = places.place(cells).reshape(shape[0], shape[1], shape[2] * shape[3])
             place_T: Ints = _NO_PLACE
             if layout.T_column >= 0:
                 place_T = places.place(with_T).reshape(layout.columns.shape)
