@@ -81,23 +81,25 @@ def _row(name: str, problem: Problem, repeats: int) -> dict:
 
 def growth(repeats: int) -> list[dict]:
     """Milliseconds an iteration of the six-axis arm, by control points; exponents at the end."""
-    rows = []
     options = SolverOptions(tolerance=TOLERANCE, max_iterations=ITERATIONS)
+    transcribe(six_axis())  # compiles
+    rows, programs = [], []
     for segments in SEGMENTS:
         problem = six_axis(segments)
         began = time.perf_counter()
         nlp = transcribe(problem)
         build = time.perf_counter() - began
         program = casadi_program(problem)  # for its guess alone
-        x0 = program.guess[program.free]
-        solve_nlp(nlp, x0, options)  # once to warm up
-        runs = [solve_nlp(nlp, x0, options) for _ in range(max(3, repeats // 8))]
+        programs.append((nlp, program.guess[program.free]))
         row = {"control points": segments + 3, "variables": nlp.n, "rows": nlp.m}
+        rows.append(row | {"build": 1e3 * build})
+    rounds = [
+        [solve_nlp(nlp, x0, options) for nlp, x0 in programs] for _ in range(max(3, repeats // 5))
+    ]
+    for row, runs in zip(rows, zip(*rounds, strict=True), strict=True):
         for name, field in (("iteration", "seconds"), ("evaluations", "evaluation_seconds")):
             row[name] = 1e3 * statistics.median(getattr(r, field) / r.iterations for r in runs)
-        row["build"] = 1e3 * build
-        rows.append(row)
     sizes = [row["control points"] for row in rows]
-    names = ("iteration", "evaluations", "build")
+    names = ("build", "iteration", "evaluations")
     slopes = {name: exponent(sizes, [row[name] for row in rows]) for name in names}
     return [*rows, {"control points": "exponent", "variables": None, "rows": None, **slopes}]
