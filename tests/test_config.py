@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import shutil
 from pathlib import Path
 
@@ -120,7 +121,7 @@ end = { q = { joint2 = 0.5 }, v = 0.0, a = [nan, 2.0] }
 [limits]
 position_deg = [180, [-90, 45]]
 velocity = { joint2 = [-3.0, 2.0] }
-jerk = 100.0
+jerk = { joint1 = 100.0 }
 """,
     )
     (phase,) = problem.phases
@@ -135,7 +136,7 @@ jerk = 100.0
         problem.limits.velocity, [[-np.inf, np.inf], [-3.0, 2.0]]
     )  # what is not named keeps the model's limit
     np.testing.assert_array_equal(problem.limits.effort, problem.model.limits.effort)
-    np.testing.assert_array_equal(problem.jerk_limit, [[-100.0, 100.0]] * 2)
+    np.testing.assert_array_equal(problem.jerk_limit, [100.0, np.inf])
 
 
 def test_bounds_of_constraints(tmp_path: Path) -> None:
@@ -269,6 +270,8 @@ def test_code_runs_only_when_allowed(tmp_path: Path) -> None:
     (cost,) = loaded(tmp_path, text, allow_code=True).costs
     assert cost.term.function.__name__ == "near"
     assert ran.exists()
+    copy = pickle.loads(pickle.dumps(cost.term.function))  # as other starts get it
+    assert copy({"q": 3.0}) == 3.0
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 import typer
 
 from predyn import __version__, tasks
-from predyn.errors import FileError, InputError, PredynError
+from predyn.errors import InputError, PredynError
 
 if TYPE_CHECKING:
     from predyn.problem import Problem
@@ -129,7 +129,7 @@ def solve(
     ] = None,
     starts: Annotated[int, typer.Option(min=1, help="How many guesses to try.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Of the guesses after the first.")] = 0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from DIR/checkpoint.h5.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the latest in DIR.")] = False,
     resume_from: Annotated[
         Path | None, typer.Option(help="Go on from this checkpoint or solution.")
     ] = None,
@@ -161,9 +161,7 @@ def solve(
     if resume:
         if resume_from is not None:
             raise InputError("expected --resume or --resume-from, got both")
-        if not checkpoint.is_file():
-            raise FileError(f"{checkpoint}: no checkpoint to resume from; leave out --resume")
-        resume_from = checkpoint
+        resume_from = results.latest(folder)
     near = None if guess is None else _load(guess)
     with results.prepared(folder):
         solution = _solved(
@@ -176,8 +174,7 @@ def solve(
             resume=resume_from,
             refine=refine,
         )
-        provenance = {"task": read.text, **solution.provenance}
-        solution = replace(solution, provenance=provenance)
+        solution = replace(solution, provenance={**solution.provenance, "task": read.text})
         written = results.write_results(solution, folder, report=not no_report)
         if solution.success:
             checkpoint.unlink(missing_ok=True)
@@ -186,8 +183,7 @@ def solve(
     if solution.success:
         return
     _say(f"predyn: not solved: {solution.status}: {solution.message}")
-    if checkpoint.is_file():
-        _say(f"predyn: to go on from there: predyn solve {task} --out {folder} --resume")
+    _say(f"predyn: to go on from there: predyn solve {task} --resume-from {written[0]}")
     raise typer.Exit(INTERRUPTED if solution.status == "interrupted" else NOT_CONVERGED)
 
 

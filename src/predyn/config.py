@@ -205,8 +205,9 @@ def _limits(
         key: bounds_of(model, table, key, where, found, getattr(model.limits, key))
         for key in Limits._fields
     }
-    free = np.stack([np.full(model.n, -np.inf), np.full(model.n, np.inf)], axis=1)
-    jerk = bounds_of(model, table, "jerk", where, found, free)
+    jerk = values_of(model, table, "jerk", where, found)
+    if jerk is not None:
+        jerk = np.where(np.isnan(jerk), np.inf, jerk)  # a joint that is not named has none
     if all(value is None for value in pairs.values()):
         return None, jerk
     return (

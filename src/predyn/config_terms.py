@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from predyn.config_findings import Findings
+from predyn.config_functions import FileFunction
 from predyn.config_joints import is_number, radians
 from predyn.config_lines import Path
 from predyn.config_model import Folder
@@ -253,8 +253,8 @@ def _fractions(times: Sequence[float], where: Path, c: Context) -> At:
     return tuple(t / duration for t in times) if duration > 0.0 else "throughout"
 
 
-def _function(name: Any, c: Context) -> Callable[..., Any]:
-    """A function from a Python file beside the task file."""
+def _function(name: Any, c: Context) -> FileFunction:
+    """The function that an entry names, if its code may run."""
     file, colon, function = str(name).rpartition(":")
     if not isinstance(name, str) or not colon or not function.isidentifier():
         raise InputError(f"function: expected 'file.py:name', got {name!r:.60}")
@@ -263,19 +263,7 @@ def _function(name: Any, c: Context) -> Callable[..., Any]:
             f"function {name!r} would run code from {file!r}; if you trust it, allow that "
             "(--allow-code, allow_code=True)"
         )
-    path = c.folder.file(file)
-    spec = importlib.util.spec_from_file_location(f"predyn_task_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise FileError(f"{file}: expected a Python file (.py)")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise FileError(f"{path}: {type(error).__name__}: {error}") from error
-    found = getattr(module, function, None)
-    if not callable(found):
-        raise FileError(f"{path}: has no function {function!r}")
-    return found  # type: ignore[no-any-return]
+    return FileFunction(c.folder.file(file).resolve(), function)
 
 
 def _twice(where: Path, key: str, plain: str, found: Findings) -> bool:

@@ -11,7 +11,6 @@ from predyn.dynamics.forces import placed_forces, vector
 from predyn.entry_checks import entry_problems
 from predyn.errors import PredynError, unknown_name
 from predyn.model import Limits, Model
-from predyn.model_edits import limit_pairs
 from predyn.model_parts import Array
 from predyn.nlp import SolverOptions
 from predyn.phase_checks import (
@@ -150,13 +149,13 @@ def _limits(problem: Problem) -> tuple[Limits, list[Finding]]:
 def _jerk(problem: Problem) -> Iterator[Finding]:
     if problem.jerk_limit is None:
         return
-    try:
-        pairs = limit_pairs(problem.jerk_limit, "jerk limit", problem.model.n)
-    except PredynError as error:
-        yield ("jerk_limit",), str(error)
-        return
-    for message in _bad_pairs(problem.model, pairs):
-        yield ("jerk_limit",), message
+    n, jerk = problem.model.n, numbers(problem.jerk_limit)
+    if jerk is None or jerk.shape not in ((), (n,)) or not (jerk > 0.0).all():
+        yield (
+            ("jerk_limit",),
+            f"expected a number above 0 (plus and minus that), or {n}, one per joint, "
+            f"got {problem.jerk_limit!r:.60}",
+        )
 
 
 def _bad_pairs(model: Model, pairs: Array) -> list[str]:

@@ -42,6 +42,15 @@ def prepared(folder: Path) -> Iterator[None]:
                 folder.rmdir()
 
 
+def latest(folder: Path) -> Path:
+    """What a run in this folder can go on from: the newest of its checkpoint and its results."""
+    places = [folder / CHECKPOINT, folder / SOLUTION, folder / ASIDE / SOLUTION]
+    found = [path for path in places if path.is_file()]
+    if not found:
+        raise FileError(f"{folder}: nothing to resume from: no {CHECKPOINT} and no {SOLUTION}")
+    return max(found, key=lambda path: path.stat().st_mtime)
+
+
 def write_results(solution: Solution, folder: Path, report: bool = True) -> list[Path]:
     """Write solution, summary and report; returns their paths.
 
