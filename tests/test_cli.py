@@ -43,6 +43,13 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
+def stopped_early() -> Path:
+    """A task that ends after three iterations."""
+    path = Path("short.toml")
+    path.write_text(tasks.path_of(TASK).read_text() + "max_iterations = 3\n")
+    return path
+
+
 def start(*args: str | Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "predyn", *map(str, args)],
@@ -154,9 +161,7 @@ def test_a_file_in_the_place_of_the_folder() -> None:
 
 
 def test_what_does_not_converge_is_written_and_code_3() -> None:
-    text = tasks.path_of(TASK).read_text() + "max_iterations = 3\n"
-    Path("short.toml").write_text(text)
-    result = run("solve", "short.toml", "--out", "out")
+    result = run("solve", stopped_early(), "--out", "out")
     assert result.exit_code == 3
     assert "predyn: not solved: iteration_limit" in result.stderr
     assert "--resume-from out/solution.h5" in result.stderr
@@ -168,12 +173,12 @@ def test_what_does_not_converge_is_written_and_code_3() -> None:
 
 def test_a_failed_run_keeps_the_earlier_result(solved: Path) -> None:
     before = contents(solved)
-    result = run("solve", TASK, "--out", solved, "--max-seconds", "0.001")
+    result = run("solve", stopped_early(), "--out", solved)
     assert result.exit_code == 3
     assert contents(solved) == before
     aside = solved / "not-converged"
     assert {path.name for path in aside.iterdir()} == FILES
-    assert load_solution(aside / "solution.h5").status == "time_limit"
+    assert load_solution(aside / "solution.h5").status == "iteration_limit"
     assert run("solve", TASK, "--out", solved, "--tolerance", "7").exit_code == 2
     assert contents(solved) == before
 
