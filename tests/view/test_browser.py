@@ -1,5 +1,6 @@
 """The report in a real browser: it plays, scrubs, turns, zooms, and fetches nothing."""
 
+import json
 import threading
 
 import numpy as np
@@ -149,6 +150,45 @@ def test_print_is_light_and_complete(opened):
     page.run("dispatchEvent(new Event('afterprint'))")
     assert page.run(paper) == dark
     assert len(page.call("Page.printToPDF")["data"]) > 10_000
+
+
+def test_solids_are_closed_and_face_outward(opened):
+    page = opened(fake_solution())
+    sizes = {"box": [1.0, 2.0, 3.0], "sphere": [1.0], "cylinder": [1.0, 2.0], "capsule": [1.0, 2.0]}
+    disc = 12.0 * np.sin(np.pi / 12.0)  # a polygon of 24 sides
+    angle = np.linspace(0.0, np.pi, 11)  # rings of a ball, with truncated pyramids between them
+    r, height = np.sin(angle), np.diff(-np.cos(angle))
+    ball = disc * np.sum(height * (r[1:] ** 2 + r[1:] * r[:-1] + r[:-1] ** 2)) / 3.0
+    truth = {"box": 6.0, "sphere": ball, "cylinder": 2.0 * disc, "capsule": ball + 2.0 * disc}
+    for kind, size in sizes.items():
+        solid = {"kind": kind, "size": size, "R": np.eye(3).ravel().tolist(), "p": [1, 2, 3]}
+        volume, outward = page.run(
+            f"(() => {{ const m = meshOf({json.dumps(solid)}, 24); let sum = 0, good = true;"
+            "for (const t of m.triangles) { const [a, b, c] = t.map(([k]) => m.points[k]);"
+            "sum += dot(a, cross(b, c)) / 6;"
+            "for (const [k, n] of t)"
+            "good &&= dot(m.normals[n], plus(m.points[k], [-1, -2, -3])) > 0;"
+            "} return [sum, good]; })()"
+        )
+        assert volume == pytest.approx(truth[kind], rel=1e-12)
+        assert outward
+
+
+def test_nearer_surfaces_hide_farther_ones_without_gaps(opened):
+    page = opened(fake_solution())
+    counts = page.run(
+        "(() => { const r = new Raster(); r.resize(40, 40); r.clear();"
+        "const red = [255, 0, 0], blue = [0, 0, 255];"
+        "const square = (near, tone) => { const p = [[0, 0], [0, 39], [39, 39], [39, 0]]"
+        ".map(([x, y]) => [x, y, near, 1]);"
+        "r.triangle(p[0], p[1], p[2], tone); r.triangle(p[0], p[2], p[3], tone);"
+        "r.triangle(p[2], p[1], p[0], [0, 255, 0]); };"
+        "const count = () => { const c = {}; for (const x of r.pixels)"
+        "{ const k = x.toString(16); c[k] = (c[k] || 0) + 1; } return c; };"
+        "square(1, red); const first = count(); square(2, blue); square(1.5, red);"
+        "return [first, count()]; })()"
+    )
+    assert counts == [{"ff0000ff": 1600}, {"ffff0000": 1600}]
 
 
 def test_without_a_motion_the_rest_is_there(opened):

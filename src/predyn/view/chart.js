@@ -127,7 +127,7 @@ class Chart {
     if (low > high) return { low: 0, high: 1, far: [] };
     if (this.spec.log) return { low: Math.floor(Math.log10(low)), high: Math.max(Math.ceil(Math.log10(high)), Math.floor(Math.log10(low)) + 1), far: [] };
     const span = high - low || Math.abs(high) || 1;
-    const room = [low - 1.5 * span, high + 1.5 * span];
+    const room = [low - span, high + span];
     const far = [];
     for (const line of this.shown) {
       const outside = (bound) => bound !== null && (bound < room[0] || bound > room[1]);

@@ -22,15 +22,18 @@ PATTERN, CELLS = 360.0, 200  # px and cells of the longer side of the pattern
 def strobe_svg(stage: Stage) -> str:
     """The skeleton at equal time steps, light to dark, with the paths of the ends."""
     view = stage.view
-    right, top = view.right, np.cross(view.toward, view.right)
-    scale = min(
-        (WIDTH - 2 * MARGIN) / (2 * view.half[0]), (HEIGHT - 2 * MARGIN) / (2 * view.half[1])
-    )
-    middle = np.array([view.centre @ right, view.centre @ top])
+    axes = np.array([view.right, np.cross(view.toward, view.right)])
+    bars = [
+        (stage.placed(bar.link, bar.start), stage.placed(bar.link, bar.end)) for bar in stage.bars
+    ]
+    flat = np.concatenate([stage.p.reshape(-1, 3), *(x for bar in bars for x in bar)]) @ axes.T
+    middle = 0.5 * (flat.max(axis=0) + flat.min(axis=0))
+    room = np.array([WIDTH, HEIGHT]) - 2 * MARGIN
+    scale = float((room / np.maximum(np.ptp(flat, axis=0), 0.1 * view.radius)).min())
 
     def screen(points: Floats) -> Floats:
-        flat = np.stack([points @ right, points @ top], axis=-1) - middle
-        return np.asarray(np.array([WIDTH / 2, HEIGHT / 2]) + scale * flat * (1.0, -1.0))
+        away = scale * (points @ axes.T - middle) * (1.0, -1.0)
+        return np.asarray(away + (WIDTH / 2, HEIGHT / 2))
 
     parts = [
         f'<svg class="figure" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" '
@@ -41,23 +44,20 @@ def strobe_svg(stage: Stage) -> str:
     for rank, k in enumerate(np.round(np.linspace(0, len(stage.times) - 1, poses)).astype(int)):
         opacity = 0.16 + 0.84 * (rank / (poses - 1)) ** 1.5
         lines, joints = [], []
-        for bar in stage.bars:
-            a = screen(stage.placed(bar.link, bar.start)[k])
-            b = screen(stage.placed(bar.link, bar.end)[k])
-            lines.append(f"M{_xy(a)}L{_xy(b)}")
+        for tail, tip in bars:
+            lines.append(f"M{_xy(screen(tail[k]))}L{_xy(screen(tip[k]))}")
         for j in range(stage.model.n):
             x, y = screen(stage.p[j, k])
             joints.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>')
-        end = " last" if rank == poses - 1 else " first" if rank == 0 else ""
         parts.append(
-            f'<g class="pose{end}" opacity="{opacity:.2f}"><title>t = '
+            f'<g class="pose" opacity="{opacity:.2f}"><title>t = '
             f'{shown(stage.times[k], 4)} s</title><path d="{"".join(lines)}"/>{"".join(joints)}</g>'
         )
-    for end_, path in zip(stage.ends, stage.paths, strict=True):
+    for end, path in zip(stage.ends, stage.paths, strict=True):
         points = screen(path)
         parts.append(
             f'<path class="path" d="M{"L".join(_xy(point) for point in points)}">'
-            f"<title>path of {escape(end_.name)}</title></path>"
+            f"<title>path of {escape(end.name)}</title></path>"
         )
         for point, label in ((points[0], "start"), (points[-1], "finish")):
             parts.append(f'<circle class="{label}" cx="{point[0]:.1f}" cy="{point[1]:.1f}" r="5"/>')

@@ -22,7 +22,7 @@ NOTHING = (
     '<p class="message">The last iterate holds values that are not finite numbers: there are no '
     "curves and no animation.</p>"
 )
-SCRIPTS = ("chart.js", "solids.js", "scene.js", "page.js")
+SCRIPTS = ("chart.js", "solids.js", "raster.js", "scene.js", "page.js")
 
 
 def write_report(solution: Solution, path: str | os.PathLike[str]) -> None:

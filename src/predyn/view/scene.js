@@ -1,7 +1,7 @@
-// The animation: a camera that turns about the mechanism, and a painter that draws the facets of
-// all solids from back to front on a 2-D canvas. No graphics hardware is needed.
+// The animation: a camera that turns about the mechanism, and everything that it sees.
 
 const FAR = 5; // distance of the eye over the radius of the scene
+const FINE = 2; // pixels of the solids per pixel of the page, along each axis
 const LIGHT = [-0.35, 0.6, 0.72]; // in screen axes: right, up, toward the eye
 
 class Scene {
@@ -9,7 +9,8 @@ class Scene {
     this.canvas = canvas;
     this.data = data;
     this.context = canvas.getContext("2d");
-    const sides = data.solids.length > 40 ? 8 : 18;
+    this.raster = new Raster();
+    const sides = data.solids.length > 40 ? 10 : 24;
     this.meshes = data.solids.map((solid) => meshOf(solid, sides));
     this.showAxes = false;
     this.time = 0;
@@ -46,6 +47,7 @@ class Scene {
     this.canvas.width = Math.round(this.width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.raster.resize(Math.round(FINE * this.width), Math.round(FINE * this.height));
     this.draw();
   }
 
@@ -141,7 +143,7 @@ class Scene {
     const place = (link, x) => plus(apply(poses[link].R, x), poses[link].p);
     this.drawGrid();
     this.drawPaths();
-    this.drawSolids(place);
+    this.drawSolids(place, poses);
     if (this.showAxes) this.drawAxes(place, poses);
     this.drawForces(place, poses);
     this.drawTriad();
@@ -177,33 +179,23 @@ class Scene {
     }
   }
 
-  drawSolids(place) {
-    const c = this.context, facets = [];
+  drawSolids(place, poses) {
+    const raster = this.raster;
+    raster.clear();
     for (const mesh of this.meshes) {
-      const points = mesh.points.map((x) => this.project(place(mesh.link, x)));
-      const tone = mesh.role === "hub" ? this.hub : mesh.role === "base" || mesh.link < 0 ? this.base : this.tones[mesh.link % 8];
-      for (const facet of mesh.facets) {
-        const [p, q, r] = [points[facet[0]], points[facet[1]], points[facet[2]]];
-        const normal = cross([q[0] - p[0], p[1] - q[1], (q[2] - p[2]) * this.scale], [r[0] - p[0], p[1] - r[1], (r[2] - p[2]) * this.scale]);
-        if (normal[2] <= 0) continue;
-        const bright = 0.62 + 0.5 * Math.max(-0.5, dot(normal, LIGHT) / Math.hypot(...normal));
-        let depth = 0;
-        for (const corner of facet) depth += points[corner][2] / facet.length;
-        facets.push({ depth, corners: facet.map((corner) => points[corner]), tone, bright });
-      }
+      const tone = mesh.role === "hub" ? this.hub : mesh.link < 0 ? this.base : this.tones[mesh.link % 8];
+      const points = mesh.points.map((x) => {
+        const [px, py, depth] = this.project(place(mesh.link, x));
+        return [px * FINE, py * FINE, 1 / Math.max(0.05 * this.distance, this.distance - depth)];
+      });
+      const bright = mesh.normals.map((normal) => {
+        const seen = apply(this.rows, apply(poses[mesh.link].R, normal));
+        return 0.6 + 0.5 * Math.max(-0.3, dot(seen, LIGHT));
+      });
+      const corner = ([point, normal]) => [...points[point], bright[normal]];
+      for (const [a, b, c] of mesh.triangles) raster.triangle(corner(a), corner(b), corner(c), tone);
     }
-    facets.sort((one, other) => one.depth - other.depth);
-    c.lineJoin = "round";
-    c.lineWidth = 0.8;
-    for (const { corners, tone, bright } of facets) {
-      c.beginPath();
-      corners.forEach(([x, y], k) => (k ? c.lineTo(x, y) : c.moveTo(x, y)));
-      c.closePath();
-      const shade = tone.map((part) => Math.round(bright <= 1 ? part * bright : part + (255 - part) * (bright - 1) * 1.6));
-      c.fillStyle = c.strokeStyle = `rgb(${shade.join()})`;
-      c.fill();
-      c.stroke();
-    }
+    this.context.drawImage(raster.picture(), 0, 0, this.width, this.height);
   }
 
   drawAxes(place, poses) {

@@ -1,6 +1,8 @@
 // Solids as convex meshes: points, and facets as lists of point numbers, counter-clockwise seen
 // from outside. Built once in link axes; every frame moves them.
 
+const BLUNT = 0.6; // cosine of the angle between facets that look like one round surface
+
 const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
 const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 const plus = (a, b) => [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
@@ -45,27 +47,36 @@ function box([x, y, z]) {
   return { points, facets: [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]] };
 }
 
-function cylinder([r, length], sides) {
-  const mesh = lathe([[-length / 2, r], [0, r], [length / 2, r]], sides);
-  const lid = [...Array(sides).keys()];
-  mesh.facets.push(lid.slice().reverse(), lid.map((k) => 2 * sides + k));
-  return mesh;
-}
+const cylinder = ([r, length], sides) => lathe([[-length / 2, 0], [-length / 2, r], [length / 2, r], [length / 2, 0]], sides);
 
 function capsule([r, length], sides) {
-  const rings = [], caps = sides > 12 ? 4 : 3;
+  const lower = [], caps = sides > 12 ? 5 : 3;
   for (let k = 0; k <= caps; k++) {
     const angle = 0.5 * Math.PI * k / caps;
-    rings.push([-length / 2 - r * Math.cos(angle), k === 0 ? 0 : r * Math.sin(angle)]);
+    lower.push([-length / 2 - r * Math.cos(angle), k === 0 ? 0 : r * Math.sin(angle)]);
   }
-  const pieces = length > 0 ? Math.min(sides > 12 ? 6 : 3, Math.max(1, Math.round(length / (3 * r)))) : 0;
-  for (let k = 1; k < pieces; k++) rings.push([length * (k / pieces - 0.5), r]);
-  const lower = rings.slice(0, caps + 1).reverse().map(([z, radius]) => [-z, radius]);
-  return lathe([...rings, ...(length > 0 ? lower : lower.slice(1))], sides);
+  const upper = lower.slice(0, length > 0 ? undefined : -1).reverse().map(([z, radius]) => [-z, radius]);
+  return lathe([...lower, ...upper], sides);
 }
 
+const unit = (a) => times(a, 1 / (Math.hypot(...a) || 1));
+
+// The solid in link axes as triangles, each corner a point number and the normal there. Facets
+// that meet at a blunt angle share their normals, so that round bodies look round.
 function meshOf(solid, sides) {
   const make = { box, cylinder, capsule, sphere: ([r]) => capsule([r, 0], sides) }[solid.kind];
   const { points, facets } = make(solid.size, sides);
-  return { link: solid.link, role: solid.role, facets, points: points.map((x) => plus(apply(solid.R, x), solid.p)) };
+  const flat = facets.map(([a, b, c]) => unit(cross(plus(points[b], times(points[a], -1)), plus(points[c], times(points[a], -1)))));
+  const around = points.map(() => []);
+  facets.forEach((facet, k) => facet.forEach((corner) => around[corner].push(flat[k])));
+  const normals = [], triangles = [];
+  facets.forEach((facet, k) => {
+    const corners = facet.map((corner) => {
+      const near = around[corner].filter((normal) => dot(normal, flat[k]) > BLUNT);
+      normals.push(apply(solid.R, unit(near.reduce(plus))));
+      return [corner, normals.length - 1];
+    });
+    for (let i = 2; i < corners.length; i++) triangles.push([corners[0], corners[i - 1], corners[i]]);
+  });
+  return { link: solid.link, role: solid.role, triangles, normals, points: points.map((x) => plus(apply(solid.R, x), solid.p)) };
 }
