@@ -14,7 +14,7 @@ from predyn.view.numbers import shown
 from predyn.view.scene import nice_step
 from predyn.view.stage import Floats, Stage
 
-WIDTH, HEIGHT, MARGIN = 720.0, 460.0, 46.0
+WIDTH, HEIGHT, MARGIN = 540.0, 360.0, 44.0
 POSES_FEW, POSES_MANY = 9, 4
 PATTERN, CELLS = 360.0, 200  # px and cells of the longer side of the pattern
 
@@ -70,7 +70,7 @@ def _xy(point: Floats) -> str:
 
 def _rulers(scale: float, middle: Floats) -> list[str]:
     """Grid lines with their coordinates along the two axes of the picture, in m."""
-    step = nice_step(90.0 / scale)
+    step = nice_step(100.0 / scale)
     parts = []
     for axis, size in ((0, WIDTH), (1, HEIGHT)):
         reach = 0.5 * size / scale
@@ -92,7 +92,7 @@ def _rulers(scale: float, middle: Floats) -> list[str]:
 
 
 def _scale_bar(scale: float) -> str:
-    step = nice_step(140.0 / scale)
+    step = nice_step(110.0 / scale)
     x, y = 14.0, HEIGHT - 14.0
     return (
         f'<path class="bar" d="M{x:g} {y - 5:g}v5h{step * scale:.1f}v-5"/>'
