@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ Path = tuple[str | int, ...]
 Finding = tuple[Path, str]
 
 LIMIT = {"q": "position", "v": "velocity", "a": "acceleration"}
+MOST_SEGMENTS = 100_000
 ROUNDING = 1e-9  # how far, relative, a boundary value may lie outside a limit
 
 
@@ -25,8 +27,11 @@ def phase_problems(
 ) -> Iterator[Finding]:
     longest, bad = _duration(phase.duration)
     yield from (((*where, *place), message) for place, message in bad)
-    if phase.segments is not None and not whole(phase.segments, 1):
-        yield (*where, "segments"), f"expected a whole number from 1, got {phase.segments!r:.60}"
+    if phase.segments is not None and not whole(phase.segments, 1, MOST_SEGMENTS):
+        yield (
+            (*where, "segments"),
+            f"expected a whole number from 1 to {MOST_SEGMENTS}, got {phase.segments!r:.60}",
+        )
     found: dict[str, Array] = {}
     for end in ("start", "end"):
         yield from _state(model, limits, getattr(phase, end), (*where, end), end, found)
@@ -162,15 +167,19 @@ def freedom_problems(problem: Problem, states: list[dict[str, Array]]) -> Iterat
         )
 
 
-def whole(value: Any, least: int) -> bool:
-    """Whether it is a whole number, not below `least`."""
-    return isinstance(value, int | np.integer) and type(value) is not bool and int(value) >= least
+def whole(value: Any, least: int, most: int = 2**31) -> bool:
+    """Whether it is a whole number from `least` to `most`."""
+    is_whole = isinstance(value, int | np.integer) and type(value) is not bool
+    return is_whole and least <= int(value) <= most
 
 
 def finite(value: Any) -> bool:
     """Whether it is a finite number."""
     real = isinstance(value, int | float | np.integer | np.floating) and type(value) is not bool
-    return real and bool(np.isfinite(value))
+    try:
+        return real and math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
 
 
 def numbers(value: Any) -> Array | None:

@@ -14,6 +14,7 @@ from predyn.model import Limits, Model
 from predyn.model_parts import Array
 from predyn.nlp import SolverOptions
 from predyn.phase_checks import (
+    MOST_SEGMENTS,
     Finding,
     finite,
     freedom_problems,
@@ -101,9 +102,10 @@ def _spline(spline: Any) -> Iterator[Finding]:
         return
     if not whole(spline.degree, 3) or spline.degree > 5:
         yield (at, "degree"), f"expected 3, 4 or 5, got {spline.degree!r:.60}"
-    for name in ("segments", "limit_points", "gauss_points"):
-        if not whole(getattr(spline, name), 1):
-            yield (at, name), f"expected a whole number from 1, got {getattr(spline, name)!r:.60}"
+    for name, most in (("segments", MOST_SEGMENTS), ("limit_points", 1000), ("gauss_points", 100)):
+        if not whole(getattr(spline, name), 1, most):
+            got = f"got {getattr(spline, name)!r:.60}"
+            yield (at, name), f"expected a whole number from 1 to {most}, {got}"
     if not whole(spline.max_refinements, 0):
         got = f"got {spline.max_refinements!r:.60}"
         yield (at, "max_refinements"), f"expected a whole number from 0, {got}"
