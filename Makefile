@@ -1,19 +1,28 @@
+# make demo    a first motion: solves a task, shows the result, says where the report is
 # make test    lint, types, import directions, docs, then the tests
 # make bench   speed against Pinocchio and CasADi
 # make verify  the tests again with their long checks
 # make docs    the pages, in build/docs
 # make clean   remove all that the above made
 #
-# Each makes .venv first if it is missing or older than pyproject.toml.
-# Another interpreter: make test PYTHON=python3.12
+# Each makes .venv first if it is missing or older than pyproject.toml: `demo` with predyn alone, the
+# others with its tools too.
+# Another interpreter: make demo PYTHON=python3.12
 
 PYTHON ?= python3
 PY := .venv/bin/python
-READY := .venv/ready
+PREDYN := .venv/has-predyn
+READY := .venv/has-tools
 PYTEST := $(PY) -m pytest -n 2 --dist loadfile
 
-.PHONY: test bench verify docs clean
+.PHONY: demo test bench verify docs clean
 .DELETE_ON_ERROR:
+
+demo: $(PREDYN)
+	@echo "Solving two-link-lifting. The first run ever compiles its kernels: about a minute"
+	@$(PY) -m predyn solve two-link-lifting --out build/demo
+	@echo
+	@echo "Open in a browser: $(CURDIR)/build/demo/report.html"
 
 test: $(READY)
 	$(PY) -m ruff check --quiet .
@@ -34,13 +43,18 @@ docs: $(READY)
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .import_linter_cache
-	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests docs examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(READY): pyproject.toml
+$(PREDYN): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "predyn needs Python 3.11 or newer, and $(PYTHON) is: $$($(PYTHON) --version 2>&1)." >&2; \
 	  echo "Name another interpreter, for example: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
-	@echo "Making .venv and installing predyn with its tools (a minute or two, once)"
+	@echo "Making .venv and installing predyn (half a minute, once)"
 	@$(PYTHON) -m venv --clear .venv
+	@$(PY) -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(READY): $(PREDYN)
+	@echo "Installing the tools for tests, benchmarks and pages (a minute or two, once)"
 	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
