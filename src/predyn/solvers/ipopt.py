@@ -33,6 +33,7 @@ _OPTIONS: dict[str, str | int | float] = {
     "sb": "yes",
     "option_file_name": "",  # none is read from the working folder
     "linear_solver": "mumps",
+    "mumps_pivot_order": 6,  # QAMD: time grows linearly; the default changes method at some size
     "nlp_scaling_method": "user-scaling",
     # Only scaled errors count, and so the units do not.
     **{

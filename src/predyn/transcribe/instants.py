@@ -96,6 +96,7 @@ class InstantSet:
         names = dict.fromkeys(channel for row in rows for channel, _, _ in row)
         self.used = 4 if "jerk" in names else 3
         self.z = aligned(self.used, chunks, n, WIDTH)
+        self.z[:] = 0.0
         states = (self.z[0], self.z[1], self.z[2])
         self.derived: dict[str, Derived] = {
             name: derived_channel(self.model, name, states, forces)

@@ -76,7 +76,10 @@ def lay_out(phase: Phase, options: Spline, n: int, first: int, name: str) -> Pha
         points = np.arange(spline.degree + 1) + (0 if side == 0 else count - spline.degree - 1)
         if side:
             D, points = D[:, ::-1], points[::-1]  # from the end inwards
-        clamped = D[0, 0] == 1.0
+        ends = (
+            spline.knots[: spline.degree + 1] if side == 0 else spline.knots[-spline.degree - 1 :]
+        )
+        clamped = bool(ends[0] == ends[-1])
         for order, value in enumerate(values):
             given = np.isfinite(value)
             sure = given & clamped & ((value == 0.0) | (not timed) | (order == 0))
