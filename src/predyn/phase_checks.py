@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from predyn.model import Limits, Model
-from predyn.model_parts import Array
+from predyn.model_parts import LARGEST, Array
 
 if TYPE_CHECKING:
     from predyn.problem import Phase, Problem
@@ -19,6 +19,8 @@ Finding = tuple[Path, str]
 
 LIMIT = {"q": "position", "v": "velocity", "a": "acceleration"}
 MOST_SEGMENTS = 100_000
+SHORTEST, LONGEST = 1e-6, 1e9
+SECONDS = "seconds above 0 (1e-6 to 1e9)"
 ROUNDING = 1e-9  # how far, relative, a boundary value may lie outside a limit
 
 
@@ -56,14 +58,14 @@ def _duration(given: Any) -> tuple[float, list[Finding]]:
     from predyn.problem import Duration
 
     if not isinstance(given, Duration):
-        if not finite(given) or not given > 0.0:
-            return 0.0, [(("duration",), f"expected seconds above 0, got {given!r:.60}")]
+        if not _seconds(given):
+            return 0.0, [(("duration",), f"expected {SECONDS}, got {given!r:.60}")]
         return float(given), []
     wrong: list[Finding] = []
     for name in ("min", "max", "guess"):
         value = getattr(given, name)
-        if not finite(value) or not value > 0.0:
-            wrong.append((("duration", name), f"expected seconds above 0, got {value!r:.60}"))
+        if not _seconds(value):
+            wrong.append((("duration", name), f"expected {SECONDS}, got {value!r:.60}"))
     if not wrong and given.min > given.max:
         message = f"min {given.min:g} s is above max {given.max:g} s"
         wrong.append((("duration",), message))
@@ -71,6 +73,10 @@ def _duration(given: Any) -> tuple[float, list[Finding]]:
         message = f"expected {given.min:g} to {given.max:g} s (min, max), got {given.guess:g} s"
         wrong.append((("duration", "guess"), message))
     return float(given.max) if not wrong else 0.0, wrong
+
+
+def _seconds(value: Any) -> bool:
+    return finite(value) and SHORTEST <= value <= LONGEST
 
 
 def _state(
@@ -96,6 +102,9 @@ def _state(
             continue
         if np.isinf(values).any():
             yield place, "holds infinity; leave it out, or give NaN, where it is free"
+            continue
+        if (np.abs(values) > LARGEST).any():
+            yield place, f"expected numbers up to {LARGEST:g}, got {np.nanmax(np.abs(values)):g}"
             continue
         found[f"{end}.{key}"] = values
         lower, upper = getattr(limits, kind).T
