@@ -199,6 +199,18 @@ def test_a_failed_write_keeps_the_earlier_result(
     assert not list(solved.glob(".predyn*"))
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no limit on file sizes")
+def test_a_disk_that_fills_up_keeps_the_earlier_result(solved: Path) -> None:
+    before = contents(solved)
+    command = f"ulimit -f 40; exec {sys.executable} -m predyn solve {TASK} --quiet --out {solved}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "solution.h5: cannot be written: File too large" in line
+    assert contents(solved) == before
+    assert not list(solved.glob(".predyn*"))
+
+
 def test_a_bug_is_told_shortly_and_in_full_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_args: object, **_options: object) -> None:
         raise RuntimeError("a screw came loose")
