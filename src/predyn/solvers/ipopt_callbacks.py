@@ -154,7 +154,7 @@ class Callbacks:
         if new_x:
             self._move(x)
         self._nlp.gradient(self._gradient)
-        if not np.isfinite(self._gradient).all():
+        if not _finite(self._gradient):
             k = _first_not_finite(self._gradient)
             name = self._nlp.x_name(k)
             self._fail(f"the gradient of the objective is {self._gradient[k]} for {name}")
@@ -192,7 +192,7 @@ class Callbacks:
         if new_x:
             self._move(x)
         self._nlp.jacobian(self._jacobian)
-        if not np.isfinite(self._jacobian).all():
+        if not _finite(self._jacobian):
             k = _first_not_finite(self._jacobian)
             row = self._nlp.g_name(int(self._program.jacobian_rows[k]))
             column = self._nlp.x_name(int(self._program.jacobian_columns[k]))
@@ -224,7 +224,7 @@ class Callbacks:
             self._move(x)
         memmove(self._multipliers_at, multipliers, 8 * m)
         self._nlp.hessian(sigma, self._multipliers, self._hessian)
-        if not np.isfinite(self._hessian).all():
+        if not _finite(self._hessian):
             k = _first_not_finite(self._hessian)
             row = self._nlp.x_name(int(self._program.hessian_rows[k]))
             column = self._nlp.x_name(int(self._program.hessian_columns[k]))
@@ -323,6 +323,11 @@ class Callbacks:
             raise self.stop
         if not isinstance(self.stop, BaseException):
             self.stop = "interrupted"
+
+
+def _finite(values: Floats) -> bool:
+    """A sum is the cheapest look at all numbers; if it overflows they are looked at one by one."""
+    return math.isfinite(np.add.reduce(values)) or bool(np.isfinite(values).all())
 
 
 def _first_not_finite(values: Floats) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from predyn.errors import InputError
 from predyn.lanes import WIDTH
 from predyn.problem import At, Constraint, Cost, Problem, row_bounds
-from predyn.samples import Samples, split_side
+from predyn.samples import STATES, Samples, split_side
 from predyn.terms.joints import (
     JointAcceleration,
     JointJerk,
@@ -22,6 +22,7 @@ from predyn.terms.pairs import Continuity
 from predyn.terms.term import Residual, Smoothed, Term
 from predyn.transcribe.instants import Block, InstantSet
 from predyn.transcribe.layout import PhaseLayout
+from predyn.transcribe.pool import Pool
 
 Floats = NDArray[np.float64]
 LIMIT_TERMS = {
@@ -67,6 +68,7 @@ class Sum:
     lower: float
     upper: float
     scale: float
+    row: int = -1  # its number among the constraints
 
 
 class Arrangement:
@@ -95,8 +97,27 @@ class Arrangement:
                 self._at(p + 1, "start"), f"continuity {layouts[p].name} to {layouts[p + 1].name}",
             )  # fmt: skip
         self.sets = list(self._sets.values())
+        self.pools = self._pool()
+
+    def _pool(self) -> list[tuple[int, Pool]]:
+        """Build the sets: those of a phase that look at the same channels share a pool."""
+        shared: dict[tuple, list[InstantSet]] = {}
         for points in self.sets:
-            points.build(problem.forces)
+            channels = points.channels
+            orders = 4 if "jerk" in channels else 3 if channels else 0
+            derived = tuple(sorted(c for c in channels if c not in (*STATES, "t")))
+            shared.setdefault((points.phase, orders, derived), []).append(points)
+        pools = []
+        for (p, orders, derived), sets in shared.items():
+            s = np.concatenate([points.padded for points in sets])
+            spline, forces = self.layouts[p].spline, self.problem.forces
+            pool = Pool(self.model, spline, s, orders, derived, forces)
+            first = 0
+            for points in sets:
+                points.build(pool, first)
+                first += points.chunks
+            pools.append((p, pool))
+        return pools
 
     def _label(self, p: int, name: str) -> str:
         return name if len(self.layouts) == 1 else f"{self.layouts[p].name}: {name}"

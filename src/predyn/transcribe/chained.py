@@ -15,7 +15,7 @@ from predyn.dynamics.batch import aligned
 from predyn.lanes import WIDTH
 from predyn.samples import STATES
 from predyn.transcribe import kernels
-from predyn.transcribe.channels import Derived
+from predyn.transcribe.channels import ChannelPart
 from predyn.transcribe.kernels import Floats, FromChannel, FromStates, Groups
 
 _NOTHING = FromChannel(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 3), np.int64))
@@ -23,19 +23,20 @@ Dependence = tuple[str, int, int]  # channel, component, column of its partial
 
 
 class Chained:
-    """partials (chunks, groups * used, WIDTH) of rows in the states, explicit (chunks, rows, WIDTH)
-    in T at fixed states (through the channel t).
+    """Partials of rows in the states, and in T at fixed states (through the channel t).
+
+    partials (chunks, groups * orders, WIDTH), explicit (chunks, rows, WIDTH)
     """
 
     def __init__(
         self,
         rows: Sequence[Sequence[Dependence]],
-        derived: Mapping[str, Derived],
+        derived: Mapping[str, ChannelPart],
         fraction: Floats,
-        used: int,
+        orders: int,
     ) -> None:
         chunks = len(fraction)
-        self.used, self._fraction = used, fraction
+        self._width, self._fraction = orders, fraction
         found: dict[tuple[int, int], int] = {}
         for r, row in enumerate(rows):
             for joint in sorted({j for channel, x, _ in row for j in _joints(channel, x, derived)}):
@@ -43,7 +44,7 @@ class Chained:
         where = np.array(list(found), np.int64).reshape(-1, 2)
         start = np.searchsorted(where[:, 0], np.arange(len(rows) + 1))
         self.groups = Groups(start, where[:, 0].copy(), where[:, 1].copy())
-        self.orders: NDArray[np.bool_] = np.zeros((len(found), used), bool)
+        self.orders: NDArray[np.bool_] = np.zeros((len(found), orders), bool)
         states, explicit = [], []
         chained: dict[str, list[tuple[int, int, tuple[int, ...]]]] = {}
         for r, row in enumerate(rows):
@@ -72,7 +73,7 @@ class Chained:
             )
             for channel, items in chained.items()
         ]
-        self.partials = aligned(chunks, max(len(found), 1) * used, WIDTH)
+        self.partials = aligned(chunks, max(len(found), 1) * orders, WIDTH)
         self.explicit = aligned(chunks, len(rows), WIDTH)
         self.explicit[:] = 0.0
         self.timed = np.zeros(len(rows), bool)
@@ -82,12 +83,14 @@ class Chained:
         """From the rows' partials in channels, (chunks, columns, WIDTH)."""
         if self._chained:
             x, entries = self._chained[0]
-            kernels.chain(self._direct, entries, given, x.dq, x.dv, x.da, self.used, self.partials)
+            kernels.chain(
+                self._direct, entries, given, x.dq, x.dv, x.da, self._width, self.partials
+            )
             for x, entries in self._chained[1:]:
-                kernels.chain_more(entries, given, x.dq, x.dv, x.da, self.used, self.partials)
+                kernels.chain_more(entries, given, x.dq, x.dv, x.da, self._width, self.partials)
         else:
             kernels.chain(
-                self._direct, _NOTHING, given, given, given, given, self.used, self.partials
+                self._direct, _NOTHING, given, given, given, given, self._width, self.partials
             )
         if len(self._explicit):
             self.explicit[:] = 0.0
@@ -100,7 +103,7 @@ class Chained:
         return [int(j) for j in self.groups.joint[start[row] : start[row + 1]]]
 
 
-def _joints(channel: str, component: int, derived: Mapping[str, Derived]) -> list[int]:
+def _joints(channel: str, component: int, derived: Mapping[str, ChannelPart]) -> list[int]:
     if channel == "t":
         return []
     if channel in STATES:

@@ -73,6 +73,16 @@ class Derived(ABC):
         """Fill `curvature` with the second partials of weights . value."""
 
 
+class ChannelPart:
+    """A stretch of chunks of a channel: what one set of instants sees of it."""
+
+    def __init__(self, channel: Derived, chunks: slice) -> None:
+        self.value, self.weights = channel.value[chunks], channel.weights[chunks]
+        self.dq, self.dv, self.da = channel.dq[chunks], channel.dv[chunks], channel.da[chunks]
+        self.curvature = tuple(x[chunks] for x in channel.curvature)
+        self.depends, self.pairs = channel.depends, channel.pairs
+
+
 def _room(kernel: Kernel, tree: object, chunks: int) -> tuple[Floats, ...]:
     return tuple(aligned(chunks, field.packed, WIDTH) for field in kernel.fields(tree))
 

@@ -1,4 +1,4 @@
-"""A set of instants of one phase: its samples, the rows that look at them, and their derivatives.
+"""A set of instants of one phase: the rows that look at them, and the derivatives of these.
 
 Rows are of two kinds. A pointwise row is a constraint at each instant. A summed row adds up over
 the instants, with weights and a loss, to a part of the objective or to one constraint; in a set
@@ -7,24 +7,23 @@ that integrates over time the sum carries the factor T.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predyn.bspline import BSpline
 from predyn.dynamics.batch import aligned
-from predyn.dynamics.forces import ExternalForce
 from predyn.lanes import WIDTH
 from predyn.model import Model
 from predyn.samples import STATES, Samples, split_side
 from predyn.terms.term import LOSSES, Residual, Smoothed
-from predyn.transcribe import kernels
+from predyn.transcribe import curvature, kernels
 from predyn.transcribe.chained import Chained
-from predyn.transcribe.channels import Derived, derived_channel
-from predyn.transcribe.kernels import Floats, Instants, Ints, OnChannel, Spread, Sums
+from predyn.transcribe.channels import ChannelPart
+from predyn.transcribe.curvature import OnChannel, Spread
+from predyn.transcribe.kernels import Floats, Instants, Ints, Sums
+from predyn.transcribe.pool import Pool, in_lanes, padded
 
 _NONE = np.zeros(0, np.int64)
 _ON_NOTHING = OnChannel(_NONE, _NONE, _NONE)
@@ -39,7 +38,6 @@ class Block:
     residual: Residual
     loss: Smoothed | None = None  # of summed rows
     weight: float = 1.0
-    target: int = -1  # summed rows: constraint that they add up to, -1 the objective
     columns: NDArray[np.int64] | None = None  # of a pair: which of the residual's entries are here
     bends: NDArray[np.int64] | None = None  # and which of its curved pairs
     rows: slice = field(default_factory=lambda: slice(0, 0))
@@ -55,104 +53,122 @@ class InstantSet:
     ) -> None:
         self.model, self.phase, self.timed, self.s = model, phase, timed, s
         self.blocks: list[Block] = []
-        padded = np.concatenate([s, np.repeat(s[-1:], -len(s) % WIDTH)])
-        self.chunks = len(padded) // WIDTH
-        lanes = lambda x: np.ascontiguousarray(x.reshape(self.chunks, WIDTH, -1).transpose(0, 2, 1))  # noqa: E731
-        basis = spline.basis(padded).transpose(1, 0, 2)  # instants, orders, control points
-        self.active: NDArray[np.bool_] = basis[: len(s)] != 0.0
-        self.instants = Instants(
-            spline.span(padded).astype(np.int64).reshape(self.chunks, WIDTH),
-            lanes(basis.reshape(len(padded), -1)),
-            lanes(padded),
-        )
-        self.weights = lanes(np.concatenate([weights, np.zeros(len(padded) - len(s))]))
+        self.padded = padded(s)
+        self.chunks = len(self.padded) // WIDTH
+        self.active: NDArray[np.bool_] = spline.basis(s).transpose(1, 0, 2) != 0.0
+        self.first: Ints = spline.span(s)
+        self.weights = in_lanes(np.concatenate([weights, np.zeros(-len(s) % WIDTH)]))
+        self._fraction = in_lanes(self.padded)
 
     def add(self, block: Block) -> Block:
+        """Give a block its rows, entries and curved pairs, after those of the earlier ones."""
+        ends = (0, 0, 0)
+        if self.blocks:
+            last = self.blocks[-1]
+            ends = (last.rows.stop, last.entries.stop, last.curved.stop)
+        residual = block.residual
+        entries = len(residual.entries) if block.columns is None else len(block.columns)
+        curved = len(residual.curved) if block.bends is None else len(block.bends)
+        counts = (len(residual.rows), entries, curved)
+        block.rows, block.entries, block.curved = (
+            slice(a, a + n) for a, n in zip(ends, counts, strict=True)
+        )
         self.blocks.append(block)
         return block
 
-    def build(self, forces: Sequence[ExternalForce]) -> None:
-        """Lay out rows and arrays, once all blocks are known."""
-        n, chunks = self.model.n, self.chunks
-        rows: list[list] = []
-        bends = []
-        entries = curved = 0
+    def _dependences(self) -> list[list[tuple[str, int, int]]]:
+        """Of each row: channel, component, column of the partial."""
+        rows: list[list[tuple[str, int, int]]] = []
         for block in self.blocks:
-            residual = block.residual
-            chosen = range(len(residual.entries)) if block.columns is None else block.columns
-            bent = range(len(residual.curved)) if block.bends is None else block.bends
-            first = len(rows)
-            rows += [[] for _ in residual.rows]
+            rows += [[] for _ in block.residual.rows]
+            entries = block.residual.entries
+            chosen = range(len(entries)) if block.columns is None else block.columns
             for k, e in enumerate(chosen):
-                r, channel, x = residual.entries[e]
-                rows[first + r].append((split_side(channel)[1], x, entries + k))
-            for e in bent:
-                a, x, b, y = residual.curved[e]
-                bends.append(((split_side(a)[1], x), (split_side(b)[1], y)))
-            block.rows = slice(first, len(rows))
-            block.entries = slice(entries, entries + len(chosen))
-            block.curved = slice(curved, curved + len(bent))
-            entries, curved = block.entries.stop, block.curved.stop
-        names = dict.fromkeys(channel for row in rows for channel, _, _ in row)
-        self.used = 4 if "jerk" in names else 3
-        self.z = aligned(self.used, chunks, n, WIDTH)
-        self.z[:] = 0.0
-        states = (self.z[0], self.z[1], self.z[2])
-        self.derived: dict[str, Derived] = {
-            name: derived_channel(self.model, name, states, forces)
-            for name in names
-            if name not in (*STATES, "t")
-        }
-        fraction = self.instants.fraction
-        self._time = np.zeros_like(fraction)
-        self._values = aligned(chunks, len(rows), WIDTH)
-        self._partials = aligned(chunks, max(entries, 1), WIDTH)
-        self._bent = aligned(chunks, curved, WIDTH)
-        self._mu, self._kappa, slope, bend = (aligned(chunks, len(rows), WIDTH) for _ in range(4))
-        slope[:] = bend[:] = 0.0
-        self._sums = Sums(np.zeros(len(rows)), np.full(len(rows), -2), slope, bend)
-        self._kind = np.full(len(rows), -1)
-        self._width = np.ones(len(rows))
-        self._totals = np.zeros(len(rows))
+                r, channel, x = entries[e]
+                column = block.entries.start + k
+                rows[block.rows.start + r].append((split_side(channel)[1], x, column))
+        return rows
+
+    def _bends(self) -> list[tuple[tuple[str, int], tuple[str, int]]]:
+        """Pairs of channel components with second partials."""
+        bends = []
         for block in self.blocks:
-            if block.loss:
-                self._kind[block.rows] = LOSSES.index(block.loss.loss)
-                self._width[block.rows] = block.loss.width
-                self._sums.weight[block.rows] = block.weight
-                self._sums.target[block.rows] = block.target
-        self.chained = Chained(rows, self.derived, fraction, self.used)
+            curved = block.residual.curved
+            for e in range(len(curved)) if block.bends is None else block.bends:
+                a, x, b, y = curved[e]
+                bends.append(((split_side(a)[1], x), (split_side(b)[1], y)))
+        return bends
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Channels that the rows look at."""
+        return tuple(dict.fromkeys(c for row in self._dependences() for c, _, _ in row))
+
+    def build(self, pool: Pool, first: int) -> None:
+        """Make the arrays, once all blocks are known; the set starts at that chunk of the pool."""
+        chunks, here = self.chunks, slice(first, first + self.chunks)
+        rows, bends = self._dependences(), self._bends()
+        self.orders, names = pool.orders, self.channels
+        at = pool.instants
+        self.instants = Instants(at.first[here], at.basis[here], at.points)
+        self.z = tuple(x[here] for x in pool.z)
+        derived = {n: ChannelPart(c, here) for n, c in pool.derived.items() if n in names}
+        self._time = np.zeros_like(self._fraction)
+        count = len(rows)
+        self._values, self._mu, self._kappa = (aligned(chunks, count, WIDTH) for _ in range(3))
+        self._partials = aligned(chunks, max(self.blocks[-1].entries.stop, 1), WIDTH)
+        self._bent = aligned(chunks, self.blocks[-1].curved.stop, WIDTH)
+        self._sums = self._summed(count)
+        self.chained = Chained(rows, derived, self._fraction, self.orders)
         parts = list(dict.fromkeys(part for pair in bends for part in pair))
-        self._components = Chained(
-            [[(channel, x, 0)] for channel, x in parts], self.derived, fraction, self.used
-        )
+        components = [[(channel, x, 0)] for channel, x in parts]
+        self._components = Chained(components, derived, self._fraction, self.orders)
         self._bend_x = np.array([parts.index(a) for a, _ in bends], np.int64)
         self._bend_y = np.array([parts.index(b) for _, b in bends], np.int64)
         self._one = np.ones((chunks, 1, WIDTH))
-        self._slope, self._cross = (aligned(chunks, n * self.used, WIDTH) for _ in range(2))
+        wide = self.model.n * self.orders
+        self._slope, self._cross = (aligned(chunks, wide, WIDTH) for _ in range(2))
         self._square = aligned(chunks, 1, WIDTH)
-        self._room = aligned(1, n * self.used + self.used + 3, WIDTH)
-        self._lossy = bool(any(block.loss for block in self.blocks))
-        self._curved_rows = np.flatnonzero(self._kind > 0)
-        self.constant = all(b.residual.constant for b in self.blocks)
-        self._arrange_channels(rows)
+        self._room = aligned(1, wide + self.orders + 3, WIDTH)
+        self._curved_rows = np.flatnonzero(self._sums.kind > 0)
+        self._arrange_channels(rows, derived)
+        self._lossy = bool((self._sums.kind >= 0).any())
+        self._needs_time, self._still = "t" in names, not names
+        self._moves = bool(derived) or not all(b.residual.constant for b in self.blocks)
         self._fresh = True
-        self.samples = self._samples()
-        self._powers = np.ones(4)
-        self._needs_states, self._needs_time = bool(names), "t" in names
+        self.samples = self._samples(derived)
         self._own = [
             (block, self.view(self._values, block.rows), self.view(self._partials, block.entries))
             for block in self.blocks
             if block.columns is None
         ]
-        self.lambda_row: Ints = np.full((chunks, len(rows), WIDTH), -1)
+        self.lambda_row: Ints = np.full((chunks, count, WIDTH), -1)
         self.value_row: Ints = self.lambda_row
 
-    def _arrange_channels(self, rows: list) -> None:
+    def _summed(self, count: int) -> Sums:
+        sums = Sums(
+            weight=np.zeros(count),
+            target=np.full(count, -2),
+            kind=np.full(count, -1),
+            width=np.ones(count),
+            slope=np.zeros((self.chunks, count, WIDTH)),
+            bend=np.zeros((self.chunks, count, WIDTH)),
+            total=np.zeros(count),
+        )
+        for block in self.blocks:
+            if block.loss:
+                sums.kind[block.rows] = LOSSES.index(block.loss.loss)
+                sums.width[block.rows] = block.loss.width
+                sums.weight[block.rows] = block.weight
+                sums.target[block.rows] = -1
+        return sums
+
+    def _arrange_channels(self, rows: list, derived: dict[str, ChannelPart]) -> None:
         """Blocks of joint pairs that have curvature, and which of them each channel fills."""
         n = self.model.n
         coupled = np.zeros((n, n), bool)
         found = []
-        for name, channel in self.derived.items():
+        for name, channel in derived.items():
             items = [(r, e, x) for r, row in enumerate(rows) for c, x, e in row if c == name]
             on_channel = OnChannel(*np.array(items, np.int64).T.copy())
             keep = np.zeros(len(channel.pairs), bool)
@@ -172,25 +188,22 @@ class InstantSet:
         self.joints: Ints = np.argwhere(np.tril(coupled)).astype(np.int64)
         self._pair = np.full((n, n), -1)
         self._pair[self.joints[:, 0], self.joints[:, 1]] = np.arange(len(self.joints))
-        self._blocks = aligned(self.chunks, len(self.joints) * self.used**2, WIDTH)
-        channels: list[tuple[Derived | None, OnChannel, Spread]] = []
+        self._blocks = aligned(self.chunks, len(self.joints) * self.orders**2, WIDTH)
+        channels = []
         for channel, on_channel, keep in found:
             below, above = channel.pairs.T
             block = np.where(keep, self._pair[below, above], -1)
-            where = Spread(block, (below == above).astype(np.int64))
-            channels.append((channel, on_channel, where))
-        self._main = channels[0] if channels else (None, _ON_NOTHING, _NOWHERE)
-        self._others: list[Any] = channels[1:]
-        main = self._main[0]
-        self._main_weights = aligned(self.chunks, 1, WIDTH) if main is None else main.weights
-        self._main_curvature = (self._blocks,) * 4 if main is None else main.curvature
+            spread = Spread(block, (below == above).astype(np.int64))
+            channels.append((on_channel, spread, channel.weights, channel.curvature))
+        nothing = (_ON_NOTHING, _NOWHERE, aligned(self.chunks, 1, WIDTH), (self._blocks,) * 4)
+        self._main = channels[0] if channels else nothing
+        self._others = channels[1:]
 
-    def _samples(self) -> Samples:
-        channels = {
-            name: self.z[o].transpose(1, 0, 2) for o, name in enumerate(STATES[: self.used])
-        }
+    def _samples(self, derived: dict[str, ChannelPart]) -> Samples:
+        states = zip(STATES, self.z, strict=False)
+        channels = {name: x.transpose(1, 0, 2) for name, x in states}
         channels["t"] = self._time.transpose(1, 0, 2)
-        for name, channel in self.derived.items():
+        for name, channel in derived.items():
             channels[name] = channel.value.transpose(1, 0, 2)
         return Samples(channels)
 
@@ -200,120 +213,110 @@ class InstantSet:
 
     def aim(self, k: int, target: int) -> None:
         """Let summed block k add up to a constraint."""
-        self.blocks[k].target = target
         self._sums.target[self.blocks[k].rows] = target
 
     # -- at a point ---------------------------------------------------------------------------
 
-    def move(self, control: Floats, T: float, eager: bool) -> None:
-        """States of the curve, channel values, rows and their losses.
-
-        eager: the partials will be asked for too, and the channels compute both at once for less.
-        """
-        self.T = T
-        self._powers[:] = 1.0, 1 / T, 1 / T**2, 1 / T**3
-        if self._needs_states:
-            kernels.evaluate(control, self.instants, T, self.z)
+    def move(self, T: float, powers: tuple[float, ...]) -> None:
+        """Rows and their losses, from the samples of the pool."""
+        self._T, self._powers = T, powers[: self.orders]
+        if self._still and not self._fresh:
+            return
         if self._needs_time:
-            np.multiply(self.instants.fraction, T, out=self._time)
-        for channel in self.derived.values():
-            if eager:
-                channel.derive()
-            else:
-                channel.evaluate()
-        self._eager = eager
+            np.multiply(self._fraction, T, out=self._time)
         for block, values, _ in self._own:
             block.residual.value(self.samples, values)
         if self._lossy:
-            kernels.losses(
-                self._values, self.weights, self._kind, self._width, self._sums.slope,
-                self._sums.bend, self._totals,
-            )  # fmt: skip
+            self._cost = kernels.add_up(self._values, self.weights, self._sums)
 
     def put_values(self, out: Floats) -> None:
         """Pointwise rows into the vector of constraints."""
         kernels.put_rows(self._values, self.value_row, out)
 
+    def objective(self) -> float:
+        """What all summed blocks add to the objective."""
+        return self._cost * self._T if self.timed else self._cost
+
     def total(self, k: int) -> float:
         """What summed block k adds up to."""
-        block = self.blocks[k]
-        factor = block.weight * self.T if self.timed else block.weight
-        return factor * float(self._totals[block.rows].sum())
+        rows = self.blocks[k].rows
+        total = float(self._sums.weight[rows] @ self._sums.total[rows])
+        return total * self._T if self.timed else total
 
     def derive(self) -> None:
         """Partials of all rows in the states."""
-        if not self._eager:
-            for channel in self.derived.values():
-                channel.derive()
-        for block, _, partials in self._own:
-            if self._fresh or not block.residual.constant:
-                block.residual.partials(self.samples, partials)
-        if self._fresh or self.derived or not self.constant:
+        if self._fresh or self._moves:
+            for block, _, partials in self._own:
+                if self._fresh or not block.residual.constant:
+                    block.residual.partials(self.samples, partials)
             self.chained.update(self._partials)
-        self._fresh = False
+            self._fresh = False
 
     def jacobian(self, place: Ints, place_T: Ints, out: Floats) -> None:
         """Add the pointwise rows to the values of the Jacobian."""
         kernels.jacobian(
             self.instants, self.chained.groups, self.chained.partials, self.chained.explicit,
-            self.z, self.T, self._powers, self.used, place, place_T, self._room, out,
+            self.z, self._powers, place, place_T, self._room, out,
         )  # fmt: skip
 
     def gradient(self, target: int, out: Floats) -> float:
         """Add the gradient of the summed blocks of a target to out (count, n); returns d/dT."""
+        if self._still and target == -1:
+            return self._cost if self.timed else 0.0
         chained = self.chained
         by_T: float = kernels.gradient(
-            self.instants, chained.groups, self._sums, self._totals, target, chained.partials,
-            chained.explicit, self.z, self.T, self._powers, self.timed, self.used, self._mu,
-            self._slope, self._room, out,
+            self.instants, chained.groups, self._sums, target, chained.partials, chained.explicit,
+            self.z, self._powers, self._T, self.timed, self._mu, self._slope, self._room, out,
         )  # fmt: skip
         return by_T
 
-    def hessian(
-        self, sigma: float, lam: Floats, exact: bool, place: Ints, place_T: Ints, out: Floats
-    ) -> float:
+    def weigh(self, sigma: float, lam: Floats) -> None:
+        """Weights of the rows in the Lagrangian, and those of the channels' components."""
+        chained = self.chained
+        on_channel, _, weights, _ = self._main
+        curvature.weigh(
+            chained.groups, lam, self.lambda_row, self._sums, sigma, chained.partials,
+            chained.explicit, self._powers, self._T, self.timed, self._mu, self._kappa,
+            self._slope, self._cross, self._square, on_channel, self._partials, weights,
+        )  # fmt: skip
+        for on_channel, _, weights, _ in self._others:
+            curvature.weigh_channel(on_channel, self._mu, self._partials, weights)
+
+    def hessian(self, exact: bool, place: Ints, place_T: Ints, out: Floats) -> float:
         """Add to the values of the Hessian; returns the second derivative in T.
 
-        exact=False leaves out the second partials of residuals (Gauss-Newton).
+        After weigh() and the pool's curve(). exact=False leaves out the second partials of
+        residuals (Gauss-Newton).
         """
-        chained, mu = self.chained, self._mu
-        main, on_main, where = self._main
-        kernels.weigh(
-            chained.groups, lam, self.lambda_row, self._sums, sigma, chained.partials,
-            chained.explicit, self.T, self.timed, self.used, mu, self._kappa, self._slope,
-            self._cross, self._square, on_main, self._partials, self._main_weights,
-        )  # fmt: skip
+        chained = self.chained
+        _, spread, _, bends = self._main
         self._blocks[:] = 0.0
-        if not exact:
-            where = _NOWHERE
+        if exact:
+            self._curve_more()
         else:
-            if main is not None:
-                main.curve()
-            self._curve_more(mu)
-        total: float = kernels.hessian(
-            self.instants, self.joints, where, self._main_curvature, self._curved_rows,
-            self._kappa, chained.groups, chained.partials, chained.explicit, self._pair,
-            self._blocks, self._slope, self._cross, self._square, self.z, self.T, self._powers,
-            self.used, place, place_T, self._room, out,
+            spread = _NOWHERE
+        total: float = curvature.hessian(
+            self.instants, self.joints, spread, bends, self._curved_rows, self._kappa,
+            chained.groups, chained.partials, chained.explicit, self._pair, self._blocks,
+            self._slope, self._cross, self._square, self.z, self._powers, place, place_T,
+            self._room, out,
         )  # fmt: skip
         return total
 
-    def _curve_more(self, mu: Floats) -> None:
-        """Second partials of the other channels, and of terms in channels."""
-        for channel, on_channel, where in self._others:
-            kernels.weigh_channel(on_channel, mu, self._partials, channel.weights)
-            channel.curve()
-            kernels.spread(where, channel.curvature, self.used, self._blocks)
+    def _curve_more(self) -> None:
+        """Second partials of all channels but one, and of terms in channels."""
+        for _, spread, _, bends in self._others:
+            curvature.spread(spread, bends, self._powers, self._blocks)
         if not len(self._bend_x):
             return
         for block, _, _ in self._own:
             if block.residual.curved:
-                weights = self.view(mu, block.rows)
+                weights = self.view(self._mu, block.rows)
                 out = self.view(self._bent, block.curved)
                 block.residual.curvature(self.samples, weights, out)
         parts = self._components
         parts.update(self._one)
-        kernels.outer(
+        curvature.outer(
             self._bent, self._bend_x, self._bend_y, parts.groups, parts.partials, parts.explicit,
-            self.used, self._pair, self._blocks, self._cross, self._square,
+            self._powers, self._pair, self._blocks, self._cross, self._square,
         )  # fmt: skip

@@ -26,10 +26,9 @@ class Touch(NamedTuple):
 def touch(points: InstantSet, layout: PhaseLayout) -> Touch:
     chained = points.chained
     orders = chained.orders  # (groups, used)
-    active = points.active[:, : points.used]  # (instants, orders, points)
+    active = points.active[:, : points.orders]  # (instants, orders, points)
     acts: Flags = np.any(active[:, None] & orders[None, :, :, None], axis=2)
-    first = points.instants.first.ravel()[: len(points.s)]
-    control = first[:, None] + np.arange(acts.shape[2])
+    control = points.first[:, None] + np.arange(acts.shape[2])
     columns = layout.columns[control[:, None, :], chained.groups.joint[None, :, None]]
     by_T = chained.timed.copy()
     by_T[chained.groups.row[orders[:, 1:].any(axis=1)]] = True
@@ -90,11 +89,11 @@ def hessian_entries(
 
     Rows and columns of each, in the lower triangle, -1 for nothing.
     """
-    joints, used = points.joints, points.used
+    joints, orders = points.joints, points.orders
     count, n = layout.columns.shape
-    active: Flags = np.any(points.active[:, :used], axis=1)  # (instants, points)
+    active: Flags = np.any(points.active[:, :orders], axis=1)  # (instants, points)
     width = active.shape[1]
-    first = points.instants.first.ravel()[: len(points.s)]
+    first = points.first
     together = np.zeros((count - width + 1, width, width), bool)
     np.logical_or.at(together, first, active[:, :, None] & active[:, None, :])
     starts = np.arange(len(together))[:, None] + np.arange(width)

@@ -31,6 +31,7 @@ class SplineProgram(NLP):
         count = 1 + max(int(max(free)), *(p.T_column for p in self.phases))
         arrangement = Arrangement(problem, self.phases)
         self.sets, self.costs, self.sums = arrangement.sets, arrangement.costs, arrangement.sums
+        self._pools = arrangement.pools
         self.rows = arrangement.rows
         self._pairs = [PairEvaluation(x) for x in self.rows if isinstance(x, PairRows)]
         self._number_rows()
@@ -83,6 +84,7 @@ class SplineProgram(NLP):
             lower.append(np.array([total.lower]))
             upper.append(np.array([total.upper]))
             scale.append(np.array([total.scale]))
+            total.row = first
             for k in total.blocks:
                 total.points.aim(k, first)
             self._names.append((first, total.name, None, np.zeros(1, np.int64)))
@@ -175,9 +177,11 @@ class SplineProgram(NLP):
     def _evaluate(self) -> None:
         if not self._evaluated:
             self._evaluated = True
+            powers = [(1.0, 1 / T, 1 / T**2, 1 / T**3) for T in (p.T for p in self.phases)]
+            for p, pool in self._pools:
+                pool.move(self.phases[p].control, powers[p][: pool.orders], self._eager)
             for points in self.sets:
-                phase = self.phases[points.phase]
-                points.move(phase.control, phase.T, self._eager)
+                points.move(self.phases[points.phase].T, powers[points.phase])
             for pair in self._pairs:
                 pair.value()
 
@@ -185,6 +189,8 @@ class SplineProgram(NLP):
         self._evaluate()
         if not self._differentiated:
             self._differentiated = True
+            for _, pool in self._pools:
+                pool.derive()
             for pair in self._pairs:
                 pair.derive()
             for points in self.sets:
@@ -192,7 +198,7 @@ class SplineProgram(NLP):
 
     def objective(self) -> float:
         self._evaluate()
-        return sum(points.total(k) for _, points, k in self.costs)
+        return sum(points.objective() for points in self._cost_sets)
 
     def cost_parts(self) -> dict[str, float]:
         """The objective by name of cost."""
@@ -231,8 +237,7 @@ class SplineProgram(NLP):
             points.jacobian(place, place_T, out)
         for total, columns, places in self._jacobian_sums:
             whole = np.zeros(len(self.x_lower))
-            target = total.points.blocks[total.blocks[0]].target
-            self._add_gradient([total.points], target, whole)
+            self._add_gradient([total.points], total.row, whole)
             out[places] = whole[columns]
 
     def hessian(self, sigma: float, multipliers: Floats, out: Floats) -> None:
@@ -244,8 +249,13 @@ class SplineProgram(NLP):
             ):
                 points, block = rows.sides[0]
                 pair.curve(multipliers[points.lambda_row[0, block.rows, 0]])
+        for points, _, _, _ in self._hessian_sets:
+            points.weigh(sigma, multipliers)
+        if self._exact:
+            for _, pool in self._pools:
+                pool.curve()
         for points, place, place_T, T in self._hessian_sets:
-            by_T = points.hessian(sigma, multipliers, self._exact, place, place_T, out)
+            by_T = points.hessian(self._exact, place, place_T, out)
             if T >= 0:
                 out[T] += by_T
 

@@ -1,0 +1,255 @@
+"""Second derivatives of the Lagrangian in control points and duration, compiled.
+
+At each instant the Lagrangian is a function of the states; its second partials are kept in blocks,
+one for each pair of joints, orders by orders. They come from the terms, from the channels, and from
+the losses of summed rows, and reach the control points by B^T block B (kernels.py has the rest).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from predyn.lanes import WIDTH, align_stack, jit, load, store
+from predyn.transcribe.kernels import Ints, kept, slopes, to_control
+
+
+class OnChannel(NamedTuple):
+    """Entries of rows in a derived channel: row, column of the partial, component."""
+
+    row: Ints
+    column: Ints
+    component: Ints
+
+
+class Spread(NamedTuple):
+    """Where a channel's second partials go: block of each ancestor pair, -1 for none.
+
+    The rows of a block belong to the joint below, its columns to the one above.
+    """
+
+    block: Ints
+    same: Ints  # 1 if the two joints are one
+
+
+@kept
+def weigh(
+    groups, lam, row_of, sums, sigma, partials, explicit, powers, T, timed, mu, kappa, out, cross,
+    square, on_channel, given, channel_weights,
+):  # fmt: skip
+    """Weights of the rows and what follows from them before anything is curved.
+
+    mu of pointwise rows comes from the multipliers lam by row_of (chunks, rows, WIDTH), mu and
+    kappa of summed rows from what they add up to. out (chunks, n orders, WIDTH) = sum of mu times
+    partials. A timed set has the factor T outside: `cross` and `square` get its share.
+    channel_weights: the same sum with the partials in a derived channel.
+    """
+    align_stack()
+    channel_weights[:] = 0.0
+    for c in range(mu.shape[0]):
+        for r in range(mu.shape[1]):
+            factor = 0.0
+            if sums.target[r] == -1:
+                factor = sigma * sums.weight[r]
+            elif sums.target[r] >= 0:
+                factor = lam[sums.target[r]] * sums.weight[r]
+            if timed:
+                factor *= T
+            store(mu, c, r, factor * load(sums.slope, c, r))
+            store(kappa, c, r, factor * load(sums.bend, c, r))
+            for b in range(WIDTH):
+                if row_of[c, r, b] >= 0:
+                    mu[c, r, b] = lam[row_of[c, r, b]]
+        slopes(c, groups, mu, partials, powers, out)
+        total = 0.0 * load(mu, c, 0)
+        for k in range(out.shape[1]):
+            store(cross, c, k, 0.0)
+        if timed:
+            for k in range(out.shape[1]):
+                store(cross, c, k, powers[1] * load(out, c, k))
+            for r in range(mu.shape[1]):
+                total = total + (2.0 * powers[1]) * load(mu, c, r) * load(explicit, c, r)
+        store(square, c, 0, total)
+        _weigh_channel(c, on_channel, mu, given, channel_weights)
+
+
+@kept
+def weigh_channel(on_channel, mu, given, out):
+    """out (chunks, components, WIDTH) = sum of mu times partials in a derived channel."""
+    out[:] = 0.0
+    for c in range(out.shape[0]):
+        _weigh_channel(c, on_channel, mu, given, out)
+
+
+@jit
+def _weigh_channel(c, on, mu, given, out):
+    for e in range(on.row.shape[0]):
+        w = load(mu, c, on.row[e]) * load(given, c, on.column[e])
+        store(out, c, on.component[e], load(out, c, on.component[e]) + w)
+
+
+@kept
+def spread(where, curvature, powers, out):
+    """Add a channel's second partials (qq, qv, vv, qa), packed by pairs, to the blocks."""
+    for c in range(out.shape[0]):
+        _spread(c, where, curvature, powers, out)
+
+
+@jit
+def _spread(c, where, curvature, powers, out):
+    qq, qv, vv, qa = curvature
+    orders = len(powers)
+    for k in range(where.block.shape[0]):
+        if where.block[k] < 0:
+            continue
+        at = where.block[k] * orders * orders
+        low, high = 2 * k, 2 * k + 1 - where.same[k]
+        store(out, c, at, load(out, c, at) + load(qq, c, k))
+        store(out, c, at + 1, load(out, c, at + 1) + load(qv, c, high))
+        store(out, c, at + orders, load(out, c, at + orders) + load(qv, c, low))
+        store(out, c, at + orders + 1, load(out, c, at + orders + 1) + load(vv, c, k))
+        store(out, c, at + 2, load(out, c, at + 2) + load(qa, c, high))
+        store(out, c, at + 2 * orders, load(out, c, at + 2 * orders) + load(qa, c, low))
+
+
+@kept
+def outer(values, x, y, groups, partials, explicit, powers, pair, out, cross, square):
+    """Add second partials of f(x, y) given as values: to blocks, to cross in T, to square in T.
+
+    x, y (entries,): rows of `groups`, `partials` and `explicit`; d2f/(dx dy) = values, and x = y
+    means d2f/dx2. pair (n, n): block of two joints.
+    """
+    align_stack()
+    for c in range(out.shape[0]):
+        for e in range(x.shape[0]):
+            u = load(values, c, e)
+            _outer(c, x[e], y[e], u, groups, partials, powers, pair, out)
+            x_T, y_T = load(explicit, c, x[e]), load(explicit, c, y[e])
+            _cross(c, x[e], u * y_T, groups, partials, powers, cross)
+            store(square, c, 0, load(square, c, 0) + u * x_T * y_T)
+            if x[e] != y[e]:
+                _outer(c, y[e], x[e], u, groups, partials, powers, pair, out)
+                _cross(c, y[e], u * x_T, groups, partials, powers, cross)
+                store(square, c, 0, load(square, c, 0) + u * x_T * y_T)
+
+
+@jit
+def _outer(c, x, y, u, groups, partials, powers, pair, out):
+    orders = len(powers)
+    for g in range(groups.start[x], groups.start[x + 1]):
+        i = groups.joint[g]
+        for h in range(groups.start[y], groups.start[y + 1]):
+            j = groups.joint[h]
+            if j <= i:
+                at = pair[i, j] * orders * orders
+                for o in range(orders):
+                    left = u * load(partials, c, g * orders + o)
+                    for p in range(orders):
+                        k = at + o * orders + p
+                        right = load(partials, c, h * orders + p)
+                        store(out, c, k, load(out, c, k) + left * right)
+
+
+@jit
+def _cross(c, x, u, groups, partials, powers, cross):
+    orders = len(powers)
+    for g in range(groups.start[x], groups.start[x + 1]):
+        j = groups.joint[g] * orders
+        for o in range(orders):
+            value = u * load(partials, c, g * orders + o)
+            store(cross, c, j + o, load(cross, c, j + o) + value)
+
+
+@kept
+def hessian(
+    instants, joints, where, curvature, curved_rows, kappa, groups, partials, explicit, pair,
+    blocks, slope, cross, square, z, powers, place, place_T, room, out,
+):  # fmt: skip
+    """Add to the values of a Hessian in control points; returns the second derivative in T.
+
+    blocks come with what is curved besides one channel's second partials and the losses of
+    curved_rows. joints (blocks, 2): the joints of each block, second not after first. slope: first
+    partials in the states, cross: mixed ones of T and the states at fixed states, square: second
+    in T. place (first control points, blocks, points^2) and place_T (control points, n): where
+    each goes in out, -1 for nowhere.
+    """
+    align_stack()
+    points, orders, n = len(instants.points), len(powers), z[0].shape[1]
+    with_T = place_T.shape[0] > 0
+    store(room, 0, 0, 0.0)
+    for c in range(slope.shape[0]):
+        _spread(c, where, curvature, powers, blocks)
+        for e in range(curved_rows.shape[0]):
+            r = curved_rows[e]
+            u, r_T = load(kappa, c, r), load(explicit, c, r)
+            _outer(c, r, r, u, groups, partials, powers, pair, blocks)
+            _cross(c, r, u * r_T, groups, partials, powers, cross)
+            store(square, c, 0, load(square, c, 0) + u * r_T * r_T)
+        for k in range(n * orders):  # what T does to the slopes
+            store(room, 0, 1 + k, load(cross, c, k))
+        for e in range(joints.shape[0]):
+            i, j = joints[e, 0], joints[e, 1]
+            _sandwich(instants, c, e, i == j, blocks, powers, place, room, out)
+            if with_T:
+                _turn(c, e, i, j, blocks, z, powers, room)
+        if with_T:
+            for j in range(n):
+                for o in range(orders):
+                    at = j * orders + o
+                    y = load(room, 0, 1 + at)
+                    s, x = load(slope, c, at), load(z[o], c, j)
+                    both = (-o * powers[1]) * x * (y + load(cross, c, at))
+                    bend = (o * (o + 1.0) * powers[2]) * s * x
+                    store(room, 0, 0, load(room, 0, 0) + both + bend)
+                    store(room, 0, 1 + at, y - (o * powers[1]) * s)
+                for k in range(points):
+                    value = to_control(instants, c, powers, room, 0, 1 + j * orders, k)
+                    store(room, 0, 1 + n * orders, value)
+                    for b in range(WIDTH):
+                        p = place_T[instants.first[c, b] + k, j]
+                        if p >= 0:
+                            out[p] += room[0, 1 + n * orders, b]
+            store(room, 0, 0, load(room, 0, 0) + load(square, c, 0))
+    total = 0.0
+    for b in range(WIDTH):
+        total += room[0, 0, b]
+    return total
+
+
+@jit
+def _turn(c, e, i, j, blocks, z, powers, room):
+    """Add to the slopes of joints i and j the block times dz/dT."""
+    orders = len(powers)
+    at = e * orders * orders
+    for o in range(orders):
+        for p in range(orders):
+            h = load(blocks, c, at + o * orders + p)
+            k = 1 + i * orders + o
+            store(room, 0, k, load(room, 0, k) - (p * powers[1]) * h * load(z[p], c, j))
+            if i != j:
+                k = 1 + j * orders + p
+                store(room, 0, k, load(room, 0, k) - (o * powers[1]) * h * load(z[o], c, i))
+
+
+@jit
+def _sandwich(instants, c, e, same, blocks, powers, place, room, out):
+    """B^T block B for one pair of joints, added where it belongs."""
+    points, orders = len(instants.points), len(powers)
+    at = e * orders * orders
+    free = room.shape[1] - 1
+    for k in range(points):
+        for p in range(orders):  # row k of B^T block
+            total = load(instants.basis, c, k) * load(blocks, c, at + p)
+            for o in range(1, orders):
+                scaled = powers[o] * load(instants.basis, c, o * points + k)
+                total = total + scaled * load(blocks, c, at + o * orders + p)
+            store(room, 0, free - 1 - p, powers[p] * total)
+        for m in range(k + 1 if same else points):
+            total = load(instants.basis, c, m) * load(room, 0, free - 1)
+            for p in range(1, orders):
+                basis = load(instants.basis, c, p * points + m)
+                total = total + basis * load(room, 0, free - 1 - p)
+            store(room, 0, free, total)
+            for b in range(WIDTH):
+                spot = place[instants.first[c, b], e, k * points + m]
+                if spot >= 0:
+                    out[spot] += room[0, free, b]

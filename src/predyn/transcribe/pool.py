@@ -1,0 +1,91 @@
+"""States and channels at all instants of a phase that need the same channels, computed at once.
+
+Sets of instants (quadrature points, limit points, ends) follow each other in the pool's arrays,
+each from a chunk of its own, and look at their part of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from predyn.bspline import BSpline
+from predyn.dynamics.batch import aligned
+from predyn.dynamics.forces import ExternalForce
+from predyn.lanes import WIDTH
+from predyn.model import Model
+from predyn.transcribe import kernels
+from predyn.transcribe.channels import Derived, derived_channel
+from predyn.transcribe.kernels import Floats, Instants
+
+
+def in_lanes(values: Floats) -> Floats:
+    """(instants, ...) to (chunks, ..., WIDTH); the number of instants fills whole chunks."""
+    chunks = len(values) // WIDTH
+    return np.ascontiguousarray(values.reshape(chunks, WIDTH, -1).transpose(0, 2, 1))
+
+
+def padded(s: Floats) -> Floats:
+    """With the last instant repeated to fill the last chunk."""
+    return np.concatenate([s, np.repeat(s[-1:], -len(s) % WIDTH)])
+
+
+class Pool:
+    """States z (a tuple by order) and derived channels of some sets of instants.
+
+    s       the instants of each set in turn, padded
+    orders  3 for q, v, a, 4 with jerk; 0 if no set looks at the curve
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        spline: BSpline,
+        s: Floats,
+        orders: int,
+        channels: Sequence[str],
+        forces: Sequence[ExternalForce],
+    ) -> None:
+        basis = spline.basis(s).transpose(1, 0, 2)  # instants, orders, control points
+        self.instants = Instants(
+            spline.span(s).astype(np.int64).reshape(-1, WIDTH),
+            in_lanes(basis.reshape(len(s), -1)),
+            tuple(range(spline.degree + 1)),
+        )
+        self._idle = orders == 0
+        self.orders = orders or 3
+        chunks = len(s) // WIDTH
+        self.z = tuple(aligned(chunks, model.n, WIDTH) for _ in range(self.orders))
+        for x in self.z:
+            x[:] = 0.0
+        states = (self.z[0], self.z[1], self.z[2])
+        self.derived: dict[str, Derived] = {
+            name: derived_channel(model, name, states, forces) for name in channels
+        }
+
+    def move(self, control: Floats, powers: tuple[float, ...], eager: bool) -> None:
+        """States of the curve and channel values.
+
+        eager: the partials will be asked for too, and the channels compute both at once for less.
+        """
+        if self._idle:
+            return
+        kernels.evaluate(control, self.instants, powers, self.z)
+        self._eager = eager
+        for channel in self.derived.values():
+            if eager:
+                channel.derive()
+            else:
+                channel.evaluate()
+
+    def derive(self) -> None:
+        """Partials of the channels."""
+        if not self._idle and not self._eager:
+            for channel in self.derived.values():
+                channel.derive()
+
+    def curve(self) -> None:
+        """Second partials of the channels, weighted as the sets have asked for."""
+        for channel in self.derived.values():
+            channel.curve()
