@@ -281,7 +281,7 @@ def test_report_export_and_view(solved: Path, monkeypatch: pytest.MonkeyPatch) -
         "predyn.view.server.serve", lambda source, **options: shown.update(options, source=source)
     )
     assert run("view", solved, "--port", "8000", "--no-browser").exit_code == 0
-    assert shown["source"].name == TASK
+    assert shown["source"] == solved
     assert (shown["port"], shown["open_browser"]) == (8000, False)
 
 

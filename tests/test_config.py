@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from predyn.config import LARGEST, load_task, read_task, task_names
-from predyn.config_lines import described, line_numbers
+from predyn.config.lines import described, line_numbers
 from predyn.errors import FileError, InputError
 from predyn.problem import Duration
 from predyn.terms import TERMS

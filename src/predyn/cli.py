@@ -170,7 +170,7 @@ def solve(
             guess=near,
             starts=starts,
             seed=seed,
-            checkpoint=checkpoint,
+            checkpoint=checkpoint if starts == 1 else None,
             resume=resume_from,
             refine=refine,
         )
@@ -236,7 +236,9 @@ def check(
         from predyn.load.urdf import load_urdf
 
         typer.echo(descriptions.model_text(load_urdf(file)))
-    elif suffix in (".h5", ".hdf5") or (Path(file) / "solution.h5").is_file():
+    elif file not in tasks.NAMES and (
+        suffix in (".h5", ".hdf5") or (Path(file) / "solution.h5").is_file()
+    ):
         solution = _load(Path(file))
         typer.echo(str(solution))
         typer.echo(descriptions.model_text(solution.model))
@@ -283,7 +285,7 @@ def view(
     """Show a solution in the browser, served to this machine only."""
     from predyn.view.server import serve
 
-    serve(_load(solution), port=port, open_browser=browser)
+    serve(solution, port=port, open_browser=browser)
 
 
 @app.command()

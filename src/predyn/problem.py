@@ -123,7 +123,7 @@ class Problem:
 
     def validate(self) -> list[str]:
         """Everything that is wrong, one message each; empty if it can be transcribed."""
-        from predyn.problem_checks import problems_of
+        from predyn.checks.problems import problems_of
 
         return problems_of(self)
 

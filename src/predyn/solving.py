@@ -23,7 +23,7 @@ from predyn.solution import Solution
 from predyn.solution_file import load_solution
 from predyn.solvers.ipopt import SolverResult, solve_nlp
 from predyn.solvers.ipopt_callbacks import HISTORY_FIELDS, Iterate
-from predyn.transcribe.guess import first_guess, random_guess
+from predyn.transcribe.guess import random_guess
 from predyn.transcribe.spline import SplineProgram, transcribe
 from predyn.transcribe.unpack import multipliers_of, unpack
 
@@ -52,7 +52,8 @@ def solve(
                 returned, with the spread of all in `starts`; the first is `guess`, the others are
                 it bent at random by `seed`
     refine      halve the segments until the dense excess is below the transcription's tolerance
-    report      called after every iteration, False stops
+    report      called after every iteration, False stops; with several starts once for each that
+                has ended, with the number of ended starts in place of the iteration
     checkpoint  file that holds the latest iterate, written every checkpoint_seconds
     resume      a checkpoint or an earlier solution of the same problem: start there, with its
                 multipliers if the program is the same
@@ -69,7 +70,9 @@ def solve(
     if resume is not None:
         guess = load_solution(resume)
     if starts > 1:
-        return _several(problem, guess, starts, seed, refine, text)
+        if checkpoint is not None or resume is not None:
+            raise InputError("checkpoint and resume serve one start; with several leave them out")
+        return _several(problem, guess, starts, seed, refine, text, report)
     keep = _Keeper(checkpoint, checkpoint_seconds, text)
     solution = _once(problem, guess, text, report, keep, warm=resume is not None)
     return _refined(problem, solution, refine, text, report, keep)
@@ -86,11 +89,9 @@ def _once(
 ) -> Solution:
     began = perf_counter()
     program = transcribe(problem)
-    if guess is not None or start[1] == 0:
-        x0 = first_guess(program, guess)
-    else:
-        x0 = random_guess(program, *start)
+    x0 = random_guess(program, *start, guess)
     _scale_objective(program, x0)
+    _evaluate_all(program)
     multipliers = multipliers_of(program, guess) if warm and isinstance(guess, Solution) else None
     transcribed = perf_counter() - began
     if keep is not None:
@@ -128,6 +129,14 @@ def _scale_objective(program: SplineProgram, x0: Floats) -> None:
     program.gradient(slope)
     steepest = float(np.abs(slope * program.x_scale).max(initial=0.0))
     program.f_scale = max(1.0, steepest / LARGEST_SLOPE) if np.isfinite(steepest) else 1.0
+
+
+def _evaluate_all(program: SplineProgram) -> None:
+    """Once at the guess: what must be compiled or loaded is not the solver's time."""
+    program.constraints(np.empty(program.m))
+    program.jacobian(np.empty(len(program.jacobian_pattern[0])))
+    if program.problem.solver.hessian != "limited_memory":
+        program.hessian(1.0, np.zeros(program.m), np.empty(len(program.hessian_pattern[0])))
 
 
 def _history(result: SolverResult) -> dict[str, Floats]:
@@ -219,19 +228,35 @@ class _Keeper:
 def _start(job: tuple[Problem, Any, int, int, bool | None, str]) -> Solution:
     """One start, in a process of its own."""
     problem, guess, seed, number, refine, text = job
-    solution = _once(problem, guess if number == 0 else None, text, start=(seed, number))
+    solution = _once(problem, guess, text, start=(seed, number))
     return _refined(problem, solution, refine, text)
 
 
 def _several(
-    problem: Problem, guess: Any, starts: int, seed: int, refine: bool | None, text: str
+    problem: Problem,
+    guess: Any,
+    starts: int,
+    seed: int,
+    refine: bool | None,
+    text: str,
+    report: Report | None,
 ) -> Solution:
     """The best of several starts. Each process has one thread: MUMPS is not thread safe."""
+    began = monotonic()
     jobs = [(problem, guess, seed, k, refine, text) for k in range(starts)]
     workers = min(starts, os.cpu_count() or 1)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        found = list(pool.map(_start, jobs))
+        found: list[Solution] = []
+        try:
+            for solution in pool.map(_start, jobs):
+                found.append(solution)
+                if report is not None and report(_ended(found, monotonic() - began)) is False:
+                    break
+        except KeyboardInterrupt:
+            if not found:
+                raise
+        pool.shutdown(wait=False, cancel_futures=True)
     spread = tuple(
         {
             "start": k,
@@ -242,5 +267,19 @@ def _several(
         }
         for k, s in enumerate(found)
     )
-    best = min(found, key=lambda s: (not s.success, s.objective if s.success else s.max_violation))
+    best = _best(found)
     return replace(best, starts=spread)
+
+
+def _ended(found: list[Solution], elapsed: float) -> Iterate:
+    """The start that ended last, and the best of those so far, as an iterate."""
+    best, last = _best(found), found[-1]
+    worst = f"start {len(found)}: {last.status}, {last.objective:.6g}"
+    none = Multipliers(np.zeros(0), np.zeros(0), np.zeros(0))
+    numbers = (best.objective, best.max_violation, worst, 0.0, 0.0, 0.0, elapsed, False, best.x)
+    return Iterate(len(found), *numbers, none)
+
+
+def _best(found: list[Solution]) -> Solution:
+    """The lowest objective of those that succeeded, or the least violation."""
+    return min(found, key=lambda s: (not s.success, s.objective if s.success else s.max_violation))

@@ -187,7 +187,8 @@ def _options(options: SolverOptions, program: Program) -> dict[str, str | int | 
     if options.mu_init is not None:
         settings["mu_init"] = float(options.mu_init)
     if options.max_seconds is not None:
-        settings["max_wall_time"] = float(options.max_seconds)
+        # the callbacks look at the clock too; IPOPT refuses very short times
+        settings["max_wall_time"] = max(float(options.max_seconds), 1.0)
     if options.hessian == "limited_memory":
         settings["hessian_approximation"] = "limited-memory"
     return settings

@@ -43,12 +43,12 @@ def first_guess(program: SplineProgram, guess: Any = None) -> Floats:
     return pack(program, curves, durations)
 
 
-def random_guess(program: SplineProgram, seed: int, start: int) -> Floats:
+def random_guess(program: SplineProgram, seed: int, start: int, guess: Any = None) -> Floats:
     """The first guess, bent at random: smooth curves of up to half a turn, other durations.
 
     start 0 is the first guess itself. The same seed and start give the same numbers.
     """
-    x = first_guess(program)
+    x = first_guess(program, guess)
     if start == 0:
         return x
     rng = np.random.default_rng([seed, start])

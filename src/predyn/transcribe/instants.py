@@ -229,13 +229,23 @@ class InstantSet:
         if self._lossy:
             self._cost = kernels.add_up(self._values, self.weights, self._sums)
 
+    def values_of(self, block: Block) -> Floats:
+        """(instants, rows) of a block."""
+        flat = self._values[:, block.rows].transpose(0, 2, 1)
+        return flat.reshape(len(self.padded), -1)[: len(self.s)]
+
+    def rows_of(self, block: Block) -> Ints:
+        """(instants, rows): the numbers of a block's constraints, -1 where there is none."""
+        flat = self.lambda_row[:, block.rows].transpose(0, 2, 1)
+        return flat.reshape(len(self.padded), -1)[: len(self.s)]
+
     def put_values(self, out: Floats) -> None:
         """Pointwise rows into the vector of constraints."""
         kernels.put_rows(self._values, self.value_row, out)
 
     def objective(self) -> float:
         """What all summed blocks add to the objective."""
-        return self._cost * self._T if self.timed else self._cost
+        return float(self._cost * self._T if self.timed else self._cost)
 
     def total(self, k: int) -> float:
         """What summed block k adds up to."""
@@ -262,7 +272,7 @@ class InstantSet:
     def gradient(self, target: int, out: Floats) -> float:
         """Add the gradient of the summed blocks of a target to out (count, n); returns d/dT."""
         if self._still and target == -1:
-            return self._cost if self.timed else 0.0
+            return float(self._cost) if self.timed else 0.0
         chained = self.chained
         by_T: float = kernels.gradient(
             self.instants, chained.groups, self._sums, target, chained.partials, chained.explicit,

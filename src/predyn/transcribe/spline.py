@@ -18,6 +18,8 @@ from predyn.transcribe.pattern import Places, alive, hessian_entries, lanes, tou
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _NO_PLACE = np.zeros((0, 0), np.int64)
+SMALL_BOUND = 1e-3  # of a row's typical size
+FIXED_EXCESS = 1e-9  # relative; what rounding may put a fixed row outside its bounds
 
 
 class SplineProgram(NLP):
@@ -44,6 +46,7 @@ class SplineProgram(NLP):
         self._grads = [np.zeros_like(p.control) for p in self.phases]
         self._flat = [_stretches(p.columns) for p in self.phases]
         self.f_scale = 1.0
+        self._check_fixed_rows()
 
     # -- construction -------------------------------------------------------------------------
 
@@ -92,6 +95,35 @@ class SplineProgram(NLP):
         self.g_lower, self.g_upper, self.g_scale = (
             np.concatenate([*x, np.zeros(0)]) for x in (lower, upper, scale)
         )
+
+    def _check_fixed_rows(self) -> None:
+        """Raise for rows that are outside their bounds and on which nothing free acts."""
+        x = np.zeros(self.n)
+        for phase in self.phases:
+            if phase.T_column >= 0:
+                x[phase.T_column] = phase.T
+        self.move(x)
+        self._evaluate()
+        wrong = []
+        for rows in self.rows:
+            if isinstance(rows, PairRows):
+                continue
+            points, residual = rows.points, rows.block.residual
+            value = points.values_of(rows.block)  # (instants, rows)
+            scale = row_scale(rows.lower, rows.upper, residual.scale)
+            slack = FIXED_EXCESS * scale
+            fixed = points.rows_of(rows.block) < 0
+            outside = (value < rows.lower - slack) | (value > rows.upper + slack)
+            for k, r in np.argwhere(fixed & (outside | np.isnan(value))):
+                bounds = f"{rows.lower[r]:.6g} .. {rows.upper[r]:.6g} {residual.units[r]}"
+                wrong.append(
+                    f"{rows.name} {residual.rows[r]} is {value[k, r]:.6g} at "
+                    f"{100 * points.s[k]:.4g} % of the phase, outside {bounds}, and the boundary "
+                    "values leave it no freedom"
+                )
+        if wrong:
+            more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+            raise InputError(f"problem {self.problem.name!r}: " + "; ".join(wrong[:5]) + more)
 
     def _variable_bounds(self, count: int) -> None:
         self.x_lower, self.x_upper = np.full(count, -np.inf), np.full(count, np.inf)
@@ -321,11 +353,14 @@ def _own(values: Ints, other: Ints) -> Ints:
 
 
 def row_scale(lower: Floats, upper: Floats, size: Floats) -> Floats:
-    """The larger finite bound of each row, its typical size where that is zero."""
+    """The larger finite bound of each row; its typical size where that is larger by far.
+
+    A bound that is almost zero says nothing about the size of what it bounds.
+    """
     bound = np.maximum(
         np.where(np.isfinite(lower), abs(lower), 0.0), np.where(np.isfinite(upper), abs(upper), 0.0)
     )
-    return np.where(bound > 0.0, bound, size)
+    return np.where(bound > SMALL_BOUND * size, bound, size)
 
 
 def _lay_out(problem: Problem) -> list[PhaseLayout]:

@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from predyn.dynamics.forces import placed_forces, vector
-from predyn.entry_checks import entry_problems
-from predyn.errors import PredynError, unknown_name
-from predyn.model import Limits, Model
-from predyn.model_parts import Array
-from predyn.nlp import SolverOptions
-from predyn.phase_checks import (
+from predyn.checks.entries import entry_problems
+from predyn.checks.phases import (
     MOST_SEGMENTS,
     Finding,
     finite,
@@ -24,6 +19,11 @@ from predyn.phase_checks import (
     spans,
     whole,
 )
+from predyn.dynamics.forces import placed_forces, vector
+from predyn.errors import PredynError, unknown_name
+from predyn.model import Limits, Model
+from predyn.model_parts import Array
+from predyn.nlp import SolverOptions
 
 if TYPE_CHECKING:
     from predyn.problem import Problem

@@ -9,10 +9,10 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from predyn import models
-from predyn.config_findings import Findings
-from predyn.config_joints import radians
-from predyn.config_lines import Path
-from predyn.config_schema import Force, ModelTable
+from predyn.config.findings import Findings
+from predyn.config.joints import radians
+from predyn.config.lines import Path
+from predyn.config.schema import Force, ModelTable
 from predyn.dynamics.forces import ExternalForce
 from predyn.errors import FileError, InputError, PredynError, unknown_name
 from predyn.load.dh import DHRow, load_dh

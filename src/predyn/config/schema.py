@@ -20,8 +20,8 @@ from pydantic import (
     create_model,
 )
 
-from predyn.config_findings import Findings
-from predyn.config_lines import Path
+from predyn.config.findings import Findings
+from predyn.config.lines import Path
 from predyn.nlp import SolverOptions
 from predyn.problem import Spline
 
@@ -59,7 +59,7 @@ class Force(Table):
 
 
 class LimitsTable(Table):
-    """Each a number, a list by joint, or a table by joint name; see config_joints."""
+    """Each a number, a list by joint, or a table by joint name; see joints.py."""
 
     position: Any = None
     velocity: Any = None

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from predyn.config_findings import Findings
-from predyn.config_functions import FileFunction
-from predyn.config_joints import is_number, radians
-from predyn.config_lines import Path
-from predyn.config_model import Folder
+from predyn.config.findings import Findings
+from predyn.config.functions import FileFunction
+from predyn.config.joints import is_number, radians
+from predyn.config.lines import Path
+from predyn.config.model import Folder
 from predyn.errors import FileError, InputError, unknown_name
 from predyn.model import Model
 from predyn.problem import At, Constraint, Cost, Duration

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from predyn.config_lines import Path, described, line_numbers, line_of
+from predyn.config.lines import Path, described, line_numbers, line_of
 from predyn.errors import FileError, PredynError
 
 MOST_SHOWN = 20

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from predyn import tasks
-from predyn.config_findings import Findings
-from predyn.config_joints import bounds_of, values_of
-from predyn.config_lines import Path
-from predyn.config_model import Folder, forces_of, model_of
-from predyn.config_schema import Between, LimitsTable, PhaseTable, StateTable, TaskTable, checked
-from predyn.config_terms import Context, constraints_of, costs_of
+from predyn.checks.problems import find_problems
+from predyn.config.findings import Findings
+from predyn.config.joints import bounds_of, values_of
+from predyn.config.lines import Path
+from predyn.config.model import Folder, forces_of, model_of
+from predyn.config.schema import Between, LimitsTable, PhaseTable, StateTable, TaskTable, checked
+from predyn.config.terms import Context, constraints_of, costs_of
 from predyn.errors import FileError, InputError, unknown_name
 from predyn.model import Limits, Model
 from predyn.nlp import SolverOptions
 from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Spline, State
-from predyn.problem_checks import find_problems
 
 LARGEST = 5_000_000  # bytes of a task file
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from predyn.checks.phases import Finding, Path, finite
 from predyn.errors import InputError, PredynError, unknown_name
 from predyn.model import Model
-from predyn.phase_checks import Finding, Path, finite
 from predyn.samples import channel_size
 from predyn.terms.term import Residual, Term
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from predyn.config_findings import Findings
-from predyn.config_lines import Path
+from predyn.config.findings import Findings
+from predyn.config.lines import Path
 from predyn.errors import unknown_name
 from predyn.model import PRISMATIC, Model
 from predyn.model_parts import Array
