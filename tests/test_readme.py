@@ -1,30 +1,102 @@
-"""The README's example and the page of examples run as they are printed."""
+"""What the README and the pages print runs, and the pages leave nothing out."""
 
+import dataclasses
 import re
+import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
-README = Path(__file__).parents[1] / "README.md"
-EXAMPLES = Path(__file__).parents[1] / "docs" / "examples.md"
+import pytest
+
+import predyn
+from predyn.problem import Spline
+from predyn.terms import TERMS
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = ("examples", "problems", "terms", "solver", "solutions")
+BASE = {  # what a part of a task file is added to
+    "model": '[model]\nbuiltin = "two_link"\n',
+    "phases": "[[phases]]\nduration = 1.0\nstart = { q = [1.32, -2.37], v = 0.0 }\n"
+    "end = { q = [2.80, -2.37], v = 0.0 }\n",
+}
 
 
-def test_example_prints_what_the_readme_says() -> None:
-    code, said = re.findall(r"```(?:python|text)\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
-    run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=300
-    )
-    assert run.returncode == 0, run.stderr
-    assert run.stdout == said
+def blocks(path: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", path.read_text("utf-8"), re.DOTALL)
 
 
-def test_the_page_of_examples_runs_from_top_to_bottom() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", EXAMPLES.read_text("utf-8"), re.DOTALL)
-    assert len(blocks) > 3
-    run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", "\n".join(blocks)],
+def run(code: str, folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=300,
     )
-    assert run.returncode == 0, run.stderr
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_example_prints_what_the_readme_says(tmp_path: Path) -> None:
+    (code,) = blocks(ROOT / "README.md", "python")
+    (said,) = blocks(ROOT / "README.md", "text")
+    assert run(code, tmp_path) == said
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_runs_from_top_to_bottom(page: str, tmp_path: Path) -> None:
+    code = blocks(DOCS / f"{page}.md", "python")
+    assert code
+    run("\n".join(code), tmp_path)
+
+
+def test_the_first_task_file_solves(tmp_path: Path) -> None:
+    (task,) = blocks(DOCS / "first-steps.md", "toml")
+    (tmp_path / "reach.toml").write_text(task, "utf-8")
+    (code,) = blocks(DOCS / "first-steps.md", "python")
+    run(code, tmp_path)
+    assert (tmp_path / "reach.csv").exists()
+
+
+@pytest.fixture(scope="module")
+def task_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that the examples of the task page name."""
+    folder = tmp_path_factory.mktemp("tasks")
+    for name in ("arm.urdf", "column.py"):
+        shutil.copy(ROOT / "examples" / "own_task" / name, folder)
+    (folder / "earlier").mkdir()
+    predyn.solve("two-link-lifting").save(folder / "earlier" / "solution.h5")
+    return folder
+
+
+def test_every_example_of_the_task_page_loads(task_folder: Path) -> None:
+    examples = [*blocks(DOCS / "tasks.md", "toml"), *blocks(DOCS / "terms.md", "toml")]
+    assert len(examples) > 15
+    for k, example in enumerate(examples):
+        missing = [text for key, text in BASE.items() if key not in tomllib.loads(example)]
+        file = task_folder / f"{k}.toml"
+        file.write_text("\n".join([example, *missing]), "utf-8")
+        predyn.load_task(file, allow_code=True)
+
+
+def test_the_task_page_names_every_key() -> None:
+    page = (DOCS / "tasks.md").read_text("utf-8")
+    keys = [f.name for kind in (Spline, predyn.SolverOptions) for f in dataclasses.fields(kind)]
+    keys += ["name", "description", "continuity", "builtin", "urdf", "dh", "gravity", "payloads"]
+    keys += [*predyn.DHRow.__dataclass_fields__, "convention", "floating_base", "jerk"]
+    assert not [key for key in keys if f"`{key}`" not in page and f"`{key} =" not in page]
+
+
+def test_the_page_of_terms_names_every_term_with_its_parameters() -> None:
+    page = (DOCS / "terms.md").read_text("utf-8")
+    for kind, term in TERMS.items():
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{kind}` "))
+        assert f"`{term.__name__}`" in row
+        assert not [
+            f.name
+            for f in dataclasses.fields(term)  # type: ignore[arg-type]
+            if f.init and f"`{f.name}`" not in row
+        ], kind
