@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from predyn.solution_file import load_solution as load_solution
     from predyn.solving import solve as solve
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _PACKAGES = ("dynamics", "models", "terms")
 

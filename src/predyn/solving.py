@@ -23,12 +23,13 @@ from predyn.solution import Solution
 from predyn.solution_file import load_solution
 from predyn.solvers.ipopt import SolverResult, solve_nlp
 from predyn.solvers.ipopt_callbacks import HISTORY_FIELDS, Iterate
-from predyn.transcribe.guess import random_guess
+from predyn.transcribe.guess import neighbour, random_guess
 from predyn.transcribe.spline import SplineProgram, transcribe
 from predyn.transcribe.unpack import multipliers_of, unpack
 
 Floats = NDArray[np.float64]
 Report = Callable[[Iterate], bool | None]
+EPS = float(np.finfo(float).eps)
 LARGEST_SLOPE = 100.0  # of the scaled objective at the guess
 
 
@@ -51,7 +52,8 @@ def solve(
     starts      how many guesses to try, each in a process of its own; the best local optimum is
                 returned, with the spread of all in `starts`; the first is `guess`, the others are
                 it bent at random by `seed`
-    refine      halve the segments until the dense excess is below the transcription's tolerance
+    refine      halve the segments, once at least, until the dense excess and the relative change
+                of the objective are below the transcription's tolerance
     report      called after every iteration, False stops; with several starts once for each that
                 has ended, with the number of ended starts in place of the iteration
     checkpoint  file that holds the latest iterate, written every checkpoint_seconds
@@ -72,7 +74,8 @@ def solve(
     if starts > 1:
         if checkpoint is not None or resume is not None:
             raise InputError("checkpoint and resume serve one start; with several leave them out")
-        return _several(problem, guess, starts, seed, refine, text, report)
+        solution = _several(problem, guess, starts, seed, text, report)
+        return _refined(problem, solution, refine, text, report)
     keep = _Keeper(checkpoint, checkpoint_seconds, text)
     solution = _once(problem, guess, text, report, keep, warm=resume is not None)
     return _refined(problem, solution, refine, text, report, keep)
@@ -85,11 +88,12 @@ def _once(
     report: Report | None = None,
     keep: _Keeper | None = None,
     start: tuple[int, int] = (0, 0),
+    near: bool = False,
     warm: bool = False,
 ) -> Solution:
     began = perf_counter()
     program = transcribe(problem)
-    x0 = random_guess(program, *start, guess)
+    x0 = (neighbour if near else random_guess)(program, *start, guess)
     _scale_objective(program, x0)
     _evaluate_all(program)
     multipliers = multipliers_of(program, guess) if warm and isinstance(guess, Solution) else None
@@ -154,21 +158,24 @@ def _refined(
     report: Report | None = None,
     keep: _Keeper | None = None,
 ) -> Solution:
-    """Halve the segments while something is too far outside between the points."""
+    """Halve the segments until neither limits between the points nor the objective ask for more."""
     options = problem.transcription
     if not (options.refine if refine is None else refine):
         return solution
     total = dict(solution.timings)
     for _ in range(options.max_refinements):
-        if not solution.success or solution.max_violation_dense <= options.refine_tolerance:
+        if not solution.success:
             break
         problem = _halved(problem)
         finer = _once(problem, solution, text, report, keep)
         for name, seconds in finer.timings.items():
             total[name] = total.get(name, 0.0) + seconds
-        if not finer.success:
-            return finer
+        finer = replace(finer, starts=solution.starts)
+        change = abs(finer.objective - solution.objective)
         solution = finer
+        small = options.refine_tolerance * max(abs(finer.objective), EPS)
+        if finer.max_violation_dense <= options.refine_tolerance and change <= small:
+            break
     return replace(solution, timings=total, solve_seconds=total["solve"])
 
 
@@ -224,12 +231,13 @@ class _Keeper:
 
 # -- several starts -------------------------------------------------------------------------------
 
+FIRST, GENERATION = 20, 10  # starts from the guess, then starts from the best so far at a time
 
-def _start(job: tuple[Problem, Any, int, int, bool | None, str]) -> Solution:
+
+def _start(job: tuple[Problem, Any, int, int, bool, str]) -> Solution:
     """One start, in a process of its own."""
-    problem, guess, seed, number, refine, text = job
-    solution = _once(problem, guess, text, start=(seed, number))
-    return _refined(problem, solution, refine, text)
+    problem, guess, seed, number, near, text = job
+    return _once(problem, guess, text, start=(seed, number), near=near)
 
 
 def _several(
@@ -237,22 +245,29 @@ def _several(
     guess: Any,
     starts: int,
     seed: int,
-    refine: bool | None,
     text: str,
     report: Report | None,
 ) -> Solution:
-    """The best of several starts. Each process has one thread: MUMPS is not thread safe."""
+    """The best of several starts. Each process has one thread: MUMPS is not thread safe.
+
+    The first starts bend the guess at random; later ones bend the best optimum so far, ten at a
+    time, so that what is found does not depend on how many processes there are.
+    """
     began = monotonic()
-    jobs = [(problem, guess, seed, k, refine, text) for k in range(starts)]
     workers = min(starts, os.cpu_count() or 1)
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        found: list[Solution] = []
+    found: list[Solution] = []
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
         try:
-            for solution in pool.map(_start, jobs):
-                found.append(solution)
-                if report is not None and report(_ended(found, monotonic() - began)) is False:
-                    break
+            while len(found) < starts:
+                near = len(found) >= FIRST
+                stop = min(starts, len(found) + (GENERATION if near else FIRST))
+                source = _best(found) if near else guess
+                jobs = [(problem, source, seed, k, near, text) for k in range(len(found), stop)]
+                for solution in pool.map(_start, jobs):
+                    found.append(solution)
+                    if report is not None and report(_ended(found, monotonic() - began)) is False:
+                        stop = starts = len(found)
+                        break
         except KeyboardInterrupt:
             if not found:
                 raise
@@ -267,8 +282,7 @@ def _several(
         }
         for k, s in enumerate(found)
     )
-    best = _best(found)
-    return replace(best, starts=spread)
+    return replace(_best(found), starts=spread)
 
 
 def _ended(found: list[Solution], elapsed: float) -> Iterate:

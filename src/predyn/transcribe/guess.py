@@ -44,26 +44,45 @@ def first_guess(program: SplineProgram, guess: Any = None) -> Floats:
 
 
 def random_guess(program: SplineProgram, seed: int, start: int, guess: Any = None) -> Floats:
-    """The first guess, bent at random: smooth curves of up to half a turn, other durations.
+    """The first guess, bent at random: smooth curves of up to a turn, other durations.
 
     start 0 is the first guess itself. The same seed and start give the same numbers.
     """
-    x = first_guess(program, guess)
-    if start == 0:
-        return x
     rng = np.random.default_rng([seed, start])
+    x = first_guess(program, guess)
+    return x if start == 0 else _bent(program, x, rng, 2.0 * np.pi, 3, 1.0)
+
+
+def neighbour(program: SplineProgram, seed: int, start: int, near: Any) -> Floats:
+    """A solution, bent a little or a lot: where to look for a better optimum next to it."""
+    rng = np.random.default_rng([seed, start])
+    size = float(np.exp(rng.uniform(np.log(0.2), np.log(3.0))))
+    return _bent(program, first_guess(program, near), rng, size, 5, 0.25)
+
+
+def _bent(
+    program: SplineProgram,
+    x: Floats,
+    rng: np.random.Generator,
+    size: float,
+    waves: int,
+    octaves: float,
+) -> Floats:
+    """Each joint by some half waves of up to that size, within its limits; durations by octaves."""
     low, high = (program.problem.limits or program.model.limits).position.T
-    reach = np.minimum(np.where(np.isfinite(high - low), 0.5 * (high - low), np.pi), np.pi)
+    reach = np.minimum(np.where(np.isfinite(high - low), 0.5 * (high - low), size), size)
+    x = x.copy()
     for phase in program.phases:
         s = np.clip(phase.spline.greville, 0.0, 1.0)[:, None]
-        waves = sum(
-            rng.uniform(-1.0, 1.0, program.model.n) / k * np.sin(np.pi * k * s) for k in (1, 2, 3)
+        bend = sum(
+            rng.uniform(-1.0, 1.0, program.model.n) / k * np.sin(np.pi * k * s)
+            for k in range(1, waves + 1)
         )
         free = phase.columns >= 0
-        bent = np.clip(x[phase.columns] + reach * waves, low, high)
+        bent = np.clip(x[phase.columns] + reach * bend, low, high)
         x[phase.columns[free]] = bent[free]
         if phase.T_column >= 0:
-            T = x[phase.T_column] * 2.0 ** rng.uniform(-1.0, 1.0)
+            T = x[phase.T_column] * 2.0 ** rng.uniform(-octaves, octaves)
             x[phase.T_column] = np.clip(T, *phase.T_bounds)
     return x
 
@@ -172,8 +191,13 @@ def _reach(problem: Problem, k: int, near: Floats) -> Floats | None:
         elif isinstance(term, FramePose):
             frame, position = term.frame, np.array(term.position, float)
             orientation = rotation_of(term.orientation, term.kind)
-    if frame is None or (position is not None and np.isnan(position).any()):
+    if frame is None:
         return None
+    if position is not None and np.isnan(position).any():
+        raise InputError(
+            f"guess: inverse kinematics needs all three coordinates of {frame!r}, and its goal "
+            "leaves some free; give all three, or use another guess"
+        )
     found = inverse_kinematics(
         problem.model, frame, position=position, orientation=orientation, guess=near
     )
