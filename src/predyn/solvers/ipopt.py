@@ -113,7 +113,7 @@ def solve_nlp(
             seconds = callbacks.elapsed()
             if isinstance(callbacks.stop, BaseException):
                 raise callbacks.stop
-            if code in _REFUSALS:
+            if code in _REFUSALS and callbacks.stop is None:
                 raise PredynError(f"IPOPT refuses the program: {_REFUSALS[code]} ({code})")
             ended = code in (_SUCCEEDED, _ACCEPTABLE, _FEASIBLE)
             ended = ended or (code == _INFEASIBLE and callbacks.stop is None)
