@@ -32,6 +32,7 @@ class PhaseLayout:
     control: Floats  # (count, n), what is fixed already in place
     columns: Ints  # (count, n) place in x, -1 if fixed
     T: float
+    powers: tuple[float, float, float, float]  # of 1/T, from 0 to 3
     T_column: int  # -1 if fixed
     T_bounds: tuple[float, float]
     open_ends: list[tuple[End, str, Ints, Floats]]  # end, channel, joints, values: still to impose
@@ -97,7 +98,10 @@ def lay_out(phase: Phase, options: Spline, n: int, first: int, name: str) -> Pha
             f"{name}: nothing is free: the boundary values fix all {count} control points and the "
             f"duration is given; use more segments (now {spline.segments}) or free some values"
         )
+    powers = (1.0, 1 / T, 1 / T**2, 1 / T**3)
     columns = np.full((count, n), -1)
     columns[free] = first + (1 if timed else 0) + np.arange(free.sum())
     control[free] = 0.0
-    return PhaseLayout(name, spline, control, columns, T, first if timed else -1, bounds, open_ends)
+    return PhaseLayout(
+        name, spline, control, columns, T, powers, first if timed else -1, bounds, open_ends
+    )

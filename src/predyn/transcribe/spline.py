@@ -41,10 +41,13 @@ class SplineProgram(NLP):
         self._lay_jacobian(count)
         self._lay_hessian(count)
         self._cost_sets = list({id(s): s for _, s, _ in self.costs}.values())
-        self._x = np.full(count, np.nan)
         self._evaluated = self._differentiated = self._eager = False
         self._grads = [np.zeros_like(p.control) for p in self.phases]
         self._flat = [_stretches(p.columns) for p in self.phases]
+        self._moves = [
+            (p, p.control.reshape(-1), *places)
+            for p, places in zip(self.phases, self._flat, strict=True)
+        ]
         self.f_scale = 1.0
         self._check_fixed_rows()
 
@@ -198,22 +201,23 @@ class SplineProgram(NLP):
     # -- evaluation ---------------------------------------------------------------------------
 
     def move(self, x: Floats) -> None:
-        self._x[:] = x
-        for phase, (columns, flat) in zip(self.phases, self._flat, strict=True):
-            phase.control.reshape(-1)[flat] = self._x[columns]
+        for phase, control, columns, flat in self._moves:
+            control[flat] = x[columns]
             if phase.T_column >= 0:
-                phase.T = float(self._x[phase.T_column])
+                phase.T = T = float(x[phase.T_column])
+                phase.powers = (1.0, 1 / T, 1 / T**2, 1 / T**3)
         self._eager = self._differentiated  # if the last point was accepted, this one may be too
         self._evaluated = self._differentiated = False
 
     def _evaluate(self) -> None:
         if not self._evaluated:
             self._evaluated = True
-            powers = [(1.0, 1 / T, 1 / T**2, 1 / T**3) for T in (p.T for p in self.phases)]
             for p, pool in self._pools:
-                pool.move(self.phases[p].control, powers[p][: pool.orders], self._eager)
+                phase = self.phases[p]
+                pool.move(phase.control, phase.powers[: pool.orders], self._eager)
             for points in self.sets:
-                points.move(self.phases[points.phase].T, powers[points.phase])
+                phase = self.phases[points.phase]
+                points.move(phase.T, phase.powers)
             for pair in self._pairs:
                 pair.value()
 
