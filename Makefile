@@ -19,7 +19,7 @@ PYTEST := $(PY) -m pytest -n 2 --dist loadfile
 .DELETE_ON_ERROR:
 
 demo: $(PREDYN)
-	@echo "Solving two-link-lifting. The first run ever compiles its kernels: about a minute"
+	@echo "Solving two-link-lifting. The first run ever compiles its kernels: half a minute"
 	@$(PY) -m predyn solve two-link-lifting --out build/demo
 	@echo
 	@echo "Open in a browser: $(CURDIR)/build/demo/report.html"
