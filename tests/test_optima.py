@@ -26,14 +26,15 @@ from predyn.transcribe.spline import transcribe
 from reference_tasks import REFERENCE
 
 OTHER_READING = "prismatic-revolute, theta2 = q2"
-# of 20 random guesses, how many come to the optimum of the straight guess (found: 20, 14, ...)
+# Of 20 random guesses: how many must come to the optimum of the straight guess, a few less than
+# were counted: 20, 15, 20, 9 (3 came to better ones), 20, 20.
 REACHED = {
-    "two-link-time-optimal": (20, 20),
-    "two-link-lifting": (14, 11),
-    "prismatic-revolute": (20, 20),
-    "arm-2r-min-effort": (9, 6),
-    "manutec-min-time": (20, 19),
-    "manutec-min-energy": (20, 19),
+    "two-link-time-optimal": 19,
+    "two-link-lifting": 11,
+    "prismatic-revolute": 19,
+    "arm-2r-min-effort": 5,
+    "manutec-min-time": 19,
+    "manutec-min-energy": 19,
 }
 CONTINUOUS = {"manutec-min-time": (0.4951887, 1e-2), "manutec-min-energy": (20.404247, 2e-3)}
 
@@ -83,17 +84,17 @@ def test_manutec_on_the_default_grid(name: str) -> None:
 
 @pytest.mark.parametrize("name", REACHED)
 def test_random_guesses_reach_the_optimum(name: str) -> None:
-    """The rest end in other local optima, none of them failed."""
+    """The rest end in other local optima; none fails."""
     wanted = straight(name).objective
     program = transcribe(task(name))
-    reached = 0
+    same = better = 0
     for number in range(1, 21):
         found = solve_nlp(program, random_guess(program, 0, number), program.problem.solver)
         assert found.status in ("optimal", "acceptable")
-        reached += found.f == pytest.approx(wanted, rel=1e-6)
-    measured, least = REACHED[name]
-    assert least <= reached
-    assert reached <= measured + 3 or measured == 20
+        same += found.f == pytest.approx(wanted, rel=1e-6)
+        better += found.f < (1.0 - 1e-6) * wanted
+    assert same >= REACHED[name]
+    assert better == 0 or name == "arm-2r-min-effort"
 
 
 @pytest.mark.parametrize("name", ["two-link-time-optimal", "two-link-lifting"])
