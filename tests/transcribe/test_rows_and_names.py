@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import predyn
 from predyn.errors import InputError
 from predyn.models import branched_acrobot, two_link
 from predyn.nlp import SolverOptions
@@ -223,3 +224,43 @@ def test_nothing_free_is_refused() -> None:
     asked = problem(duration=1.0, transcription=Spline(segments=1), solver=SolverOptions())
     with pytest.raises(InputError, match="segments"):
         transcribe(asked)
+
+
+def test_pairs_compare_the_ends_of_the_motion_or_of_their_phase() -> None:
+    tau = Constraint(Periodic(("q", "tau"), offset=0.3), -99.0, 99.0)
+    asked = problem(
+        phases=(Phase(FREE, REST), Phase(0.7, end=THERE, constraints=(replace(tau, name="own"),))),
+        constraints=(tau,),
+    )
+    program = transcribe(asked)
+    x = 0.3 * np.random.default_rng(8).standard_normal(program.n)
+    x[0] = 1.1
+    found = rows_at(program, x)
+    ends = []  # (q, tau) at the start and the end of each phase
+    for phase in program.phases:
+        states = phase.spline.evaluate(phase.control, [0.0, 1.0], phase.T)[:3]
+        ends.append((states[0], predyn.inverse_dynamics(asked.model, *states)))
+    for name, first, last in (("periodic", ends[0], ends[1]), ("phase 2: own", ends[1], ends[1])):
+        for j in (0, 1):
+            gain = last[0][1, j] - first[0][0, j] - 0.3
+            assert found[f"{name} joint{j + 1} q"] == pytest.approx(gain, abs=1e-13)
+            gain = last[1][1, j] - first[1][0, j]
+            assert found[f"{name} joint{j + 1} tau"] == pytest.approx(gain, abs=1e-9)
+    one, two = program.phases
+    before = one.spline.evaluate(one.control, [1.0], one.T)
+    after = two.spline.evaluate(two.control, [0.0], two.T)
+    for order, channel in enumerate("qva"):
+        jump = after[order][0, 1] - before[order][0, 1]
+        row = f"continuity phase 1 to phase 2 joint2 {channel}"
+        assert found[row] == pytest.approx(jump, rel=1e-11, abs=1e-11)
+
+
+def test_rows_are_scaled_by_their_bounds_or_their_size() -> None:
+    pair = Constraint(Periodic(("q", "v")))
+    limits = two_link().limits._replace(effort=np.array([[-10.0, 4.0], [-np.inf, 7.0]]))
+    program = transcribe(problem(end=State(), limits=limits, constraints=(pair,)))
+    scale = dict(zip(names(program), program.g_scale.tolist(), strict=True))
+    assert scale["effort joint1 at 20 %"] == 10.0
+    assert scale["effort joint2 at 20 %"] == 7.0
+    own = pair.term.bind(program.model).scale
+    assert [scale[f"periodic joint{j} {c}"] for c in "qv" for j in (1, 2)] == own.tolist()
