@@ -103,9 +103,9 @@ class SolverOptions:
     mu_init: float | None = None
 
     def __post_init__(self) -> None:
-        if not _is_number(self.tolerance) or not 0.0 < self.tolerance < 1.0:
+        if not _is_number(self.tolerance) or not 1e-13 <= self.tolerance < 1.0:
             raise InputError(
-                f"tolerance: expected a number between 0 and 1, got {self.tolerance!r:.60}"
+                f"tolerance: expected a number from 1e-13 to below 1, got {self.tolerance!r:.60}"
             )
         if not _is_whole(self.max_iterations) or not 0 <= self.max_iterations < 2**31:
             raise InputError(

@@ -30,7 +30,7 @@ from predyn.transcribe.unpack import multipliers_of, unpack
 Floats = NDArray[np.float64]
 Report = Callable[[Iterate], bool | None]
 EPS = float(np.finfo(float).eps)
-LARGEST_SLOPE = 100.0  # of the scaled objective at the guess
+LARGEST_OBJECTIVE = 1e4
 
 
 def solve(
@@ -123,20 +123,34 @@ def _once(
         text=text,
     )
     timings["check"] = perf_counter() - began
-    return solution
+    return _with_caution(solution, problem.transcription.refine_tolerance)
+
+
+def _with_caution(solution: Solution, tolerance: float) -> Solution:
+    """Say so if a success is too far outside its limits between the points."""
+    if not solution.success or not solution.max_violation_dense > tolerance:
+        return solution
+    worst = solution.dense_violations[0]
+    caution = (
+        f"{worst.name} is outside its bounds by {100 * worst.relative:.2g} % between the points "
+        "where they were imposed: refine, or use more segments or limit points"
+    )
+    return replace(solution, message=f"{solution.message}; {caution}")
 
 
 def _scale_objective(program: SplineProgram, x0: Floats) -> None:
-    """Make the steepest slope of the scaled objective no more than LARGEST_SLOPE at the guess."""
+    """Make the scaled objective no more than LARGEST_OBJECTIVE at the guess.
+
+    Not more: the solver stops at an error in the scaled objective, summed over the limits.
+    """
     program.move(x0)
-    slope = np.empty(program.n)
-    program.gradient(slope)
-    steepest = float(np.abs(slope * program.x_scale).max(initial=0.0))
-    program.f_scale = max(1.0, steepest / LARGEST_SLOPE) if np.isfinite(steepest) else 1.0
+    size = abs(program.objective())
+    program.f_scale = max(1.0, size / LARGEST_OBJECTIVE) if np.isfinite(size) else 1.0
 
 
 def _evaluate_all(program: SplineProgram) -> None:
     """Once at the guess: what must be compiled or loaded is not the solver's time."""
+    program.gradient(np.empty(program.n))
     program.constraints(np.empty(program.m))
     program.jacobian(np.empty(len(program.jacobian_pattern[0])))
     if program.problem.solver.hessian != "limited_memory":
@@ -250,8 +264,8 @@ def _several(
 ) -> Solution:
     """The best of several starts. Each process has one thread: MUMPS is not thread safe.
 
-    The first starts bend the guess at random; later ones bend the best optimum so far, ten at a
-    time, so that what is found does not depend on how many processes there are.
+    The first starts bend the guess at random; of later ones two in three bend the best optimum so
+    far, ten at a time, so that what is found does not depend on how many processes there are.
     """
     began = monotonic()
     workers = min(starts, os.cpu_count() or 1)
@@ -259,10 +273,13 @@ def _several(
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
         try:
             while len(found) < starts:
-                near = len(found) >= FIRST
-                stop = min(starts, len(found) + (GENERATION if near else FIRST))
-                source = _best(found) if near else guess
-                jobs = [(problem, source, seed, k, near, text) for k in range(len(found), stop)]
+                later = len(found) >= FIRST
+                stop = min(starts, len(found) + (GENERATION if later else FIRST))
+                jobs = []
+                for k in range(len(found), stop):
+                    near = later and k % 3 != 0
+                    source = _best(found) if near else guess
+                    jobs.append((problem, source, seed, k, near, text))
                 for solution in pool.map(_start, jobs):
                     found.append(solution)
                     if report is not None and report(_ended(found, monotonic() - began)) is False:

@@ -76,8 +76,9 @@ class Chained:
         self.partials = aligned(chunks, max(len(found), 1) * orders, WIDTH)
         self.explicit = aligned(chunks, len(rows), WIDTH)
         self.explicit[:] = 0.0
-        self.timed = np.zeros(len(rows), bool)
+        self.timed = np.zeros(len(rows), bool)  # rows with the channel t
         self.timed[self._explicit[:, 0]] = True
+        self.bent = np.array([any(c in derived for c, _, _ in row) for row in rows], bool)  # curved
 
     def update(self, given: Floats) -> None:
         """From the rows' partials in channels, (chunks, columns, WIDTH)."""

@@ -44,20 +44,27 @@ def first_guess(program: SplineProgram, guess: Any = None) -> Floats:
 
 
 def random_guess(program: SplineProgram, seed: int, start: int, guess: Any = None) -> Floats:
-    """The first guess, bent at random: smooth curves of up to a turn, other durations.
+    """The first guess, bent at random: by smooth curves of up to a turn, other durations.
 
-    start 0 is the first guess itself. The same seed and start give the same numbers.
+    start 0 is the first guess itself, the next 20 are bent by little and by much, later ones by
+    much. The same seed and start give the same numbers.
     """
     rng = np.random.default_rng([seed, start])
     x = first_guess(program, guess)
-    return x if start == 0 else _bent(program, x, rng, 2.0 * np.pi, 3, 1.0)
+    turn = 2.0 * np.pi
+    size = _size(rng, 0.2, turn) if start <= 20 else turn
+    return x if start == 0 else _bent(program, x, rng, size, 3, 1.0)
 
 
 def neighbour(program: SplineProgram, seed: int, start: int, near: Any) -> Floats:
     """A solution, bent a little or a lot: where to look for a better optimum next to it."""
     rng = np.random.default_rng([seed, start])
-    size = float(np.exp(rng.uniform(np.log(0.2), np.log(3.0))))
-    return _bent(program, first_guess(program, near), rng, size, 5, 0.25)
+    return _bent(program, first_guess(program, near), rng, _size(rng, 0.2, 3.0), 5, 0.25)
+
+
+def _size(rng: np.random.Generator, least: float, most: float) -> float:
+    """Between the two, each octave as likely as the next."""
+    return float(np.exp(rng.uniform(np.log(least), np.log(most))))
 
 
 def _bent(

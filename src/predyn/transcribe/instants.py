@@ -131,6 +131,9 @@ class InstantSet:
         self._square = aligned(chunks, 1, WIDTH)
         self._room = aligned(1, wide + self.orders + 3, WIDTH)
         self._curved_rows = np.flatnonzero(self._sums.kind > 0)
+        self.chained.bent[self._curved_rows] = True
+        for block in self.blocks:
+            self.chained.bent[block.rows] |= bool(block.residual.curved)
         self._arrange_channels(rows, derived)
         self._lossy = bool((self._sums.kind >= 0).any())
         self._needs_time, self._still = "t" in names, not names

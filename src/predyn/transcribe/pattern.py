@@ -42,8 +42,24 @@ def alive(points: InstantSet, layout: PhaseLayout, rows: slice) -> Flags:
     result = np.zeros((len(points.s), points.chained.explicit.shape[1]), bool)
     for g, r in enumerate(points.chained.groups.row):
         result[:, r] |= some[:, g]
-    result |= points.chained.timed & (layout.T_column >= 0)
+    if layout.T_column >= 0:
+        result |= points.chained.timed | _paced(points, layout)
     return result[:, rows]
+
+
+def _paced(points: InstantSet, layout: PhaseLayout) -> Flags:
+    """(instants, rows): whether a row moves in states of fixed control points, so that T acts."""
+    spline, groups = layout.spline, points.chained.groups
+    basis = spline.basis(points.s)[1 : points.orders]  # (orders from v on, instants, points)
+    control = layout.control[points.first[:, None] + np.arange(basis.shape[2])]
+    states = np.einsum("osk,skj->osj", basis, control)
+    still = 1e-12 * np.einsum("osk,skj->osj", abs(basis), abs(control))
+    moves = abs(states) > still
+    result = np.zeros((len(points.s), points.chained.explicit.shape[1]), bool)
+    for g, r in enumerate(groups.row):
+        on = points.chained.orders[g, 1:, None]
+        result[:, r] |= np.any(moves[:, :, groups.joint[g]] & on, axis=0)
+    return result
 
 
 def lanes(points: InstantSet, values: NDArray) -> NDArray:
@@ -110,7 +126,10 @@ def hessian_entries(
     if layout.T_column >= 0:
         found = touch(points, layout)
         chained = points.chained
-        moved = chained.orders[:, 1:].any(axis=1)
+        moved: Flags = np.any(chained.orders[:, 1:], axis=1)
+        bent = np.zeros(len(chained.bent), bool)  # rows that couple what T moves with the rest
+        bent[chained.groups.row[moved]] = True
+        moved |= (bent & chained.bent)[chained.groups.row]
         if points.timed or chained.timed.any():
             moved = np.ones_like(moved)
         for g in np.flatnonzero(moved):

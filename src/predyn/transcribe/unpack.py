@@ -121,6 +121,7 @@ def unpack(
     joined = {name: np.concatenate(values) for name, values in parts.items()}
     imposed = [] if g is None else imposed_violations(program, x, g)
     dense = [] if g is None else dense_violations(program, curves)
+    dense = sorted([*dense, *imposed[:5]], key=lambda v: -v.relative)
     limits = {k: np.array(v) for k, v in (problem.limits or model.limits)._asdict().items()}
     if problem.jerk_limit is not None:
         jerk = np.broadcast_to(np.asarray(problem.jerk_limit, float), (model.n,))
@@ -134,9 +135,7 @@ def unpack(
         iterations=int(history["iteration"][-1]) if len(history["iteration"]) else 0,
         solve_seconds=timings.get("solve", 0.0),
         max_violation=imposed[0].relative if imposed else 0.0,
-        max_violation_dense=max(
-            (v.relative for v in (*dense[:1], *imposed[:1])), default=math.nan if g is None else 0.0
-        ),
+        max_violation_dense=dense[0].relative if dense else math.nan if g is None else 0.0,
         curves=curves,
         phase_names=tuple(phase.name for phase in program.phases),
         t=joined["t"],
