@@ -106,6 +106,8 @@ def _bounds(constraint: Constraint, residual: Residual, where: Path) -> Iterator
     if constraint.lower is None and constraint.upper is None:
         if constraint.integral:
             yield where, "an integral has no bounds of its own; give lower, upper or both"
+        elif getattr(constraint.term, "form", None) == "angle" and residual.upper is None:
+            yield where, "form 'angle' needs a tolerance, or bounds of 1 - cos(angle)"
         return
     pairs = []
     for name, none in (("lower", -np.inf), ("upper", np.inf)):

@@ -169,7 +169,7 @@ def _bounds(row: Row, term: Term, where: Path, c: Context) -> dict[str, Any]:
             value = row[name]
             if name != key:
                 value = radians(value, (*where, name), c.found)
-                _check_angles(term.bind(c.model), (*where, name), c.found)
+                _check_angles(term.bind(c.model), (*where, name), c.found, bound=True)
             elif not (is_number(value) or _is_list(value)):
                 c.found.add(
                     (*where, name), f"expected a number or a list of numbers, got {value!r:.60}"
@@ -275,10 +275,12 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list) and all(is_number(x) for x in value)
 
 
-def _check_angles(residual: Residual, where: Path, found: Findings) -> None:
-    """Degrees are for what turns; 1 is the unit of an orientation's rows."""
+def _check_angles(residual: Residual, where: Path, found: Findings, bound: bool = False) -> None:
+    """Degrees are for what turns. An orientation's rows are sines and cosines, of unit 1: its
+    parameters may be angles, its bounds are not.
+    """
     key = str(where[-1])
-    turning = [unit == "1" or unit.startswith("rad") for unit in residual.units]
+    turning = [unit.startswith("rad") or (unit == "1" and not bound) for unit in residual.units]
     if all(turning) or (any(turning) and key.removesuffix("_deg") in ANGULAR):
         return
     k = turning.index(False)

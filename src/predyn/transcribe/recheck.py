@@ -21,7 +21,7 @@ from predyn.samples import STATES, Samples, split_side
 from predyn.solution import Curve, Violation
 from predyn.terms.term import Residual
 from predyn.transcribe.arrange import Rows
-from predyn.transcribe.spline import SplineProgram, row_scale
+from predyn.transcribe.spline import SMALL_BOUND, SplineProgram, row_scale
 
 Floats = NDArray[np.float64]
 PER_SEGMENT = 20
@@ -99,7 +99,8 @@ def violations(
         x, k = float(value[r, at[r]]), int(at[r])
         over = float(excess[r, k])
         bound = abs(lower[r] if x < lower[r] else upper[r])
-        size = bound if math.isfinite(bound) and bound > 0.0 else float(scale[r])
+        large = math.isfinite(bound) and bound > SMALL_BOUND * residual.scale[r]
+        size = bound if large else float(scale[r])
         result.append(
             Violation(f"{name} {row}", over, over / size, x, float(lower[r]), float(upper[r]),
                       float(t[k]))
