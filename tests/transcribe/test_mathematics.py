@@ -1,17 +1,20 @@
-"""One pendulum on two cubic segments, written out by hand; the basis in rational numbers."""
+"""Programs small enough to be written out by hand, and what optima must obey."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
 import pytest
 
+from predyn.config import read_task
 from predyn.models import pendulum_chain
 from predyn.nlp import SolverOptions
 from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Spline, State
+from predyn.samples import Samples
+from predyn.solving import solve
 from predyn.terms import (
     Effort,
     FrameStep,
@@ -20,14 +23,18 @@ from predyn.terms import (
     Periodic,
     TotalTime,
     TrackJoints,
+    UserTerm,
 )
+from predyn.transcribe.arrange import Rows
+from predyn.transcribe.recheck import curve_samples, residual_values
 from predyn.transcribe.spline import transcribe
+from predyn.transcribe.unpack import curves_of
+from transcribe.problem_cases import problem_cases
 from transcribe.program_values import values
 
 ROUNDING = 1e-12  # a few hundred operations
 WIDTH = 0.7
 TIMES, TRACK = (0.0, 0.5, 1.0, 3.0), (0.1, -0.4, 0.3, 1.0)
-KNOTS = (0, 0, 0, 0, Fraction(1, 2), 1, 1, 1, 1)
 CONTROL = np.array([0.3, -0.5, 1.1, 0.8, -0.2])
 T = 1.37
 
@@ -137,3 +144,80 @@ def test_pendulum_by_hand(hessian: str) -> None:
     for got, expected in zip(ours, theirs, strict=True):
         wanted = np.asarray(expected).reshape(np.shape(got))
         assert np.abs(got - wanted).max() <= ROUNDING * np.abs(wanted).max()
+
+
+def _sum(s: Samples) -> np.ndarray:
+    return s["q"][0] + s["v"][1]
+
+
+def test_duration_acts_on_positions_through_the_loss() -> None:
+    """(q1 + v2)^2 at the end: v2 = 9 (c_5 - c_4) / T on three cubic segments."""
+    term = UserTerm(_sum, ("q", "v"), depends={"q": (0,), "v": (1,)})
+    phase = Phase(Duration(0.5, 3.0, 1.0))
+    spline = Spline(segments=3, limit_points=1)
+    program = transcribe(
+        Problem(pendulum_chain(2), (phase,), (Cost(term, at="end"),), transcription=spline)
+    )
+    rng = np.random.default_rng(1)
+    x = np.concatenate([[T], rng.standard_normal(12)])
+    v = 9.0 * (x[12] - x[10]) / T
+    slope, bend = np.zeros(13), np.zeros((13, 13))
+    slope[[0, 10, 11, 12]] = -v / T, -9.0 / T, 1.0, 9.0 / T
+    bend[0, 0], bend[0, [10, 12]] = 2.0 * v / T**2, (9.0 / T**2, -9.0 / T**2)
+    bend[[10, 12], 0] = bend[0, [10, 12]]
+    expected = 2.0 * (np.outer(slope, slope) + (x[11] + v) * bend)
+    got = values(program, x, 1.0, np.zeros(program.m)).hessian
+    # second partials of user terms are differences of complex steps
+    assert np.abs(got - expected).max() <= 1e-8 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("limit", [5.0, 20.0])
+def test_limits_hold_where_only_the_duration_is_free(limit: float) -> None:
+    """One cubic from rest to rest: tau = 2 (1 - 2 s) way / T^2 for a rod of 1/3 kg m^2."""
+    rod = replace(pendulum_chain(1), gravity=np.zeros(3)).with_limits(effort=limit)
+    way = 0.8
+    phase = Phase(Duration(0.01, 3.0, 1.0), State([0.1], [0.0]), State([0.1 + way], [0.0]))
+    solution = solve(Problem(rod, (phase,), (Cost(TotalTime()),), transcription=Spline(segments=1)))
+    assert solution.status == "optimal"
+    assert np.isclose(solution.duration, np.sqrt(2.0 * way / limit), rtol=1e-7)
+
+
+def test_multipliers_are_slopes_of_the_optimum() -> None:
+    """A wider limit lowers the optimum by the sum of its multipliers, an integral's by its own."""
+    lifting = read_task("two-link-lifting").problem
+    assert lifting.limits is not None
+    options = replace(lifting.solver, tolerance=1e-11)
+    step = 1e-3
+
+    def limited(scale: float) -> Problem:
+        limits = lifting.limits._replace(effort=scale * lifting.limits.effort)
+        return replace(lifting, limits=limits, solver=options)
+
+    def bounded(scale: float) -> Problem:
+        bound = Constraint(Effort(), upper=30.0 * scale, integral=True, name="bound")
+        return replace(lifting, costs=(Cost(TotalTime()),), constraints=(bound,), solver=options)
+
+    for problem, name, size in ((limited, "effort", 10.0), (bounded, "bound", 30.0)):
+        wide, narrow = (solve(problem(1.0 + sign * step)).objective for sign in (1, -1))
+        multipliers = solve(problem(1.0)).multipliers[name]
+        expected = (wide - narrow) / (2.0 * step * size)
+        assert np.isclose(-np.abs(multipliers).sum(), expected, rtol=1e-4)
+
+
+def test_recheck_sees_the_rows_that_the_solver_sees() -> None:
+    """Dense checks go by the public dynamics, programs by pooled kernels."""
+    problem = problem_cases()["every term on a tree"]
+    program = transcribe(problem)
+    x = 0.2 * np.random.default_rng(0).standard_normal(program.n)
+    for phase in program.phases:
+        if phase.T_column >= 0:
+            x[phase.T_column] = 1.4
+    program.move(x)
+    program.constraints(np.empty(program.m))
+    curves = curves_of(program, x)
+    for rows in (rows for rows in program.rows if isinstance(rows, Rows)):
+        s, residual = rows.points.s, rows.block.residual
+        curve, forces = curves[rows.points.phase], tuple(problem.forces)
+        samples = curve_samples(program.model, curve, s, residual.channels, forces)
+        expected = residual_values(residual, samples, len(s)).T
+        assert np.allclose(rows.points.values_of(rows.block), expected, rtol=1e-10, atol=1e-10)
