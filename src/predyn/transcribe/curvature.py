@@ -204,10 +204,14 @@ def hessian(
                 for k in range(points):
                     value = to_control(instants, c, powers, room, 0, 1 + j * orders, k)
                     store(room, 0, 1 + n * orders, value)
+                    total = 0.0
                     for b in range(WIDTH):
-                        p = place_T[instants.first[c, b] + k, j]
-                        if p >= 0:
-                            out[p] += room[0, 1 + n * orders, b]
+                        total += room[0, 1 + n * orders, b]
+                        if instants.last[c, b]:
+                            p = place_T[instants.first[c, b] + k, j]
+                            if p >= 0:
+                                out[p] += total
+                            total = 0.0
             store(room, 0, 0, load(room, 0, 0) + load(square, c, 0))
     total = 0.0
     for b in range(WIDTH):
@@ -249,7 +253,11 @@ def _sandwich(instants, c, e, same, blocks, powers, place, room, out):
                 basis = load(instants.basis, c, p * points + m)
                 total = total + basis * load(room, 0, free - 1 - p)
             store(room, 0, free, total)
-            for b in range(WIDTH):
-                spot = place[instants.first[c, b], e, k * points + m]
-                if spot >= 0:
-                    out[spot] += room[0, free, b]
+            added = 0.0
+            for b in range(WIDTH):  # instants of one segment follow each other
+                added += room[0, free, b]
+                if instants.last[c, b]:
+                    spot = place[instants.first[c, b], e, k * points + m]
+                    if spot >= 0:
+                        out[spot] += added
+                    added = 0.0

@@ -110,7 +110,7 @@ class InstantSet:
         rows, bends = self._dependences(), self._bends()
         self.orders, names = pool.orders, self.channels
         at = pool.instants
-        self.instants = Instants(at.first[here], at.basis[here], at.points)
+        self.instants = Instants(at.first[here], at.last[here], at.basis[here], at.points)
         self.z = tuple(x[here] for x in pool.z)
         derived = {n: ChannelPart(c, here) for n, c in pool.derived.items() if n in names}
         self._time = np.zeros_like(self._fraction)

@@ -45,6 +45,7 @@ class Instants(NamedTuple):
     """Where a set of instants lies on a curve."""
 
     first: Ints  # (chunks, WIDTH) first control point that acts
+    last: NDArray[np.bool_]  # (chunks, WIDTH) whether the next lane has another, or there is none
     basis: Floats  # (chunks, 4 (degree + 1), WIDTH) by order, then by control point
     points: tuple[int, ...]  # as many as act on an instant: degree + 1
 
@@ -263,8 +264,12 @@ def gradient(
         for j in range(z[0].shape[1]):
             for k in range(points):
                 store(room, 0, 0, to_control(instants, c, powers, slope, c, j * orders, k))
-                for b in range(WIDTH):
-                    out[instants.first[c, b] + k, j] += room[0, 0, b]
+                total = 0.0
+                for b in range(WIDTH):  # instants of one segment follow each other
+                    total += room[0, 0, b]
+                    if instants.last[c, b]:
+                        out[instants.first[c, b] + k, j] += total
+                        total = 0.0
             moved = _with_duration(z, c, j, slope, j * orders, powers)
             store(room, 0, 1, load(room, 0, 1) + moved)
     for b in range(WIDTH):

@@ -48,8 +48,12 @@ class Pool:
         forces: Sequence[ExternalForce],
     ) -> None:
         basis = spline.basis(s).transpose(1, 0, 2)  # instants, orders, control points
+        first = spline.span(s).astype(np.int64).reshape(-1, WIDTH)
+        last = np.ones(first.shape, bool)
+        last[:, :-1] = first[:, :-1] != first[:, 1:]
         self.instants = Instants(
-            spline.span(s).astype(np.int64).reshape(-1, WIDTH),
+            first,
+            last,
             in_lanes(basis.reshape(len(s), -1)),
             tuple(range(spline.degree + 1)),
         )
