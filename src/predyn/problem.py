@@ -86,14 +86,15 @@ class Spline:
 
     limit_points  points per segment where limits hold, the ends of the phase always included
     gauss_points  quadrature points per segment for the costs
-    knots         "clamped", "uniform", or the break points in [0, 1] (clamped)
+    knots         "clamped", "uniform", the break points in [0, 1] (clamped), or "free": clamped,
+                  and the break points are moved in the end (a single phase)
     """
 
     degree: int = 3
     segments: int = 20
     limit_points: int = 3
     gauss_points: int = 5
-    knots: Literal["clamped", "uniform"] | tuple[float, ...] = "clamped"
+    knots: Literal["clamped", "uniform", "free"] | tuple[float, ...] = "clamped"
     refine: bool = False
     refine_tolerance: float = 1e-3
     max_refinements: int = 4

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.bspline import BSpline
 from predyn.config import read_task
 from predyn.errors import InputError
 from predyn.nlp import Multipliers
@@ -23,7 +24,8 @@ from predyn.solution import Solution
 from predyn.solution_file import load_solution
 from predyn.solvers.ipopt import SolverResult, solve_nlp
 from predyn.solvers.ipopt_callbacks import HISTORY_FIELDS, Iterate
-from predyn.transcribe.guess import neighbour, random_guess
+from predyn.transcribe.free_knots import joined, split
+from predyn.transcribe.guess import first_guess, neighbour, random_guess
 from predyn.transcribe.spline import SplineProgram, transcribe
 from predyn.transcribe.unpack import multipliers_of, unpack
 
@@ -75,10 +77,14 @@ def solve(
         if checkpoint is not None or resume is not None:
             raise InputError("checkpoint and resume serve one start; with several leave them out")
         solution = _several(problem, guess, starts, seed, text, report)
-        return _refined(problem, solution, refine, text, report)
-    keep = _Keeper(checkpoint, checkpoint_seconds, text)
-    solution = _once(problem, guess, text, report, keep, warm=resume is not None)
-    return _refined(problem, solution, refine, text, report, keep)
+        keep = None
+    else:
+        keep = _Keeper(checkpoint, checkpoint_seconds, text)
+        solution = _once(problem, guess, text, report, keep, warm=resume is not None)
+    solution = _refined(problem, solution, refine, text, report, keep)
+    if problem.transcription.knots == "free" and solution.success:
+        return _with_free_knots(problem, solution, text, report)
+    return solution
 
 
 def _once(
@@ -97,7 +103,20 @@ def _once(
     _scale_objective(program, x0)
     _evaluate_all(program)
     multipliers = multipliers_of(program, guess) if warm and isinstance(guess, Solution) else None
-    transcribed = perf_counter() - began
+    return _run(program, x0, multipliers, text, report, keep, perf_counter() - began)
+
+
+def _run(
+    program: SplineProgram,
+    x0: Floats,
+    multipliers: Multipliers | None,
+    text: str,
+    report: Report | None,
+    keep: _Keeper | None,
+    transcribed: float,
+) -> Solution:
+    """Solve a program, and say what came out."""
+    problem = program.problem
     if keep is not None:
         report = keep.watch(program, report)
     result = solve_nlp(program, x0, problem.solver, multipliers, report)
@@ -191,6 +210,24 @@ def _refined(
         if finer.max_violation_dense <= options.refine_tolerance and change <= small:
             break
     return replace(solution, timings=total, solve_seconds=total["solve"])
+
+
+def _with_free_knots(
+    problem: Problem, solution: Solution, text: str, report: Report | None
+) -> Solution:
+    """Let the knots of a solution move."""
+    began = perf_counter()
+    (curve,) = solution.curves
+    spline = replace(problem.transcription, segments=BSpline(curve.degree, curve.knots).segments)
+    phases = tuple(replace(phase, segments=None) for phase in problem.phases)
+    program = split(replace(problem, transcription=spline, phases=phases), solution.duration)
+    x0 = first_guess(program, solution)
+    _scale_objective(program, x0)
+    _evaluate_all(program)
+    found = _run(program, x0, None, text, report, None, perf_counter() - began)
+    total = {k: x + solution.timings.get(k, 0.0) for k, x in found.timings.items()}
+    found = replace(found, timings=total, solve_seconds=total["solve"], starts=solution.starts)
+    return joined(found, problem.name, problem)
 
 
 def _halved(problem: Problem) -> Problem:

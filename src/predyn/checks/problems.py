@@ -56,6 +56,8 @@ def find_problems(problem: Problem) -> list[Finding]:
 def _all(problem: Problem) -> Iterator[Finding]:
     model = problem.model
     spline = list(_spline(problem.transcription))
+    if not spline and problem.transcription.knots == "free":
+        spline += [(("transcription", "knots"), message) for message in free_knots(problem)]
     yield from spline
     solver: Any = problem.solver
     if not isinstance(solver, SolverOptions):
@@ -93,6 +95,22 @@ def _all(problem: Problem) -> Iterator[Finding]:
         yield from entry_problems(model, ("phases", k), phase.costs, phase.constraints)
 
 
+def free_knots(problem: Problem) -> Iterator[str]:
+    """What free knots cannot be used with."""
+    if len(problem.phases) != 1:
+        yield f"'free' takes a single phase, got {len(problem.phases)}; use 'clamped'"
+        return
+    (phase,) = problem.phases
+    entries: tuple[Any, ...] = (*problem.costs, *problem.constraints)
+    for entry in (*entries, *phase.costs, *phase.constraints):
+        pairs = getattr(entry.term, "pairs", False)
+        if pairs or not isinstance(entry.at, str) or getattr(entry, "integral", False):
+            yield (
+                f"'free' does not go with {entry.name or entry.term.kind!r}: it takes what holds "
+                "throughout, at the start or at the end, not pairs, fractions or integrals"
+            )
+
+
 def _spline(spline: Any) -> Iterator[Finding]:
     from predyn.problem import Spline
 
@@ -112,14 +130,15 @@ def _spline(spline: Any) -> Iterator[Finding]:
     if not finite(spline.refine_tolerance) or spline.refine_tolerance <= 0.0:
         yield (at, "refine_tolerance"), f"expected a number above 0, got {spline.refine_tolerance}"
     if isinstance(spline.knots, str):
-        if spline.knots not in ("clamped", "uniform"):
-            yield (at, "knots"), str(unknown_name("knots", spline.knots, ("clamped", "uniform")))
+        kinds = ("clamped", "uniform", "free")
+        if spline.knots not in kinds:
+            yield (at, "knots"), str(unknown_name("knots", spline.knots, kinds))
         return
     knots = numbers(spline.knots)
     if knots is None or knots.ndim != 1 or len(knots) < 2 or not spans(knots):
         yield (
             (at, "knots"),
-            "expected 'clamped', 'uniform' or break points that rise from 0 to 1, "
+            "expected 'clamped', 'uniform', 'free' or break points that rise from 0 to 1, "
             f"got {spline.knots!r:.60}",
         )
 

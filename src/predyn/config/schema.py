@@ -129,13 +129,13 @@ def _method(value: object) -> object:
 
 
 def _knots(value: object) -> object:
-    if value in ("clamped", "uniform"):
+    if value in ("clamped", "uniform", "free"):
         return value
     if isinstance(value, list) and all(type(x) in (int, float) for x in value):
         return tuple(float(x) for x in value)
     raise ValueError(
-        "expected 'clamped', 'uniform' or the break points as a list of numbers from 0 to 1, "
-        f"got {value!r:.60}"
+        "expected 'clamped', 'uniform', 'free' or the break points as a list of numbers from 0 to "
+        f"1, got {value!r:.60}"
     )
 
 

@@ -11,6 +11,7 @@ from predyn.errors import InputError
 from predyn.lanes import WIDTH
 from predyn.problem import At, Constraint, Cost, Problem, row_bounds
 from predyn.samples import STATES, Samples, split_side
+from predyn.terms.duration import TotalTime
 from predyn.terms.joints import (
     JointAcceleration,
     JointJerk,
@@ -63,8 +64,7 @@ class Sum:
     """A sum over instants that is bounded: one constraint."""
 
     name: str
-    points: InstantSet
-    blocks: list[int]
+    parts: list[tuple[InstantSet, int]]  # set, number of the block
     lower: float
     upper: float
     scale: float
@@ -72,10 +72,20 @@ class Sum:
 
 
 class Arrangement:
-    """All sets and rows of a problem, in the order of the constraints."""
+    """All sets and rows of a problem, in the order of the constraints.
 
-    def __init__(self, problem: Problem, layouts: list[PhaseLayout]) -> None:
+    total: bounds of the sum of all durations; the phases are then pieces of one, under the same
+    constraints, which hold once where two pieces meet.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        layouts: list[PhaseLayout],
+        total: tuple[float, float] | None = None,
+    ) -> None:
         self.problem, self.layouts, self.model = problem, layouts, problem.model
+        self._pieces = total is not None
         self._sets: dict[tuple, InstantSet] = {}
         self.rows: list[Rows | PairRows] = []
         self.sums: list[Sum] = []
@@ -96,6 +106,14 @@ class Arrangement:
                 Continuity(order=problem.continuity), 0.0, 0.0, self._at(p, "end"),
                 self._at(p + 1, "start"), f"continuity {layouts[p].name} to {layouts[p + 1].name}",
             )  # fmt: skip
+        if total is not None:
+            time = TotalTime()
+            loss = Smoothed(time.loss, time.width)
+            parts = [
+                self._summed(p, time, "throughout", loss, 1.0, "total duration")
+                for p in range(len(layouts))
+            ]
+            self.sums.append(Sum("total duration", parts, *total, scale=total[1]))
         self.sets = list(self._sets.values())
         self.pools = self._pool()
 
@@ -138,6 +156,8 @@ class Arrangement:
                 ends = {"start": [0.0], "end": [1.0]}
                 if at == "throughout":
                     s = spline.limit_points(options.limit_points)
+                    if p > 0 and self._pieces:
+                        s = s[1:]  # the end of the piece before is the same instant
                 elif isinstance(at, str):
                     if at not in ends:
                         raise InputError(
@@ -234,7 +254,7 @@ class Arrangement:
             for side, x in ((-1, constraint.lower), (1, constraint.upper))
         )
         scale = max((abs(x) for x in (low, high) if np.isfinite(x)), default=1.0) or 1.0
-        self.sums.append(Sum(name, points, [k], low, high, scale))
+        self.sums.append(Sum(name, [(points, k)], low, high, scale))
 
 
 class PairEvaluation:

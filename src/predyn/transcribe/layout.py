@@ -43,7 +43,7 @@ def spline_of(options: Spline, segments: int | None) -> BSpline:
     count = options.segments if segments is None else segments
     if options.knots == "uniform":
         return BSpline.uniform(options.degree, count)
-    if options.knots == "clamped":
+    if options.knots in ("clamped", "free"):  # free ones start from equal segments
         return BSpline.clamped(options.degree, count)
     return BSpline.clamped(options.degree, breaks=np.asarray(options.knots, float))
 

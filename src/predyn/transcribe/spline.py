@@ -25,13 +25,14 @@ FIXED_EXCESS = 1e-9  # relative; what rounding may put a fixed row outside its b
 class SplineProgram(NLP):
     """The program of a problem. `phases` hold the curves of the point it was moved to last."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, total: tuple[float, float] | None = None) -> None:
+        """total: bounds of the sum of all durations, if the phases are pieces of one."""
         self.problem, self.model = problem, problem.model
         self.phases = _lay_out(problem)
         self._exact = problem.solver.hessian != "gauss_newton"
         free = [c.max() for c in (p.columns for p in self.phases)]
         count = 1 + max(int(max(free)), *(p.T_column for p in self.phases))
-        arrangement = Arrangement(problem, self.phases)
+        arrangement = Arrangement(problem, self.phases, total)
         self.sets, self.costs, self.sums = arrangement.sets, arrangement.costs, arrangement.sums
         self._pools = arrangement.pools
         self.rows = arrangement.rows
@@ -91,8 +92,8 @@ class SplineProgram(NLP):
             upper.append(np.array([total.upper]))
             scale.append(np.array([total.scale]))
             total.row = first
-            for k in total.blocks:
-                total.points.aim(k, first)
+            for points, k in total.parts:
+                points.aim(k, first)
             self._names.append((first, total.name, None, np.zeros(1, np.int64)))
             first += 1
         self.g_lower, self.g_upper, self.g_scale = (
@@ -152,7 +153,7 @@ class SplineProgram(NLP):
             tickets.append((points, cells, places.add(row, np.broadcast_to(T, row.shape))))
         sums = []
         for number, total in enumerate(self.sums, start=len(self.g_lower) - len(self.sums)):
-            columns = self._columns_of(total.points, total.blocks)
+            columns = np.unique(np.concatenate([self._columns_of(*part) for part in total.parts]))
             sums.append((total, columns, places.add(np.full_like(columns, number), columns)))
         self.jacobian_pattern = places.finish()
         self._jacobian_sets = []
@@ -164,19 +165,14 @@ class SplineProgram(NLP):
             )
         self._jacobian_sums = [(total, c, places.place(t)) for total, c, t in sums]
 
-    def _columns_of(self, points: InstantSet, blocks: Sequence[int]) -> Ints:
-        """Places in x that some blocks of a set depend on."""
+    def _columns_of(self, points: InstantSet, block: int) -> Ints:
+        """Places in x that a summed block of a set depends on."""
         layout = self.phases[points.phase]
         found = touch(points, layout)
-        rows = points.chained.groups.row
-        wanted: set[int] = set()
-        for k in blocks:
-            span = points.blocks[k].rows
-            cells = found.columns[:, (rows >= span.start) & (rows < span.stop)]
-            wanted |= set(cells[cells >= 0].tolist())
-        if layout.T_column >= 0:
-            wanted.add(layout.T_column)
-        return np.array(sorted(wanted), np.int64)
+        rows, span = points.chained.groups.row, points.blocks[block].rows
+        cells = found.columns[:, (rows >= span.start) & (rows < span.stop)]
+        wanted = np.unique(cells[cells >= 0])
+        return np.append(wanted, layout.T_column) if layout.T_column >= 0 else wanted
 
     def _lay_hessian(self, count: int) -> None:
         places = Places(count)
@@ -249,7 +245,7 @@ class SplineProgram(NLP):
         for points, _, _ in self._jacobian_sets:
             points.put_values(out)
         for k, total in enumerate(self.sums, start=len(out) - len(self.sums)):
-            out[k] = sum(total.points.total(b) for b in total.blocks)
+            out[k] = sum(points.total(block) for points, block in total.parts)
 
     def gradient(self, out: Floats) -> None:
         self._differentiate()
@@ -273,7 +269,7 @@ class SplineProgram(NLP):
             points.jacobian(place, place_T, out)
         for total, columns, places in self._jacobian_sums:
             whole = np.zeros(len(self.x_lower))
-            self._add_gradient([total.points], total.row, whole)
+            self._add_gradient([points for points, _ in total.parts], total.row, whole)
             out[places] = whole[columns]
 
     def hessian(self, sigma: float, multipliers: Floats, out: Floats) -> None:

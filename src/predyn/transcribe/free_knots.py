@@ -1,0 +1,85 @@
+"""Knots that move: a spline whose segments have durations of their own.
+
+A phase is split into phases of one segment each, continuous up to the acceleration, whose durations
+are free and add up to what the phase allows. For cubic splines this is the spline with free simple
+knots; for degrees 4 and 5 continuity ends at the acceleration, as with knots of higher
+multiplicity. The found pieces make one curve again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from predyn.problem import Constraint, Cost, Duration, Phase, Problem, State
+from predyn.solution import Curve, Solution
+from predyn.transcribe.spline import SplineProgram
+
+SHORTEST, LONGEST = 0.25, 4.0  # of an equal share of the duration
+NEAR = 1e-5  # barrier parameter at the start: the solution with equal segments is close
+
+
+def split(problem: Problem, duration: float) -> SplineProgram:
+    """The program of the problem with free knots, near a solution of that duration.
+
+    What it cannot be used with is refused by the check of problems.
+    """
+    (phase,) = problem.phases
+    count = phase.segments or problem.transcription.segments
+    share = duration / count
+    free = Duration(SHORTEST * share, LONGEST * share, share)
+    ends = [phase.start, *(State() for _ in range(2 * count - 2)), phase.end]
+    everywhere = (*problem.constraints, *phase.constraints)
+    costs = (*problem.costs, *phase.costs)
+    pieces = tuple(
+        Phase(
+            duration=free,
+            start=ends[2 * k],
+            end=ends[2 * k + 1],
+            costs=tuple(x for x in costs if _here(x, k, count)),
+            constraints=tuple(x for x in everywhere if _here(x, k, count)),
+            name=f"segment {k + 1}",
+        )
+        for k in range(count)
+    )
+    given = phase.duration
+    total = (given.min, given.max) if isinstance(given, Duration) else (given, given)
+    spline = replace(problem.transcription, segments=1, knots="clamped", refine=False)
+    pieced = replace(
+        problem,
+        phases=pieces,
+        costs=(),
+        constraints=(),
+        transcription=spline,
+        continuity=2,
+        solver=replace(problem.solver, mu_init=NEAR),
+    )
+    return SplineProgram(pieced, total)
+
+
+def _here(entry: Cost | Constraint, k: int, count: int) -> bool:
+    """Whether a cost or a constraint looks at segment k."""
+    return entry.at == "throughout" or k == (0 if entry.at == "start" else count - 1)
+
+
+def joined(solution: Solution, name: str, problem: Problem) -> Solution:
+    """The solution with its pieces as one curve: each segment keeps its own control points."""
+    curves = solution.curves
+    degree = curves[0].degree
+    begin = np.cumsum([0.0, *(curve.duration for curve in curves)])
+    breaks = begin / begin[-1]
+    breaks[-1] = 1.0
+    knots = np.repeat(breaks, [degree + 1, *[degree] * (len(curves) - 1), degree + 1])
+    control = np.concatenate([curves[0].control, *(curve.control[1:] for curve in curves[1:])])
+    whole = Curve(degree, knots, control, float(begin[-1]))
+    keep = np.append(np.diff(solution.t) > 0.0, True)
+    return replace(
+        solution,
+        curves=(whole,),
+        phase_names=(problem.phases[0].name or "phase 1",),
+        name=name,
+        t=solution.t[keep],
+        phase=np.zeros(int(keep.sum()), np.int64),
+        **{x: getattr(solution, x)[keep] for x in ("q", "v", "a", "tau", "reactions")},
+    )
