@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable
+import pickle
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +23,7 @@ from numpy.typing import NDArray
 
 from predyn.bspline import BSpline
 from predyn.config import read_task
-from predyn.errors import InputError
+from predyn.errors import FileError, InputError
 from predyn.nlp import Multipliers
 from predyn.problem import Problem
 from predyn.solution import Solution
@@ -69,9 +75,10 @@ def solve(
     if not isinstance(problem, Problem):
         task = read_task(problem)
         problem, text = task.problem, task.text
-    if not isinstance(starts, int) or starts < 1:
-        raise InputError(f"starts: expected a whole number from 1, got {starts!r}")
+    _check_arguments(starts, seed, report, checkpoint, checkpoint_seconds, resume)
     if resume is not None:
+        if guess is not None:
+            raise InputError("guess and resume: expected one of them, got both")
         guess = load_solution(resume)
     if starts > 1:
         if checkpoint is not None or resume is not None:
@@ -85,6 +92,23 @@ def solve(
     if problem.transcription.knots == "free" and solution.success:
         return _with_free_knots(problem, solution, text, report)
     return solution
+
+
+def _check_arguments(
+    starts: Any, seed: Any, report: Any, checkpoint: Any, seconds: Any, resume: Any
+) -> None:
+    for name, value, least in (("starts", starts, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(f"{name}: expected a whole number from {least}, got {value!r:.60}")
+    if report is not None and not callable(report):
+        raise InputError(f"report: expected a function, got {type(report).__name__}")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0.0:
+        raise InputError(f"checkpoint_seconds: expected seconds from 0, got {seconds!r:.60}")
+    for name, path in (("checkpoint", checkpoint), ("resume", resume)):
+        if path is not None and not isinstance(path, str | os.PathLike):
+            raise InputError(f"{name}: expected the path of a file, got {type(path).__name__}")
+    if checkpoint is not None and not Path(checkpoint).parent.is_dir():
+        raise InputError(f"checkpoint: there is no folder {str(Path(checkpoint).parent)!r:.200}")
 
 
 def _once(
@@ -277,7 +301,11 @@ class _Keeper:
             history=history, timings={"solve": iterate.elapsed}, text=self._text,
         )  # fmt: skip
         assert self._path is not None
-        solution.save(self._path)
+        try:
+            solution.save(self._path)
+        except FileError as error:
+            warnings.warn(f"no checkpoint is kept: {error}", RuntimeWarning, stacklevel=2)
+            self._path, self._due = None, float("inf")
 
 
 # -- several starts -------------------------------------------------------------------------------
@@ -289,6 +317,39 @@ def _start(job: tuple[Problem, Any, int, int, bool, str]) -> Solution:
     """One start, in a process of its own."""
     problem, guess, seed, number, near, text = job
     return _once(problem, guess, text, start=(seed, number), near=near)
+
+
+def _begin_worker() -> None:
+    """Leave Ctrl-C to the parent, and end when it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+
+
+@contextmanager
+def _said_clearly() -> Iterator[None]:
+    """What goes wrong between processes, in words."""
+    try:
+        yield
+    except BrokenProcessPool:
+        raise InputError(
+            "starts: the processes of the starts ended by themselves. A script that asks for "
+            'several starts must call solve under `if __name__ == "__main__":`; otherwise the '
+            "memory may have run out"
+        ) from None
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        if "pickle" not in str(error).lower():
+            raise
+        raise InputError(
+            f"starts: the problem cannot be sent to other processes ({error}); user terms take "
+            "functions of a module, not lambdas or inner functions"
+        ) from None
 
 
 def _several(
@@ -307,7 +368,9 @@ def _several(
     began = monotonic()
     workers = min(starts, os.cpu_count() or 1)
     found: list[Solution] = []
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+    context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
+    with _said_clearly(), ProcessPoolExecutor(workers, context, _begin_worker) as pool:
         try:
             while len(found) < starts:
                 later = len(found) >= FIRST
@@ -325,7 +388,10 @@ def _several(
         except KeyboardInterrupt:
             if not found:
                 raise
-        pool.shutdown(wait=False, cancel_futures=True)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in set(multiprocessing.active_children()) - others:
+                child.terminate()
     spread = tuple(
         {
             "start": k,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -140,8 +141,12 @@ class Arrangement:
     def _label(self, p: int, name: str) -> str:
         return name if len(self.layouts) == 1 else f"{self.layouts[p].name}: {name}"
 
-    def _at(self, p: int, at: At, cost: bool = False) -> InstantSet:
-        """The set of instants of a phase that a cost or a constraint looks at."""
+    def _at(self, p: int, at: At | Literal["knots"], cost: bool = False) -> InstantSet:
+        """The set of instants of a phase that a cost or a constraint looks at.
+
+        "knots" is for what shall hold throughout with equality: as many instants as there are
+        segments and one, for there is one control point a segment to meet it.
+        """
         options, spline = self.problem.transcription, self.layouts[p].spline
         if isinstance(at, str):
             key: tuple = (p, at, cost and at == "throughout")
@@ -154,7 +159,9 @@ class Arrangement:
                 timed = True
             else:
                 ends = {"start": [0.0], "end": [1.0]}
-                if at == "throughout":
+                if at == "knots":
+                    s = spline.limit_points(1)
+                elif at == "throughout":
                     s = spline.limit_points(options.limit_points)
                     if p > 0 and self._pieces:
                         s = s[1:]  # the end of the piece before is the same instant
@@ -203,11 +210,12 @@ class Arrangement:
 
     def _constraint(self, p: int, constraint: Constraint) -> None:
         residual = constraint.term.bind(self.model)
-        points = self._at(p, constraint.at)
-        name = self._label(p, constraint.name or constraint.term.kind)
-        block = points.add(Block(name, residual))
         lower, upper = row_bounds(constraint.lower, constraint.upper, residual)
         throughout = isinstance(constraint.at, str) and constraint.at == "throughout"
+        equal = throughout and bool((lower == upper).all())
+        points = self._at(p, "knots" if equal else constraint.at)
+        name = self._label(p, constraint.name or constraint.term.kind)
+        block = points.add(Block(name, residual))
         self.rows.append(Rows(name, points, block, lower, upper, throughout))
 
     def _pair(

@@ -50,6 +50,7 @@ class Derived(ABC):
         rng = np.random.default_rng(0)
         for x in states:
             x[:] = rng.uniform(-2.0, 2.0, x.shape)
+        states[1][..., 0] = 0.0  # dry friction acts near standstill only
         self.derive()
         there = [np.any(x, axis=(0, 2)) for x in (self.dq, self.dv, self.da)]
         for component, joints in enumerate(self.depends):
