@@ -63,6 +63,9 @@ def _guarded(command: Callable[P, R]) -> Callable[P, R]:
                 traceback.print_exc()
             _say(f"predyn: {error}")
             raise typer.Exit(BAD_INPUT) from None
+        except MemoryError:
+            _say("predyn: not enough memory; use fewer segments, limit points or starts")
+            raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt:
             _say("predyn: interrupted")
             raise typer.Exit(INTERRUPTED) from None

@@ -21,18 +21,19 @@ SOLUTION, SUMMARY, REPORT, CHECKPOINT = (
     "report.html",
     "checkpoint.h5",
 )
+LONGEST = 60  # characters of a folder that is named after a task; file systems allow 255 bytes
 ASIDE = "not-converged"  # subfolder for a run that must not replace a better result
 
 
 def folder_name(task: str) -> str:
     """A task's name as that of a folder in the working directory."""
-    return re.sub(r"[^\w.-]+", "-", task).strip("-.") or "result"
+    return re.sub(r"[^\w.-]+", "-", task).strip("-.")[:LONGEST] or "result"
 
 
 @contextlib.contextmanager
 def prepared(folder: Path) -> Iterator[None]:
     """Make sure that the folder can be written to; leave none behind that stayed empty."""
-    made = not folder.exists()
+    made = not os.path.exists(folder)
     writable_folder(folder)
     try:
         yield

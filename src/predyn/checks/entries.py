@@ -80,7 +80,7 @@ def _place(term: Any, at: Any, where: Path) -> Iterator[Finding]:
         return
     try:
         fractions = np.asarray(at, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         fractions = np.empty(0)
     inside = (fractions >= 0.0) & (fractions <= 1.0)
     if fractions.ndim != 1 or not fractions.size or not inside.all():
@@ -133,7 +133,7 @@ def _bounds(constraint: Constraint, residual: Residual, where: Path) -> Iterator
 def _row_values(value: Any, rows: tuple[str, ...]) -> np.ndarray:
     try:
         array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"expected numbers, got {value!r:.60}") from None
     if array.shape not in ((), (len(rows),)):
         names = ", ".join(rows[:6]) + (", ..." if len(rows) > 6 else "")

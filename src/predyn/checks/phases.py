@@ -166,7 +166,10 @@ def freedom_problems(problem: Problem, states: list[dict[str, Array]]) -> Iterat
             "points; use more segments, or leave boundary values free",
         )
     free_time = any(
-        isinstance(p.duration, Duration) and p.duration.min < p.duration.max for p in problem.phases
+        isinstance(p.duration, Duration)
+        and not _duration(p.duration)[1]
+        and p.duration.min < p.duration.max
+        for p in problem.phases
     )
     if not free_time and (fixed == controls).all():
         yield (

@@ -87,7 +87,7 @@ def task_path(task: str | os.PathLike[str]) -> FilePath:
     if task in tasks.NAMES:
         return tasks.path_of(str(task))
     path = FilePath(task)
-    if path.suffix != ".toml" and not path.exists() and len(path.parts) <= 1:
+    if path.suffix != ".toml" and not os.path.exists(path) and len(path.parts) <= 1:
         unknown = unknown_name("task", str(task), tasks.NAMES)
         raise InputError(f"{unknown}; or give the path of a .toml file")
     return path
@@ -106,7 +106,7 @@ def _text(path: FilePath) -> str:
     if len(data) > LARGEST:
         raise FileError(f"{path}: larger than {LARGEST // 10**6} MB, not a task file")
     try:
-        return data.decode("utf-8").replace("\r\n", "\n")
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise FileError(f"{path}: not UTF-8 text (line {line})") from None

@@ -34,7 +34,7 @@ def _loaded(path: Path, name: str) -> Callable[..., Any]:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise FileError(f"{path}: {type(error).__name__}: {error}") from error
     found: Any = getattr(module, name, None)
     if not callable(found):

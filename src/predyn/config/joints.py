@@ -18,7 +18,8 @@ DEGREE = math.pi / 180.0
 
 
 def is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether it is a number that a float can hold."""
+    return isinstance(value, float) or (type(value) is int and value.bit_length() < 1024)
 
 
 def radians(value: Any, where: Path, found: Findings) -> Any:

@@ -87,7 +87,8 @@ def constraints_of(rows: Sequence[Row], where: Path, c: Context) -> list[tuple[P
 def _weighted_terms(row: Row, where: Path, c: Context) -> list[tuple[Term, float]]:
     weight = row.get("weight", 1.0)
     if not is_number(weight):
-        c.found.add((*where, "weight"), f"expected a number, got {weight!r:.60}")
+        kind = "a finite number" if isinstance(weight, int) else "a number"
+        c.found.add((*where, "weight"), f"expected {kind}, got {weight!r:.60}")
         weight = 1.0
     if row.get("term") != MIXED:
         term = _term(row, where, c, COST_KEYS)

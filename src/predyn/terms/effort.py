@@ -43,6 +43,8 @@ class Effort(Term):
     kind = "effort"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.normalised, bool | np.bool_):
+            raise InputError(f"effort: normalised: expected true or false, got {self.normalised!r}")
         choice("form of effort", self.form, ("square", "abs"))
         positive(self.width, "effort: width", ("width",))
         object.__setattr__(self, "loss", self.form)
