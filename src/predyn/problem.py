@@ -56,7 +56,7 @@ class Constraint:
 
     Without bounds those of the term hold: zero, unless it says otherwise.
     at: "throughout" means the limit points; integral=True bounds the integral over time of the
-    sum of the losses instead, one row in all.
+    sum of the losses instead, one row for each phase.
     """
 
     term: Term

@@ -228,6 +228,12 @@ def _refined(
         for name, seconds in finer.timings.items():
             total[name] = total.get(name, 0.0) + seconds
         finer = replace(finer, starts=solution.starts)
+        if finer.status == "interrupted":
+            return finer
+        if not finer.success:
+            note = f"refining further ended with {finer.status}: {finer.message}"
+            solution = replace(solution, message=f"{solution.message}; {note}")
+            break
         change = abs(finer.objective - solution.objective)
         solution = finer
         small = options.refine_tolerance * max(abs(finer.objective), EPS)

@@ -35,7 +35,7 @@ class UserTerm(Term):
 
     First partials come by complex steps: exact to rounding, if the function takes complex numbers
     as they are (no abs, real, arctan2, norm; sqrt(x * x) serves as |x|). Second partials are
-    central differences of those: about ten digits, not exact, and slower than a built-in term by
+    central differences of those: seven to ten digits, not exact, and slower than a built-in term by
     the number of components.
     """
 

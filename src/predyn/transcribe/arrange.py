@@ -228,12 +228,12 @@ class Arrangement:
         name: str,
     ) -> None:
         residual = term.bind(self.model)
+        if residual.curved:
+            raise InputError(f"{name}: a term on pairs of instants must be linear in its channels")
         sides = []
         for k, points in enumerate((first, second)):
             columns = [e for e, x in enumerate(residual.entries) if split_side(x[1])[0] == k]
-            bends = [e for e, x in enumerate(residual.curved) if split_side(x[0])[0] == k]
-            block = Block(name, residual, columns=np.array(columns, np.int64),
-                          bends=np.array(bends, np.int64))  # fmt: skip
+            block = Block(name, residual, columns=np.array(columns, np.int64))
             sides.append((points, points.add(block)))
         low, high = row_bounds(lower, upper, residual)
         self.rows.append(PairRows(name, residual, (sides[0], sides[1]), low, high))
@@ -272,7 +272,6 @@ class PairEvaluation:
         self._pair = pair
         residual = pair.residual
         self._partials = np.zeros((len(residual.entries), 1, WIDTH))
-        self._bent = np.zeros((len(residual.curved), 1, WIDTH))
         channels = {}
         for channel in residual.channels:
             side, plain = split_side(channel)
@@ -287,12 +286,3 @@ class PairEvaluation:
         self._pair.residual.partials(self._samples, self._partials)
         for points, block in self._pair.sides:
             points.view(points._partials, block.entries)[:] = self._partials[block.columns]
-
-    def curve(self, weights: Floats) -> None:
-        """weights (rows,)."""
-        if not len(self._bent):
-            return
-        spread = np.broadcast_to(weights[:, None, None], (len(weights), 1, WIDTH))
-        self._pair.residual.curvature(self._samples, spread, self._bent)
-        for points, block in self._pair.sides:
-            points.view(points._bent, block.curved)[:] = self._bent[block.bends]

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from predyn.errors import InputError
 from predyn.problem import Constraint, Cost, Duration, Phase, Problem, State
 from predyn.solution import Curve, Solution
 from predyn.transcribe.spline import SplineProgram
@@ -32,6 +33,13 @@ def split(problem: Problem, duration: float) -> SplineProgram:
     ends = [phase.start, *(State() for _ in range(2 * count - 2)), phase.end]
     everywhere = (*problem.constraints, *phase.constraints)
     costs = (*problem.costs, *phase.costs)
+    entries: tuple[Cost | Constraint, ...] = (*costs, *everywhere)
+    for entry in entries:
+        if "t" in entry.term.bind(problem.model).channels:
+            raise InputError(
+                f"{entry.name or entry.term.kind}: it looks at the time, which free knots do not "
+                "keep; use knots 'clamped'"
+            )
     pieces = tuple(
         Phase(
             duration=free,

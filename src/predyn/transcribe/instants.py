@@ -39,7 +39,6 @@ class Block:
     loss: Smoothed | None = None  # of summed rows
     weight: float = 1.0
     columns: NDArray[np.int64] | None = None  # of a pair: which of the residual's entries are here
-    bends: NDArray[np.int64] | None = None  # and which of its curved pairs
     rows: slice = field(default_factory=lambda: slice(0, 0))
     entries: slice = field(default_factory=lambda: slice(0, 0))
     curved: slice = field(default_factory=lambda: slice(0, 0))
@@ -68,8 +67,7 @@ class InstantSet:
             ends = (last.rows.stop, last.entries.stop, last.curved.stop)
         residual = block.residual
         entries = len(residual.entries) if block.columns is None else len(block.columns)
-        curved = len(residual.curved) if block.bends is None else len(block.bends)
-        counts = (len(residual.rows), entries, curved)
+        counts = (len(residual.rows), entries, len(residual.curved))
         block.rows, block.entries, block.curved = (
             slice(a, a + n) for a, n in zip(ends, counts, strict=True)
         )
@@ -91,12 +89,9 @@ class InstantSet:
 
     def _bends(self) -> list[tuple[tuple[str, int], tuple[str, int]]]:
         """Pairs of channel components with second partials."""
-        bends = []
+        bends: list[tuple[tuple[str, int], tuple[str, int]]] = []
         for block in self.blocks:
-            curved = block.residual.curved
-            for e in range(len(curved)) if block.bends is None else block.bends:
-                a, x, b, y = curved[e]
-                bends.append(((split_side(a)[1], x), (split_side(b)[1], y)))
+            bends += [((a, x), (b, y)) for a, x, b, y in block.residual.curved]
         return bends
 
     @property

@@ -275,12 +275,6 @@ class SplineProgram(NLP):
     def hessian(self, sigma: float, multipliers: Floats, out: Floats) -> None:
         self._differentiate()
         out[:] = 0.0
-        if self._exact:
-            for pair, rows in zip(
-                self._pairs, (r for r in self.rows if isinstance(r, PairRows)), strict=True
-            ):
-                points, block = rows.sides[0]
-                pair.curve(multipliers[points.lambda_row[0, block.rows, 0]])
         for points, _, _, _ in self._hessian_sets:
             points.weigh(sigma, multipliers)
         if self._exact:
