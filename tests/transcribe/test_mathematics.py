@@ -221,3 +221,29 @@ def test_recheck_sees_the_rows_that_the_solver_sees() -> None:
         samples = curve_samples(program.model, curve, s, residual.channels, forces)
         expected = residual_values(residual, samples, len(s)).T
         assert np.allclose(rows.points.values_of(rows.block), expected, rtol=1e-10, atol=1e-10)
+
+
+def test_friction_acts_near_standstill_only() -> None:
+    """tau = a / 3 + c tanh(v / v0), v0 = 0.001: away from v = 0 its slope in v is zero."""
+    friction = 0.3
+    rod = replace(pendulum_chain(1), gravity=np.zeros(3), coulomb=np.array([friction]))
+    spline = Spline(segments=1, limit_points=1)
+    program = transcribe(
+        Problem(
+            rod,
+            (Phase(1.0),),
+            constraints=(Constraint(JointTorque(), -9.0, 9.0, at="end"),),
+            transcription=spline,
+        )
+    )
+    x = 1e-4 * np.array([0.0, 1.0, 2.0, 4.0])
+    speed, slope_v = 3.0 * (x[3] - x[2]), np.array([0.0, 0.0, -3.0, 3.0])
+    slope_a = np.array([0.0, 6.0, -12.0, 6.0])
+    y = np.tanh(speed / 1e-3)
+    share = (1.0 - y**2) / 1e-3
+    expected = slope_a / 3.0 + friction * share * slope_v
+    got = values(program, x, 0.0, np.ones(1))
+    assert np.allclose(got.g, slope_a @ x / 3.0 + friction * y, rtol=1e-12)
+    assert np.allclose(got.jacobian[0], expected, rtol=1e-12)
+    bend = -2.0 * friction * y * share / 1e-3
+    assert np.allclose(got.hessian, bend * np.outer(slope_v, slope_v), rtol=1e-11)
