@@ -255,6 +255,9 @@ def _with_free_knots(
     _scale_objective(program, x0)
     _evaluate_all(program)
     found = _run(program, x0, None, text, report, None, perf_counter() - began)
+    if not found.success and found.status != "interrupted":
+        note = f"with free knots the solve ended with {found.status}, so these are equal segments"
+        return replace(solution, message=f"{solution.message}; {note}")
     total = {k: x + solution.timings.get(k, 0.0) for k, x in found.timings.items()}
     found = replace(found, timings=total, solve_seconds=total["solve"], starts=solution.starts)
     return joined(found, problem.name, problem)
@@ -374,6 +377,7 @@ def _several(
     began = monotonic()
     workers = min(starts, os.cpu_count() or 1)
     found: list[Solution] = []
+    stopped = False
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
     with _said_clearly(), ProcessPoolExecutor(workers, context, _begin_worker) as pool:
@@ -389,11 +393,12 @@ def _several(
                 for solution in pool.map(_start, jobs):
                     found.append(solution)
                     if report is not None and report(_ended(found, monotonic() - began)) is False:
-                        stop = starts = len(found)
+                        stop, starts, stopped = len(found), len(found), True
                         break
         except KeyboardInterrupt:
             if not found:
                 raise
+            stopped = True
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
             for child in set(multiprocessing.active_children()) - others:
@@ -408,7 +413,11 @@ def _several(
         }
         for k, s in enumerate(found)
     )
-    return replace(_best(found), starts=spread)
+    best = replace(_best(found), starts=spread)
+    if stopped:
+        note = f"stopped after {len(found)} starts; the best of them is {best.status}"
+        best = replace(best, status="interrupted", message=note)
+    return best
 
 
 def _ended(found: list[Solution], elapsed: float) -> Iterate:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from predyn.checks.phases import Finding, Path, finite
+from predyn.checks.phases import Finding, Path, finite, name_problems
 from predyn.errors import InputError, PredynError, unknown_name
 from predyn.model import Model
 from predyn.samples import channel_size
@@ -38,6 +38,7 @@ def entry_problems(model: Model, where: Path, costs: Any, constraints: Any) -> I
             if message is not None:
                 yield (*place, "term"), message
             yield from _place(entry.term, entry.at, place)
+            yield from name_problems(entry.name, place)
             if isinstance(entry, Cost):
                 if getattr(entry.term, "pairs", False):
                     yield (
@@ -49,6 +50,9 @@ def entry_problems(model: Model, where: Path, costs: Any, constraints: Any) -> I
                     yield (*place, "weight"), f"expected a finite number, {got}"
                 if entry.loss is not None and entry.loss not in LOSSES:
                     yield (*place, "loss"), str(unknown_name("loss", entry.loss, LOSSES))
+                form = getattr(entry.term, "form", None)
+                if entry.loss is not None and form in LOSSES and form != entry.loss:
+                    yield (*place, "loss"), f"got {entry.loss!r}; say it by the term's form"
             elif residual is not None:
                 yield from _bounds(entry, residual, place)
 

@@ -34,6 +34,7 @@ def phase_problems(
             (*where, "segments"),
             f"expected a whole number from 1 to {MOST_SEGMENTS}, got {phase.segments!r:.60}",
         )
+    yield from name_problems(phase.name, where)
     found: dict[str, Array] = {}
     for end in ("start", "end"):
         yield from _state(model, limits, getattr(phase, end), (*where, end), end, found)
@@ -177,6 +178,12 @@ def freedom_problems(problem: Problem, states: list[dict[str, Array]]) -> Iterat
             f"no freedom left: the boundary values fix all {controls} control points of every "
             "joint and the duration is fixed; use more segments",
         )
+
+
+def name_problems(name: Any, where: Path) -> Iterator[Finding]:
+    """A name goes into tables and files."""
+    if name is not None and (not isinstance(name, str) or "\0" in name):
+        yield (*where, "name"), f"expected a text without NUL characters, got {name!r:.60}"
 
 
 def whole(value: Any, least: int, most: int = 2**31) -> bool:

@@ -14,6 +14,7 @@ from predyn.checks.phases import (
     finite,
     freedom_problems,
     meeting_problems,
+    name_problems,
     numbers,
     phase_problems,
     spans,
@@ -55,6 +56,7 @@ def find_problems(problem: Problem) -> list[Finding]:
 
 def _all(problem: Problem) -> Iterator[Finding]:
     model = problem.model
+    yield from name_problems(problem.name, ())
     spline = list(_spline(problem.transcription))
     if not spline and problem.transcription.knots == "free":
         spline += [(("transcription", "knots"), message) for message in free_knots(problem)]

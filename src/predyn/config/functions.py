@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from predyn.errors import FileError
+from predyn.errors import FileError, InputError, PredynError
 
 
 class FileFunction:
@@ -18,7 +18,12 @@ class FileFunction:
         self._call = _loaded(path, name)
 
     def __call__(self, *args: Any) -> Any:
-        return self._call(*args)
+        try:
+            return self._call(*args)
+        except PredynError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise InputError(f"{self!r}: {type(error).__name__}: {error}") from error
 
     def __reduce__(self) -> tuple[type, tuple[Path, str]]:
         return FileFunction, (self.path, self.__name__)

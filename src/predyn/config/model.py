@@ -34,20 +34,25 @@ class Folder:
     def file(self, name: str) -> FilePath:
         """The path of a file that the task names."""
         path = self.path / name
+        try:
+            inside = path.resolve().is_relative_to(self.path.resolve())
+            found, folder = path.is_file(), path.is_dir()
+        except (OSError, ValueError, RuntimeError) as error:  # too long, NUL, links in a circle
+            raise FileError(f"{name!r:.60}: no path of a file: {error!s:.80}") from None
         if not self.anywhere:
             if os.path.isabs(name):
                 raise FileError(
                     f"{name}: an absolute path; a task file reads what is beside or below it. "
                     "Move the file, or allow it (--allow-absolute, allow_absolute=True)"
                 )
-            if not path.resolve().is_relative_to(self.path.resolve()):
+            if not inside:
                 raise FileError(
                     f"{name}: leads out of the folder of the task file, which reads what is "
                     "beside or below it. Move the file, or allow it (--allow-absolute, "
                     "allow_absolute=True)"
                 )
-        if not path.is_file():
-            what = "is a folder" if path.is_dir() else "no such file"
+        if not found:
+            what = "is a folder" if folder else "no such file"
             raise FileError(f"{name}: {what}, looked in {self.path}")
         return path
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 from time import monotonic
@@ -71,6 +72,8 @@ class Progress:
         except UnicodeEncodeError:  # a name that the terminal has no letters for
             self._stream.write(text.encode("ascii", "replace").decode("ascii"))
             self._stream.flush()
+        except OSError:  # a full disk or a closed pipe; the solve goes on
+            self._due = math.inf
 
 
 def progress_line(iterate: Iterate) -> str:

@@ -18,6 +18,7 @@ from predyn.terms.term import Residual, Term
 STEP = 1e-30  # of complex steps: no cancellation, so as small as it likes
 DIFFERENCE = np.finfo(float).eps ** (1 / 3)  # of central differences, relative to 1 + |x|
 DISAGREE = 1e-4  # partials and differences further apart than this share are a fault
+MOST_ROWS = 10_000
 LOOKS = 4  # instants at which they are compared
 
 Channels = dict[str, NDArray]
@@ -54,30 +55,44 @@ class UserTerm(Term):
     def row_names(self) -> tuple[str, ...]:
         """Names of the rows, made up from the term's if there is only a number."""
         rows = self.rows
-        if isinstance(rows, int | np.integer) and not isinstance(rows, bool) and rows > 0:
+        if (
+            isinstance(rows, int | np.integer)
+            and not isinstance(rows, bool)
+            and 0 < rows <= MOST_ROWS
+        ):
             return (self.name,) if rows == 1 else tuple(f"{self.name} {k}" for k in range(rows))
-        if not isinstance(rows, Sequence) or isinstance(rows, str) or not rows or len(
-            set(rows)
-        ) < len(rows):  # fmt: skip
+        names = list(rows) if isinstance(rows, Sequence) and not isinstance(rows, str) else []
+        if not names or not all(isinstance(x, str) for x in names) or len(set(names)) < len(names):
             raise InputError(
-                f"term {self.name!r}: rows: expected a number above 0 or different names, "
-                f"got {rows!r:.60}"
+                f"term {self.name!r}: rows: expected a number above 0 (up to {MOST_ROWS}) or "
+                f"different names, got {rows!r:.60}"
             )
-        return tuple(str(row) for row in rows)
+        return tuple(names)
 
     def variables(self, model: Model) -> tuple[Variable, ...]:
         """Components that the function depends on."""
-        if isinstance(self.channels, str) or not self.channels:
+        given: object = self.channels
+        if (
+            not isinstance(given, Sequence | set)
+            or isinstance(given, str)
+            or not given
+            or not all(isinstance(channel, str) for channel in given)
+        ):
             raise InputError(
                 f"term {self.name!r}: channels: expected a list of names such as ['q', 'tau'], "
                 f"got {self.channels!r:.60}"
             )
         depends = self.depends or {}
+        if not isinstance(depends, Mapping):
+            raise InputError(
+                f"term {self.name!r}: depends: expected components by channel such as "
+                f"{{'q': [0, 2]}}, got {depends!r:.60}"
+            )
         for channel, components in depends.items():
-            if not len(components):
+            if not np.size(components) or np.ndim(components) != 1:
                 raise InputError(
-                    f"term {self.name!r}: depends: {channel!r:.40} has no components; leave out "
-                    "the channel, or name those that matter"
+                    f"term {self.name!r}: depends: {channel!r:.40} has no components in "
+                    f"{components!r:.40}; leave out the channel, or list those that matter"
                 )
             if channel not in self.channels:
                 raise InputError(

@@ -81,12 +81,17 @@ def joined(solution: Solution, name: str, problem: Problem) -> Solution:
     knots = np.repeat(breaks, [degree + 1, *[degree] * (len(curves) - 1), degree + 1])
     control = np.concatenate([curves[0].control, *(curve.control[1:] for curve in curves[1:])])
     whole = Curve(degree, knots, control, float(begin[-1]))
+    costs: dict[str, float] = {}
+    for part, value in solution.costs.items():
+        plain = part.split(": ", 1)[1]
+        costs[plain] = costs.get(plain, 0.0) + value
     keep = np.append(np.diff(solution.t) > 0.0, True)
     return replace(
         solution,
         curves=(whole,),
         phase_names=(problem.phases[0].name or "phase 1",),
         name=name,
+        costs=costs,
         t=solution.t[keep],
         phase=np.zeros(int(keep.sum()), np.int64),
         **{x: getattr(solution, x)[keep] for x in ("q", "v", "a", "tau", "reactions")},
