@@ -247,7 +247,7 @@ def test_a_user_term_takes_part(optimum: Solution) -> None:
         return np.asarray(0.1 * np.cos(s["q"][0]) ** 2)
 
     found = solve(user_problem(level)).check()
-    assert found.costs.keys() == {"time", "effort", "user"}
+    assert found.costs.keys() == {"time", "effort", "mine"}
     assert found.objective < optimum.objective + 0.1 * found.duration
     assert sum(found.costs.values()) == pytest.approx(found.objective, rel=1e-12)
 

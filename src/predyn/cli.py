@@ -244,7 +244,9 @@ def check(
     ):
         solution = _load(Path(file))
         typer.echo(str(solution))
-        typer.echo(descriptions.model_text(solution.model))
+        kinds = solution.model.limits._fields
+        limits = solution.model.limits._replace(**{k: solution.limits[k] for k in kinds})
+        typer.echo(descriptions.model_text(solution.model, limits))
         if not solution.success:
             _say(f"predyn: not a solution: {solution.status}: {solution.message}")
             raise typer.Exit(NOT_CONVERGED)

@@ -219,6 +219,13 @@ class Solution:
             ("worst violation", _worst(self.max_violation, self.violations)),
             ("worst between", _worst(self.max_violation_dense, self.dense_violations)),
         ]
+        if self.starts:
+            same = [s["objective"] for s in self.starts if s["status"] in SUCCESS]
+            best = min(same, default=math.nan)
+            agree = sum(abs(x - best) <= 1e-6 * max(abs(best), 1e-12) for x in same)
+            rows.append(
+                ("starts", f"{len(self.starts)}: {len(same)} converged, {agree} to {best:.8g}")
+            )
         width = max(len(label) for label, _ in rows) + 2
         return "\n".join([self.name, *(f"{x:<{width}}{y}" for x, y in rows), *self._joint_table()])
 
@@ -252,7 +259,7 @@ class Solution:
         return f" ({', '.join(f'{name} {curve.duration:.6g}' for name, curve in pairs)})"
 
     def _joint_table(self) -> list[str]:
-        header = ("joint", "position from", "to", "largest speed", "largest effort")
+        header = ("joint", "least position", "largest", "largest speed", "largest effort")
         rows = []
         for j, name in list(enumerate(self.model.joint_names))[:MOST_LISTED]:
             length, effort = ("m", "N") if self.model.kind[j] == PRISMATIC else ("rad", "N m")

@@ -39,6 +39,7 @@ Floats = NDArray[np.float64]
 Report = Callable[[Iterate], bool | None]
 EPS = float(np.finfo(float).eps)
 LARGEST_OBJECTIVE = 1e4
+NEAR = 1e-4  # barrier parameter at the start of a refinement: the coarser motion is close
 
 
 def solve(
@@ -90,8 +91,9 @@ def solve(
         solution = _once(problem, guess, text, report, keep, warm=resume is not None)
     solution = _refined(problem, solution, refine, text, report, keep)
     if problem.transcription.knots == "free" and solution.success:
-        return _with_free_knots(problem, solution, text, report)
-    return solution
+        solution = _with_free_knots(problem, solution, text, report)
+    refined = problem.transcription.refine if refine is None else refine
+    return _with_caution(problem, solution, refined)
 
 
 def _check_arguments(
@@ -120,8 +122,11 @@ def _once(
     start: tuple[int, int] = (0, 0),
     near: bool = False,
     warm: bool = False,
+    mu_init: float | None = None,
 ) -> Solution:
     began = perf_counter()
+    if mu_init is not None and problem.solver.mu_init is None:
+        problem = replace(problem, solver=replace(problem.solver, mu_init=mu_init))
     program = transcribe(problem)
     x0 = (neighbour if near else random_guess)(program, *start, guess)
     _scale_objective(program, x0)
@@ -166,17 +171,19 @@ def _run(
         text=text,
     )
     timings["check"] = perf_counter() - began
-    return _with_caution(solution, problem.transcription.refine_tolerance)
+    return solution
 
 
-def _with_caution(solution: Solution, tolerance: float) -> Solution:
+def _with_caution(problem: Problem, solution: Solution, refined: bool) -> Solution:
     """Say so if a success is too far outside its limits between the points."""
-    if not solution.success or not solution.max_violation_dense > tolerance:
+    options = problem.transcription
+    if not solution.success or not solution.max_violation_dense > options.refine_tolerance:
         return solution
+    advice = "refine" if not refined else f"raise max_refinements (now {options.max_refinements})"
     worst = solution.dense_violations[0]
     caution = (
         f"{worst.name} is outside its bounds by {100 * worst.relative:.2g} % between the points "
-        "where they were imposed: refine, or use more segments or limit points"
+        f"where they were imposed: {advice}, or use more segments or limit points"
     )
     return replace(solution, message=f"{solution.message}; {caution}")
 
@@ -219,15 +226,16 @@ def _refined(
     options = problem.transcription
     if not (options.refine if refine is None else refine):
         return solution
-    total = dict(solution.timings)
+    total, iterations = dict(solution.timings), solution.iterations
     for _ in range(options.max_refinements):
         if not solution.success:
             break
         problem = _halved(problem)
-        finer = _once(problem, solution, text, report, keep)
+        finer = _once(problem, solution, text, report, keep, mu_init=NEAR)
         for name, seconds in finer.timings.items():
             total[name] = total.get(name, 0.0) + seconds
-        finer = replace(finer, starts=solution.starts)
+        iterations += finer.iterations
+        finer = replace(finer, starts=solution.starts, iterations=iterations)
         if finer.status == "interrupted":
             return finer
         if not finer.success:

@@ -50,9 +50,6 @@ def entry_problems(model: Model, where: Path, costs: Any, constraints: Any) -> I
                     yield (*place, "weight"), f"expected a finite number, {got}"
                 if entry.loss is not None and entry.loss not in LOSSES:
                     yield (*place, "loss"), str(unknown_name("loss", entry.loss, LOSSES))
-                form = getattr(entry.term, "form", None)
-                if entry.loss is not None and form in LOSSES and form != entry.loss:
-                    yield (*place, "loss"), f"got {entry.loss!r}; say it by the term's form"
             elif residual is not None:
                 yield from _bounds(entry, residual, place)
 

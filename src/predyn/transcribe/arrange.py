@@ -72,6 +72,11 @@ class Sum:
     row: int = -1  # its number among the constraints
 
 
+def name_of(entry: Cost | Constraint) -> str:
+    """Its own name, else that of its term, else the kind of the term."""
+    return str(entry.name or getattr(entry.term, "name", None) or entry.term.kind)
+
+
 class Arrangement:
     """All sets and rows of a problem, in the order of the constraints.
 
@@ -159,10 +164,8 @@ class Arrangement:
                 timed = True
             else:
                 ends = {"start": [0.0], "end": [1.0]}
-                if at == "knots":
-                    s = spline.limit_points(1)
-                elif at == "throughout":
-                    s = spline.limit_points(options.limit_points)
+                if at in ("throughout", "knots"):
+                    s = spline.limit_points(1 if at == "knots" else options.limit_points)
                     if p > 0 and self._pieces:
                         s = s[1:]  # the end of the piece before is the same instant
                 elif isinstance(at, str):
@@ -187,14 +190,15 @@ class Arrangement:
             if kind not in limits:
                 continue
             bound = limits[kind]
-            on = np.flatnonzero(np.isfinite(bound).any(axis=1))
-            if len(on):
-                names = tuple(model.joint_names[j] for j in on)
-                lower, upper = bound[on].T
-                self._constraint(p, Constraint(term(joints=names), lower, upper, name=kind))
+            equal = bound[:, 0] == bound[:, 1]
+            for rows in (np.isfinite(bound).any(axis=1) & ~equal, equal):
+                if rows.any():
+                    names = tuple(model.joint_names[j] for j in np.flatnonzero(rows))
+                    lower, upper = bound[rows].T
+                    self._constraint(p, Constraint(term(joints=names), lower, upper, name=kind))
 
     def _any_constraint(self, p: int, constraint: Constraint, own: bool) -> None:
-        name = constraint.name or constraint.term.kind
+        name = name_of(constraint)
         if constraint.term.pairs:
             if not own and p > 0:
                 return  # of the whole motion, once
@@ -212,9 +216,9 @@ class Arrangement:
         residual = constraint.term.bind(self.model)
         lower, upper = row_bounds(constraint.lower, constraint.upper, residual)
         throughout = isinstance(constraint.at, str) and constraint.at == "throughout"
-        equal = throughout and bool((lower == upper).all())
+        equal = throughout and bool((lower == upper).any())
         points = self._at(p, "knots" if equal else constraint.at)
-        name = self._label(p, constraint.name or constraint.term.kind)
+        name = self._label(p, name_of(constraint))
         block = points.add(Block(name, residual))
         self.rows.append(Rows(name, points, block, lower, upper, throughout))
 
@@ -249,12 +253,12 @@ class Arrangement:
 
     def _cost(self, p: int, cost: Cost) -> None:
         loss = Smoothed(cost.loss or cost.term.loss, cost.term.width)
-        name = self._label(p, cost.name or cost.term.kind)
+        name = self._label(p, name_of(cost))
         points, k = self._summed(p, cost.term, cost.at, loss, float(cost.weight), name)
         self.costs.append((name, points, k))
 
     def _sum(self, p: int, constraint: Constraint) -> None:
-        name = self._label(p, constraint.name or f"integral of {constraint.term.kind}")
+        name = self._label(p, constraint.name or f"integral of {name_of(constraint)}")
         loss = Smoothed(constraint.term.loss, constraint.term.width)
         points, k = self._summed(p, constraint.term, constraint.at, loss, 1.0, name)
         low, high = (
