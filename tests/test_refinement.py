@@ -13,8 +13,9 @@ from scipy.interpolate import BSpline
 import predyn.tasks
 from predyn.config import read_task
 from predyn.models import prismatic_revolute
+from predyn.refinement import halved
 from predyn.solution import Solution
-from predyn.solving import _halved, solve
+from predyn.solving import solve
 
 BUILT_IN = sorted(path.stem for path in Path(predyn.tasks.__file__).parent.glob("*.toml"))
 CONTINUOUS = {  # objective, relative distance
@@ -94,10 +95,10 @@ def test_halving_keeps_the_spline_and_what_phases_say() -> None:
         phases=(replace(task.phases[0], segments=None),),
         transcription=replace(task.transcription, knots=knots),
     )
-    assert _halved(given).transcription.knots == pytest.approx((0, 0.1, 0.2, 0.45, 0.7, 0.85, 1))
+    assert halved(given).transcription.knots == pytest.approx((0, 0.1, 0.2, 0.45, 0.7, 0.85, 1))
     own = replace(task, phases=(replace(task.phases[0], segments=7),))
-    assert _halved(own).phases[0].segments == 14
-    assert _halved(own).transcription.segments == 2 * task.transcription.segments
+    assert halved(own).phases[0].segments == 14
+    assert halved(own).transcription.segments == 2 * task.transcription.segments
 
 
 def test_refinement_stops_where_it_is_told() -> None:

@@ -1,0 +1,155 @@
+"""One solve: transcribe, guess, scale, solve, unpack; the latest iterate kept in a file."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic, perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.errors import FileError
+from predyn.nlp import Multipliers
+from predyn.problem import Problem
+from predyn.solution import Solution
+from predyn.solvers.ipopt import SolverResult, solve_nlp
+from predyn.solvers.ipopt_callbacks import HISTORY_FIELDS, Iterate
+from predyn.transcribe.guess import neighbour, random_guess
+from predyn.transcribe.spline import SplineProgram, transcribe
+from predyn.transcribe.unpack import multipliers_of, unpack
+
+Floats = NDArray[np.float64]
+Report = Callable[[Iterate], bool | None]
+LARGEST_OBJECTIVE = 1e4
+
+
+def solve_once(
+    problem: Problem,
+    guess: Any,
+    text: str,
+    report: Report | None = None,
+    keep: Keeper | None = None,
+    start: tuple[int, int] = (0, 0),
+    near: bool = False,
+    warm: bool = False,
+    mu_init: float | None = None,
+) -> Solution:
+    began = perf_counter()
+    if mu_init is not None and problem.solver.mu_init is None:
+        problem = replace(problem, solver=replace(problem.solver, mu_init=mu_init))
+    program = transcribe(problem)
+    x0 = (neighbour if near else random_guess)(program, *start, guess)
+    scale_objective(program, x0)
+    evaluate_all(program)
+    multipliers = multipliers_of(program, guess) if warm and isinstance(guess, Solution) else None
+    return run_program(program, x0, multipliers, text, report, keep, perf_counter() - began)
+
+
+def run_program(
+    program: SplineProgram,
+    x0: Floats,
+    multipliers: Multipliers | None,
+    text: str,
+    report: Report | None,
+    keep: Keeper | None,
+    transcribed: float,
+) -> Solution:
+    """Solve a program, and say what came out."""
+    problem = program.problem
+    if keep is not None:
+        report = keep.watch(program, report)
+    result = solve_nlp(program, x0, problem.solver, multipliers, report)
+    began = perf_counter()
+    program.move(result.x)
+    costs = program.cost_parts()
+    timings = {
+        "transcribe": transcribed,
+        "solve": result.seconds,
+        "evaluate": result.evaluation_seconds,
+    }
+    solution = unpack(
+        program,
+        result.x,
+        status=result.status,
+        message=result.message,
+        objective=result.f,
+        costs=costs,
+        g=result.g,
+        multipliers=result.multipliers,
+        history=_history(result),
+        timings=timings,
+        text=text,
+    )
+    timings["check"] = perf_counter() - began
+    return solution
+
+
+def scale_objective(program: SplineProgram, x0: Floats) -> None:
+    """Make the scaled objective no more than LARGEST_OBJECTIVE at the guess.
+
+    Not more: the solver stops at an error in the scaled objective, summed over the limits.
+    """
+    program.move(x0)
+    size = abs(program.objective())
+    program.f_scale = max(1.0, size / LARGEST_OBJECTIVE) if np.isfinite(size) else 1.0
+
+
+def evaluate_all(program: SplineProgram) -> None:
+    """Once at the guess: what must be compiled or loaded is not the solver's time."""
+    program.gradient(np.empty(program.n))
+    program.constraints(np.empty(program.m))
+    program.jacobian(np.empty(len(program.jacobian_pattern[0])))
+    if program.problem.solver.hessian != "limited_memory":
+        program.hessian(1.0, np.zeros(program.m), np.empty(len(program.hessian_pattern[0])))
+
+
+def _history(result: SolverResult) -> dict[str, Floats]:
+    columns = zip(*result.history, strict=True) if result.history else [()] * len(HISTORY_FIELDS)
+    return {
+        name: np.array(column, float) for name, column in zip(HISTORY_FIELDS, columns, strict=True)
+    }
+
+
+class Keeper:
+    """Writes the latest iterate to a file now and then."""
+
+    def __init__(self, path: str | os.PathLike[str] | None, seconds: float, text: str) -> None:
+        self._path = None if path is None else Path(path)
+        self._seconds, self._text = seconds, text
+        self._due = monotonic() + seconds
+
+    def watch(self, program: SplineProgram, report: Report | None) -> Report | None:
+        """A report that also keeps the iterate."""
+        if self._path is None:
+            return report
+
+        def watching(iterate: Iterate) -> bool | None:
+            now = monotonic()
+            if now >= self._due:
+                self._due = now + self._seconds
+                self._write(program, iterate.x, iterate.multipliers, iterate)
+            return report(iterate) if report is not None else None
+
+        return watching
+
+    def _write(
+        self, program: SplineProgram, x: Floats, multipliers: Multipliers, iterate: Iterate
+    ) -> None:
+        numbers = {"iteration": iterate.iteration, "objective": iterate.objective}
+        history = {name: np.array([float(value)]) for name, value in numbers.items()}
+        solution = unpack(
+            program, x, status="interrupted", message="A checkpoint: the solve was going on.",
+            objective=iterate.objective, costs={}, g=None, multipliers=multipliers,
+            history=history, timings={"solve": iterate.elapsed}, text=self._text,
+        )  # fmt: skip
+        assert self._path is not None
+        try:
+            solution.save(self._path)
+        except FileError as error:
+            warnings.warn(f"no checkpoint is kept: {error}", RuntimeWarning, stacklevel=2)
+            self._path, self._due = None, float("inf")
