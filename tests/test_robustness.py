@@ -1,5 +1,6 @@
 """Input that once ended in a bug report, in a wrong answer or in silence."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -143,3 +144,15 @@ def test_the_contrary_of_an_effort_is_bounded_by_the_limits() -> None:
     assert found.max_violation < 1e-6
     assert found.max_violation_dense > 0.1
     assert "between the points" in found.message
+
+
+def test_words_are_no_booleans() -> None:
+    problem = load_task("two-link-lifting")
+    spline = replace(problem.transcription, refine="no")
+    assert any(
+        "refine: expected true or false" in x
+        for x in replace(problem, transcription=spline).validate()
+    )
+    bound = Constraint(Effort(), upper=1.0, integral="no")
+    wrong = replace(problem, constraints=(bound,)).validate()
+    assert any("integral: expected true or false" in x for x in wrong)

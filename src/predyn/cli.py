@@ -290,6 +290,7 @@ def view(
     """Show a solution in the browser, served to this machine only."""
     from predyn.view.server import serve
 
+    _solution_path(solution)
     serve(solution, port=port, open_browser=browser)
 
 
@@ -306,6 +307,8 @@ def export(
 
 
 def _solution_path(path: Path) -> Path:
+    if str(path) in tasks.NAMES and not path.exists():
+        raise InputError(f"{path} is a built-in task without a result here: predyn solve {path}")
     return path / "solution.h5" if path.is_dir() else path
 
 

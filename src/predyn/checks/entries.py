@@ -97,6 +97,10 @@ def _place(term: Any, at: Any, where: Path) -> Iterator[Finding]:
 
 
 def _bounds(constraint: Constraint, residual: Residual, where: Path) -> Iterator[Finding]:
+    integral: Any = constraint.integral
+    if type(integral) is not bool:
+        yield (*where, "integral"), f"expected true or false, got {constraint.integral!r:.60}"
+        return
     rows = ("integral",) if constraint.integral else residual.rows
     if not constraint.integral and not residual.entries:
         yield (

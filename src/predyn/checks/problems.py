@@ -126,6 +126,9 @@ def _spline(spline: Any) -> Iterator[Finding]:
         if not whole(getattr(spline, name), 1, most):
             got = f"got {getattr(spline, name)!r:.60}"
             yield (at, name), f"expected a whole number from 1 to {most}, {got}"
+    refine: Any = spline.refine
+    if type(refine) is not bool:
+        yield (at, "refine"), f"expected true or false, got {spline.refine!r:.60}"
     if not whole(spline.max_refinements, 0):
         got = f"got {spline.max_refinements!r:.60}"
         yield (at, "max_refinements"), f"expected a whole number from 0, {got}"
