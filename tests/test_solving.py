@@ -144,6 +144,14 @@ def test_resuming_on_another_grid(tmp_path: Path, optimum: Solution) -> None:
     assert on.objective == pytest.approx(solve(finer).objective, rel=1e-7)
 
 
+def test_a_checkpoint_every_so_many_iterations(tmp_path: Path) -> None:
+    path = tmp_path / "every.h5"
+    options = {"checkpoint": path, "checkpoint_seconds": 3600.0}
+    limited = solve(lifting(max_iterations=12), **options, checkpoint_iterations=5)
+    assert limited.status == "iteration_limit"
+    assert predyn.load_solution(path).iterations == 9  # the tenth, counted from 0
+
+
 def test_a_checkpoint_that_is_not_due_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "later.h5"
     solve(TASK, checkpoint=path, checkpoint_seconds=3600.0)

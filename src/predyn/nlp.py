@@ -79,6 +79,10 @@ class NLP(ABC):
     def m(self) -> int:
         return len(self.g_lower)
 
+    def check_derivatives(self, x: Floats) -> DerivativeReport:
+        """Compare all derivatives at a point with differences; the report names the worst."""
+        return check_derivatives(self, x)
+
 
 class Multipliers(NamedTuple):
     """Of L = f + g . lambda - z_lower . (x - x_lower) + z_upper . (x - x_upper)."""

@@ -118,9 +118,15 @@ def _history(result: SolverResult) -> dict[str, Floats]:
 class Keeper:
     """Writes the latest iterate to a file now and then."""
 
-    def __init__(self, path: str | os.PathLike[str] | None, seconds: float, text: str) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None,
+        seconds: float,
+        iterations: int | None,
+        text: str,
+    ) -> None:
         self._path = None if path is None else Path(path)
-        self._seconds, self._text = seconds, text
+        self._seconds, self._iterations, self._text = seconds, iterations, text
         self._due = monotonic() + seconds
 
     def watch(self, program: SplineProgram, report: Report | None) -> Report | None:
@@ -130,7 +136,9 @@ class Keeper:
 
         def watching(iterate: Iterate) -> bool | None:
             now = monotonic()
-            if now >= self._due:
+            every = self._iterations
+            turn = every is not None and (iterate.iteration + 1) % every == 0
+            if self._path is not None and (turn or now >= self._due):
                 self._due = now + self._seconds
                 self._write(program, iterate.x, iterate.multipliers, iterate)
             return report(iterate) if report is not None else None
@@ -152,4 +160,4 @@ class Keeper:
             solution.save(self._path)
         except FileError as error:
             warnings.warn(f"no checkpoint is kept: {error}", RuntimeWarning, stacklevel=2)
-            self._path, self._due = None, float("inf")
+            self._path = None

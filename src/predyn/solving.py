@@ -27,6 +27,7 @@ def solve(
     report: Report | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_seconds: float = 10.0,
+    checkpoint_iterations: int | None = None,
     resume: str | os.PathLike[str] | None = None,
 ) -> Solution:
     """Find the motion. Returns for every outcome: look at `status`, or call `check()`.
@@ -40,7 +41,8 @@ def solve(
                 of the objective are below the transcription's tolerance
     report      called after every iteration, False stops; with several starts once for each that
                 has ended, with the number of ended starts in place of the iteration
-    checkpoint  file that holds the latest iterate, written every checkpoint_seconds
+    checkpoint  file that holds the latest iterate, written every checkpoint_seconds, and every
+                checkpoint_iterations if given
     resume      a checkpoint or an earlier solution of the same problem: start there, with its
                 multipliers if the program is the same
 
@@ -51,7 +53,8 @@ def solve(
     if not isinstance(problem, Problem):
         task = read_task(problem)
         problem, text = task.problem, task.text
-    _check_arguments(starts, seed, report, checkpoint, checkpoint_seconds, resume)
+    every = 1 if checkpoint_iterations is None else checkpoint_iterations
+    _check_arguments(starts, seed, every, report, checkpoint, checkpoint_seconds, resume)
     if resume is not None:
         if guess is not None:
             raise InputError("guess and resume: expected one of them, got both")
@@ -62,7 +65,7 @@ def solve(
         solution = best_of_starts(problem, guess, starts, seed, text, report)
         keep = None
     else:
-        keep = Keeper(checkpoint, checkpoint_seconds, text)
+        keep = Keeper(checkpoint, checkpoint_seconds, checkpoint_iterations, text)
         solution = solve_once(problem, guess, text, report, keep, warm=resume is not None)
     solution = refined(problem, solution, refine, text, report, keep)
     if problem.transcription.knots == "free" and solution.success:
@@ -72,9 +75,10 @@ def solve(
 
 
 def _check_arguments(
-    starts: Any, seed: Any, report: Any, checkpoint: Any, seconds: Any, resume: Any
+    starts: Any, seed: Any, every: Any, report: Any, checkpoint: Any, seconds: Any, resume: Any
 ) -> None:
-    for name, value, least in (("starts", starts, 1), ("seed", seed, 0)):
+    numbers = (("starts", starts, 1), ("seed", seed, 0), ("checkpoint_iterations", every, 1))
+    for name, value, least in numbers:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise InputError(f"{name}: expected a whole number from {least}, got {value!r:.60}")
     if report is not None and not callable(report):

@@ -192,3 +192,10 @@ def test_random_guesses_keep_to_position_limits() -> None:
         q = shape(program, random_guess(program, 0, k))
         assert np.all(q >= limits.position[:, 0] - 1e-12)
         assert np.all(q <= limits.position[:, 1] + 1e-12)
+
+
+def test_a_curve_outside_the_limits_is_named() -> None:
+    program = transcribe(predyn.load_task("manutec-min-time"))
+    curve = np.linspace([0.0, -1.5, 0.0], [1.0, -2.5, 1.0], 5)
+    with pytest.raises(InputError, match=r"joint2 is -2\.02 .* outside its limits -2\.01"):
+        first_guess(program, (np.linspace(0.0, 1.0, 5), curve))

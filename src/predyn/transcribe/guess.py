@@ -40,6 +40,7 @@ def first_guess(program: SplineProgram, guess: Any = None) -> Floats:
         curves, durations = _of_solution(program, chosen)
     else:
         curves = _of_samples(program, chosen)
+        _check_limits(program, curves)
     return pack(program, curves, durations)
 
 
@@ -239,6 +240,22 @@ def _of_samples(program: SplineProgram, given: Any) -> list[Path]:
         return lambda x: np.stack([np.interp(a + (b - a) * x, s, c) for c in q.T], axis=1)
 
     return [part(a, b) for a, b in itertools.pairwise(ends)]
+
+
+def _check_limits(program: SplineProgram, curves: list[Path]) -> None:
+    """A given curve lies within the position limits."""
+    low, high = (program.problem.limits or program.model.limits).position.T
+    s = np.linspace(0.0, 1.0, 101)
+    for phase, curve in zip(program.phases, curves, strict=True):
+        q = curve(s)
+        outside = np.argwhere((q < low) | (q > high))
+        if len(outside):
+            k, j = outside[0]
+            raise InputError(
+                f"guess: {program.model.joint_names[j]} is {q[k, j]:.6g} at {100 * s[k]:.3g} % of "
+                f"{phase.name}, outside its limits {low[j]:.6g} .. {high[j]:.6g}; give a curve "
+                "within the position limits"
+            )
 
 
 def _of_solution(program: SplineProgram, solution: Any) -> tuple[list[Path], list[float]]:
