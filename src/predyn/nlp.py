@@ -31,7 +31,8 @@ class NLP(ABC):
     """What a solver needs. Patterns are (rows, columns) without duplicates.
 
     The Hessian of sigma f + lambda . g has its lower triangle only (row >= column). Scales are
-    positive: the solver works on x / x_scale, g / g_scale and f / f_scale.
+    positive: the solver works on x / x_scale, g / g_scale and f / f_scale. Arrays given to the
+    methods are C-contiguous float64.
     """
 
     x_lower: Floats  # (n,)

@@ -76,6 +76,29 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_threads)
 
 
+class Direct:
+    """A compiled function whose arguments always have the types of the first call.
+
+    Looking at types takes longer than small problems do; later calls go to the machine code at
+    once. Arrays must stay C-contiguous float64 (or what they were): nobody looks again.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self._function: Any = function
+        self._entry: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._entry is not None:
+            return self._entry(*arguments)
+        result = self._function(*arguments)
+        if config.DISABLE_JIT:
+            self._entry = self._function
+        else:
+            kinds = tuple(self._function.typeof_pyval(x) for x in arguments)
+            self._entry = self._function.overloads[kinds].entry_point
+        return result
+
+
 class _PerThread(threading.local):
     """Workspaces of one kernel in one thread, by view and number of loads."""
 

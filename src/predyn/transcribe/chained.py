@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.dynamics.batch import aligned
+from predyn.dynamics.batch import Direct, aligned
 from predyn.lanes import WIDTH
 from predyn.samples import STATES
 from predyn.transcribe import kernels
@@ -76,6 +76,7 @@ class Chained:
         self.partials = aligned(chunks, max(len(found), 1) * orders, WIDTH)
         self.explicit = aligned(chunks, len(rows), WIDTH)
         self.explicit[:] = 0.0
+        self._chain = Direct(kernels.chain)
         self.timed = np.zeros(len(rows), bool)  # rows with the channel t
         self.timed[self._explicit[:, 0]] = True
         self.bent = np.array([any(c in derived for c, _, _ in row) for row in rows], bool)  # curved
@@ -84,13 +85,11 @@ class Chained:
         """From the rows' partials in channels, (chunks, columns, WIDTH)."""
         if self._chained:
             x, entries = self._chained[0]
-            kernels.chain(
-                self._direct, entries, given, x.dq, x.dv, x.da, self._width, self.partials
-            )
+            self._chain(self._direct, entries, given, x.dq, x.dv, x.da, self._width, self.partials)
             for x, entries in self._chained[1:]:
                 kernels.chain_more(entries, given, x.dq, x.dv, x.da, self._width, self.partials)
         else:
-            kernels.chain(
+            self._chain(
                 self._direct, _NOTHING, given, given, given, given, self._width, self.partials
             )
         if len(self._explicit):

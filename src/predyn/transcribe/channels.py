@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.dynamics.batch import Kernel, aligned
+from predyn.dynamics.batch import Direct, Kernel, aligned
 from predyn.dynamics.forces import ExternalForce, pack_forces
 from predyn.dynamics.kinematics import FRAME_DERIVATIVES, FRAME_MOTION, target_of
 from predyn.dynamics.kinematics_hessian import FRAME_HESSIAN
@@ -99,7 +99,6 @@ class _Dynamics(Derived):
         forces: Sequence[ExternalForce],
     ) -> None:
         self._tree = tree_of(model)
-        self._kernels = kernels
         chunks = len(states[0])
         loads, parts = pack_forces(model, self._tree, forces)
         numbers = np.concatenate([*parts, np.zeros(0)])
@@ -110,20 +109,21 @@ class _Dynamics(Derived):
         self.curvature = _room(kernels[2], self._tree, chunks)
         self.weights = aligned(chunks, self.value.shape[1], WIDTH)
         self._work = [aligned(*kernel.work(self._tree), WIDTH) for kernel in kernels]
+        self._sweeps = [Direct(kernel.sweep) for kernel in kernels]
         self._ins = (*states, values)
         self._weighted = (*states, self.weights, values)
         self.pairs = ancestor_pairs(self._tree)
 
     def evaluate(self) -> None:
-        self._kernels[0].sweep(self._tree, self._loads, self._ins, (self.value,), self._work[0])
+        self._sweeps[0](self._tree, self._loads, self._ins, (self.value,), self._work[0])
 
     def derive(self) -> None:
         outs = (self.value, self.dq, self.dv, self.da)
-        self._kernels[1].sweep(self._tree, self._loads, self._ins, outs, self._work[1])
+        self._sweeps[1](self._tree, self._loads, self._ins, outs, self._work[1])
 
     def curve(self) -> None:
-        kernel = self._kernels[2]
-        kernel.sweep(self._tree, self._loads, self._weighted, self.curvature, self._work[2])
+        sweep = self._sweeps[2]
+        sweep(self._tree, self._loads, self._weighted, self.curvature, self._work[2])
 
 
 class Torques(_Dynamics):
@@ -190,6 +190,7 @@ class FrameChannel(Derived):
         self.curvature = _room(FRAME_HESSIAN, self._tree, chunks)
         kernels = (FRAME_MOTION, FRAME_DERIVATIVES, FRAME_HESSIAN)
         self._work = [aligned(*kernel.work(self._tree), WIDTH) for kernel in kernels]
+        self._sweeps = [Direct(kernel.sweep) for kernel in kernels]
         self.value, self.weights = (aligned(chunks, 24, WIDTH) for _ in range(2))
         self._split = tuple(aligned(chunks, s.stop - s.start, WIDTH) for s in FRAME_PARTS.values())
         self.dq, self.dv, self.da = (aligned(chunks, m * n, WIDTH) for m in (24, 12, 6))
@@ -211,14 +212,14 @@ class FrameChannel(Derived):
             )
 
     def evaluate(self) -> None:
-        FRAME_MOTION.sweep(self._tree, self._target, self._ins, self._parts, self._work[0])
+        self._sweeps[0](self._tree, self._target, self._ins, self._parts, self._work[0])
         for part, values in zip(FRAME_PARTS.values(), self._parts, strict=True):
             self.value[:, part] = values
 
     def derive(self) -> None:
         self.evaluate()
         n = self._n
-        FRAME_DERIVATIVES.sweep(self._tree, self._target, self._ins, self._partials, self._work[1])
+        self._sweeps[1](self._tree, self._target, self._ins, self._partials, self._work[1])
         jacobian, velocity_q, acceleration_q, acceleration_v = self._partials
         turn = jacobian[:, : 3 * n].reshape(-1, 3, n, WIDTH)
         R = self._parts[0].reshape(-1, 3, 3, WIDTH)
@@ -237,7 +238,7 @@ class FrameChannel(Derived):
         for part, weights in zip(FRAME_PARTS.values(), self._split, strict=True):
             weights[:] = self.weights[:, part]
         ins = (*self._ins, *self._split)
-        FRAME_HESSIAN.sweep(self._tree, self._target, ins, self.curvature, self._work[2])
+        self._sweeps[2](self._tree, self._target, ins, self.curvature, self._work[2])
 
 
 def derived_channel(

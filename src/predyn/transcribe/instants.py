@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.bspline import BSpline
-from predyn.dynamics.batch import aligned
+from predyn.dynamics.batch import Direct, aligned
 from predyn.lanes import WIDTH
 from predyn.model import Model
 from predyn.samples import STATES, Samples, split_side
@@ -133,6 +133,9 @@ class InstantSet:
         self._lossy = bool((self._sums.kind >= 0).any())
         self._needs_time, self._still = "t" in names, not names
         self._moves = bool(derived) or not all(b.residual.constant for b in self.blocks)
+        self._add_up, self._put_rows = Direct(kernels.add_up), Direct(kernels.put_rows)
+        self._jacobian, self._gradient = Direct(kernels.jacobian), Direct(kernels.gradient)
+        self._weigh, self._hessian = Direct(curvature.weigh), Direct(curvature.hessian)
         self._fresh = True
         self.samples = self._samples(derived)
         self._own = [
@@ -225,7 +228,7 @@ class InstantSet:
         for block, values, _ in self._own:
             block.residual.value(self.samples, values)
         if self._lossy:
-            self._cost = kernels.add_up(self._values, self.weights, self._sums)
+            self._cost = self._add_up(self._values, self.weights, self._sums)
 
     def values_of(self, block: Block) -> Floats:
         """(instants, rows) of a block."""
@@ -239,7 +242,7 @@ class InstantSet:
 
     def put_values(self, out: Floats) -> None:
         """Pointwise rows into the vector of constraints."""
-        kernels.put_rows(self._values, self.value_row, out)
+        self._put_rows(self._values, self.value_row, out)
 
     def objective(self) -> float:
         """What all summed blocks add to the objective."""
@@ -262,7 +265,7 @@ class InstantSet:
 
     def jacobian(self, place: Ints, place_T: Ints, out: Floats) -> None:
         """Add the pointwise rows to the values of the Jacobian."""
-        kernels.jacobian(
+        self._jacobian(
             self.instants, self.chained.groups, self.chained.partials, self.chained.explicit,
             self.z, self._powers, place, place_T, self._room, out,
         )  # fmt: skip
@@ -272,7 +275,7 @@ class InstantSet:
         if self._still and target == -1:
             return float(self._cost) if self.timed else 0.0
         chained = self.chained
-        by_T: float = kernels.gradient(
+        by_T: float = self._gradient(
             self.instants, chained.groups, self._sums, target, chained.partials, chained.explicit,
             self.z, self._powers, self._T, self.timed, self._mu, self._slope, self._room, out,
         )  # fmt: skip
@@ -282,7 +285,7 @@ class InstantSet:
         """Weights of the rows in the Lagrangian, and those of the channels' components."""
         chained = self.chained
         on_channel, _, weights, _ = self._main
-        curvature.weigh(
+        self._weigh(
             chained.groups, lam, self.lambda_row, self._sums, sigma, chained.partials,
             chained.explicit, self._powers, self._T, self.timed, self._mu, self._kappa,
             self._slope, self._cross, self._square, on_channel, self._partials, weights,
@@ -303,7 +306,7 @@ class InstantSet:
             self._curve_more()
         else:
             spread = _NOWHERE
-        total: float = curvature.hessian(
+        total: float = self._hessian(
             self.instants, self.joints, spread, bends, self._curved_rows, self._kappa,
             chained.groups, chained.partials, chained.explicit, self._pair, self._blocks,
             self._slope, self._cross, self._square, self.z, self._powers, place, place_T,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from predyn.bspline import BSpline
-from predyn.dynamics.batch import aligned
+from predyn.dynamics.batch import Direct, aligned
 from predyn.dynamics.forces import ExternalForce
 from predyn.lanes import WIDTH
 from predyn.model import Model
@@ -58,6 +58,7 @@ class Pool:
             tuple(range(spline.degree + 1)),
         )
         self._idle = orders == 0
+        self._evaluate = Direct(kernels.evaluate)
         self.orders = orders or 3
         chunks = len(s) // WIDTH
         self.z = tuple(aligned(chunks, model.n, WIDTH) for _ in range(self.orders))
@@ -75,7 +76,7 @@ class Pool:
         """
         if self._idle:
             return
-        kernels.evaluate(control, self.instants, powers, self.z)
+        self._evaluate(control, self.instants, powers, self.z)
         self._eager = eager
         for channel in self.derived.values():
             if eager:
