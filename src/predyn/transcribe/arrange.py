@@ -146,17 +146,21 @@ class Arrangement:
     def _label(self, p: int, name: str) -> str:
         return name if len(self.layouts) == 1 else f"{self.layouts[p].name}: {name}"
 
-    def _at(self, p: int, at: At | Literal["knots"], cost: bool = False) -> InstantSet:
+    def _at(
+        self, p: int, at: At | Literal["knots"], cost: bool = False, still: bool = False
+    ) -> InstantSet:
         """The set of instants of a phase that a cost or a constraint looks at.
+
+        What is the same for every motion (still) has sets of its own, evaluated once.
 
         "knots" is for what shall hold throughout with equality: as many instants as there are
         segments and one, for there is one control point a segment to meet it.
         """
         options, spline = self.problem.transcription, self.layouts[p].spline
         if isinstance(at, str):
-            key: tuple = (p, at, cost and at == "throughout")
+            key: tuple = (p, still, at, cost and at == "throughout")
         else:
-            key = (p, *(float(s) for s in at))
+            key = (p, still, *(float(s) for s in at))
         if key not in self._sets:
             timed = False
             if at == "throughout" and cost:
@@ -175,7 +179,7 @@ class Arrangement:
                         )
                     s = np.array(ends[at])
                 else:
-                    s = np.array(key[1:], float)
+                    s = np.array(key[2:], float)
                 weights = np.ones(len(s))
             self._sets[key] = InstantSet(self.model, p, spline, s, weights, timed)
         return self._sets[key]
@@ -247,8 +251,9 @@ class Arrangement:
     ) -> tuple:
         if term.pairs:
             raise InputError(f"{name}: a term on pairs of instants serves as a constraint only")
-        points = self._at(p, at, cost=True)
-        points.add(Block(name, term.bind(self.model), loss=loss, weight=weight))
+        residual = term.bind(self.model)
+        points = self._at(p, at, cost=True, still=not residual.entries)
+        points.add(Block(name, residual, loss=loss, weight=weight))
         return points, len(points.blocks) - 1
 
     def _cost(self, p: int, cost: Cost) -> None:

@@ -34,17 +34,18 @@ class Spread(NamedTuple):
 @kept
 def weigh(
     groups, lam, row_of, sums, sigma, partials, explicit, powers, T, timed, mu, kappa, out, cross,
-    square, on_channel, given, channel_weights,
+    square, blocks, on_channel, given, channel_weights,
 ):  # fmt: skip
     """Weights of the rows and what follows from them before anything is curved.
 
     mu of pointwise rows comes from the multipliers lam by row_of (chunks, rows, WIDTH), mu and
     kappa of summed rows from what they add up to. out (chunks, n orders, WIDTH) = sum of mu times
     partials. A timed set has the factor T outside: `cross` and `square` get its share.
-    channel_weights: the same sum with the partials in a derived channel.
+    channel_weights: the same sum with the partials in a derived channel. blocks are cleared.
     """
     align_stack()
     channel_weights[:] = 0.0
+    blocks[:] = 0.0
     for c in range(mu.shape[0]):
         for r in range(mu.shape[1]):
             factor = 0.0

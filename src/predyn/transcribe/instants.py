@@ -131,7 +131,7 @@ class InstantSet:
             self.chained.bent[block.rows] |= bool(block.residual.curved)
         self._arrange_channels(rows, derived)
         self._lossy = bool((self._sums.kind >= 0).any())
-        self._needs_time, self._still = "t" in names, not names
+        self._needs_time, self.still = "t" in names, not names
         self._moves = bool(derived) or not all(b.residual.constant for b in self.blocks)
         self._add_up, self._put_rows = Direct(kernels.add_up), Direct(kernels.put_rows)
         self._jacobian, self._gradient = Direct(kernels.jacobian), Direct(kernels.gradient)
@@ -221,7 +221,7 @@ class InstantSet:
     def move(self, T: float, powers: tuple[float, ...]) -> None:
         """Rows and their losses, from the samples of the pool."""
         self._T, self._powers = T, powers[: self.orders]
-        if self._still and not self._fresh:
+        if self.still and not self._fresh:
             return
         if self._needs_time:
             np.multiply(self._fraction, T, out=self._time)
@@ -270,10 +270,17 @@ class InstantSet:
             self.z, self._powers, place, place_T, self._room, out,
         )  # fmt: skip
 
+    def still_slope(self, target: int) -> float:
+        """d/dT of the summed blocks of a target in a set that is the same for every motion."""
+        if not self.timed:
+            return 0.0
+        if target == -1:
+            return float(self._cost)
+        on = self._sums.target == target
+        return float(self._sums.weight[on] @ self._sums.total[on])
+
     def gradient(self, target: int, out: Floats) -> float:
         """Add the gradient of the summed blocks of a target to out (count, n); returns d/dT."""
-        if self._still and target == -1:
-            return float(self._cost) if self.timed else 0.0
         chained = self.chained
         by_T: float = self._gradient(
             self.instants, chained.groups, self._sums, target, chained.partials, chained.explicit,
@@ -288,7 +295,8 @@ class InstantSet:
         self._weigh(
             chained.groups, lam, self.lambda_row, self._sums, sigma, chained.partials,
             chained.explicit, self._powers, self._T, self.timed, self._mu, self._kappa,
-            self._slope, self._cross, self._square, on_channel, self._partials, weights,
+            self._slope, self._cross, self._square, self._blocks, on_channel, self._partials,
+            weights,
         )  # fmt: skip
         for on_channel, _, weights, _ in self._others:
             curvature.weigh_channel(on_channel, self._mu, self._partials, weights)
@@ -301,7 +309,6 @@ class InstantSet:
         """
         chained = self.chained
         _, spread, _, bends = self._main
-        self._blocks[:] = 0.0
         if exact:
             self._curve_more()
         else:

@@ -255,10 +255,13 @@ class SplineProgram(NLP):
     def _add_gradient(self, sets: Sequence[InstantSet], target: int, out: Floats) -> None:
         for points in sets:
             phase, grad = self.phases[points.phase], self._grads[points.phase]
-            grad[:] = 0.0
-            by_T = points.gradient(target, grad)
-            columns, flat = self._flat[points.phase]
-            out[columns] += grad.reshape(-1)[flat]
+            if points.still:
+                by_T = points.still_slope(target)
+            else:
+                grad[:] = 0.0
+                by_T = points.gradient(target, grad)
+                columns, flat = self._flat[points.phase]
+                out[columns] += grad.reshape(-1)[flat]
             if phase.T_column >= 0:
                 out[phase.T_column] += by_T
 
