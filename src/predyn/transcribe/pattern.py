@@ -19,7 +19,6 @@ class Touch(NamedTuple):
     """Places in x of the control points that act on each group of a set, -1 for none."""
 
     columns: Ints  # (instants, groups, points)
-    acts: Flags  # the same shape: the basis is not zero there
     by_T: Flags  # (rows,) whether a row changes with T
 
 
@@ -32,7 +31,7 @@ def touch(points: InstantSet, layout: PhaseLayout) -> Touch:
     columns = layout.columns[control[:, None, :], chained.groups.joint[None, :, None]]
     by_T = chained.timed.copy()
     by_T[chained.groups.row[orders[:, 1:].any(axis=1)]] = True
-    return Touch(np.where(acts, columns, -1), acts, by_T & (layout.T_column >= 0))
+    return Touch(np.where(acts, columns, -1), by_T & (layout.T_column >= 0))
 
 
 def alive(points: InstantSet, layout: PhaseLayout, rows: slice) -> Flags:
