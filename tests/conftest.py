@@ -1,8 +1,13 @@
 """What the whole test run shares: the long checks, and the folder of data not kept here."""
 
 import os
+import signal
 
 import pytest
+
+# A shell starts background jobs deaf to Ctrl-C; the tests of Ctrl-C and their processes need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 VERIFY = os.environ.get("PREDYN_VERIFY") == "1"
 
