@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from predyn.problem import Constraint as Constraint
     from predyn.problem import Cost as Cost
     from predyn.problem import Duration as Duration
+    from predyn.problem import Hybrid as Hybrid
     from predyn.problem import Phase as Phase
     from predyn.problem import Problem as Problem
     from predyn.problem import Spline as Spline
@@ -77,6 +78,7 @@ _NAMES = {
     "Shape": "predyn.model",
     "Solution": "predyn.solution",
     "SolverOptions": "predyn.nlp",
+    "Hybrid": "predyn.problem",
     "Spline": "predyn.problem",
     "State": "predyn.problem",
     "forward_dynamics": "predyn.dynamics.aba",

@@ -100,10 +100,27 @@ class Spline:
     max_refinements: int = 4
 
 
+@dataclass(frozen=True)
+class Hybrid(Spline):
+    """Active joints are B-splines, passive joints are integrated by RK4, in equal steps a segment.
+
+    steps         RK4 steps per segment; costs are summed over their stages (no gauss_points)
+    shooting      "multiple": the states of the passive joints where segments meet are unknowns;
+                  "single": one integration from the start, whose values must be given
+    limit_points  as for splines, where steps begin: a divisor of `steps`
+    """
+
+    segments: int = 40
+    limit_points: int = 2
+    steps: int = 10
+    shooting: Literal["multiple", "single"] = "multiple"
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """A task. The model's limits hold throughout unless `limits` replaces them.
 
+    passive     names of the joints without a motor: their torque is zero throughout
     continuity  how many time derivatives of q agree between phases (2: q, v and a)
     guess       "linear", "inverse_kinematics", (s, q) arrays of a curve over the whole motion in
                 normalised time, or a Solution
@@ -121,6 +138,7 @@ class Problem:
     transcription: Spline = field(default_factory=Spline)
     solver: SolverOptions = field(default_factory=SolverOptions)
     name: str = "problem"
+    passive: tuple[str, ...] = ()
 
     def validate(self) -> list[str]:
         """Everything that is wrong, one message each; empty if it can be transcribed."""

@@ -97,6 +97,7 @@ class Solution:
     n_constraints: int
     x: Floats  # the decision variables, to start again from
     forces: tuple[dict[str, Any], ...] = ()  # link, force, moment, point, frame of each
+    passive: tuple[str, ...] = ()  # names of the joints without a motor
     starts: tuple[dict[str, Any], ...] = ()  # status and objective of each start, if several
     provenance: dict[str, str] = field(default_factory=dict)  # version, date, task text, platform
 

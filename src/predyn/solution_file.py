@@ -24,7 +24,7 @@ from predyn.hdf5_tree import Tree
 from predyn.model import PRISMATIC, DHTable, Frame, Limits, Model, Shape
 from predyn.solution import Curve, Solution, Violation
 
-KIND, VERSION = "predyn solution", 1
+KIND, VERSION = "predyn solution", 2
 SCALARS: dict[str, type] = {
     "name": str, "status": str, "message": str, "objective": float, "iterations": int,
     "solve_seconds": float, "max_violation": float, "max_violation_dense": float,
@@ -32,7 +32,7 @@ SCALARS: dict[str, type] = {
 }  # fmt: skip
 SAMPLED = ("q", "v", "a", "tau")
 ARRAYS = (*SAMPLED, "t", "reactions", "x")
-WORDS = ("phase_names", "active")
+WORDS = ("phase_names", "active", "passive")
 FORCE = ("force", "moment", "point")
 VIOLATIONS = ("violations", "dense_violations")
 NUMBERS = tuple(name for name in Violation._fields if name != "name")

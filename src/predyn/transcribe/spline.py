@@ -29,7 +29,7 @@ class SplineProgram(NLP):
         """total: bounds of the sum of all durations, if the phases are pieces of one."""
         self.problem, self.model = problem, problem.model
         self.phases = _lay_out(problem)
-        self._exact = problem.solver.hessian != "gauss_newton"
+        self._exact = problem.solver.hessian in (None, "exact")
         free = [c.max() for c in (p.columns for p in self.phases)]
         count = 1 + max(int(max(free)), *(p.T_column for p in self.phases))
         arrangement = Arrangement(problem, self.phases, total)

@@ -167,6 +167,7 @@ def unpack(
             }
             for f in problem.forces
         ),
+        passive=tuple(problem.passive),
         provenance={
             "predyn_version": predyn.__version__,
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
