@@ -157,7 +157,7 @@ def test_h5py_alone_reads_it(tmp_path):
     solution.save(tmp_path / "s.h5")
     with h5py.File(tmp_path / "s.h5", "r") as file:
         assert file.attrs["format"] == "predyn solution"
-        assert file.attrs["version"] == 2
+        assert file.attrs["version"] == 1
         assert file.attrs["status"] == "optimal"
         for name in ("t", "q", "v", "a", "tau", "phase", "reactions"):
             np.testing.assert_array_equal(file[name][...], getattr(solution, name))

@@ -24,7 +24,7 @@ from predyn.hdf5_tree import Tree
 from predyn.model import PRISMATIC, DHTable, Frame, Limits, Model, Shape
 from predyn.solution import Curve, Solution, Violation
 
-KIND, VERSION = "predyn solution", 2
+KIND, VERSION = "predyn solution", 1
 SCALARS: dict[str, type] = {
     "name": str, "status": str, "message": str, "objective": float, "iterations": int,
     "solve_seconds": float, "max_violation": float, "max_violation_dense": float,
