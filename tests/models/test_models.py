@@ -77,6 +77,65 @@ def test_acrobots_hang_and_stand():
     assert np.abs(frame_point(branched, "tip3", [0.0, 1.0, np.pi / 2]) - [1, 1, 0]).max() < ROUNDING
 
 
+def test_cart_pole_is_the_papers_closed_form():
+    model, q = models.cart_pole(), np.array([0.3, 0.4])
+    m, length, total = 0.3, 0.5, 1.3
+    across = -m * length * np.sin(q[1])
+    expected = [[total, across], [across, m * length**2]]
+    assert np.abs(mass_matrix(model, q) - expected).max() < ROUNDING
+    assert abs(potential(model, q) - m * 9.81 * length * np.sin(q[1])) < 4 * ROUNDING
+    assert np.abs(frame_point(model, "tip", [0.3, -np.pi / 2]) - [0.3, -0.5, 0]).max() < ROUNDING
+    assert model.kind.tolist() == [PRISMATIC, REVOLUTE]
+    assert model.limits.position[0].tolist() == [-2.0, 2.0]
+    assert model.limits.effort.tolist() == [[-20.0, 20.0], [-np.inf, np.inf]]
+
+
+HANG = np.array([-np.pi / 2, 0.0, 0.0, 0.0, 0.0])
+
+
+def test_gymnast_has_the_tables_figures():
+    model = models.gymnast()
+    assert model.parent.tolist() == [-1, 0, 1, 1, 3]  # head and thighs on the trunk
+    assert model.joint_names == ("grip", "shoulder", "neck", "hip", "knee")
+    assert abs(model.inertia[:, 0].sum() - 73.0) < 1e-13
+    arm, trunk, thigh, leg = 0.6368, 0.5155, 0.4222, 0.6921
+    toes = frame_point(model, "toes", HANG)
+    assert np.abs(toes - [0.0, -(arm + trunk + thigh + leg), 0.0]).max() < 4 * ROUNDING
+    vertex = frame_point(model, "vertex", HANG)
+    assert np.abs(vertex - [0.0, 0.0878 + 0.2429 - arm, 0.0]).max() < 4 * ROUNDING
+    # parts with their distances from the bar, hanging straight
+    parts = [
+        (2 * 0.0061, 0.0862 * 0.21, 0.0862 * 0.513),
+        (2 * 0.0162, 0.0862 + 0.2689 * 0.5426, 0.2689 * 0.265),
+        (2 * 0.0271, 0.3551 + 0.2817 * 0.4228, 0.2817 * 0.269),
+        (0.4346, arm + 0.5155 * 0.431, 0.5155 * 0.358),
+        (0.0694, arm - 0.0878 - 0.2429 * 0.4998, 0.2429 * 0.315),
+        (2 * 0.1416, arm + trunk + 0.4222 * 0.4095, 0.4222 * 0.329),
+        (2 * 0.0433, arm + trunk + thigh + 0.434 * 0.4459, 0.434 * 0.249),
+        (2 * 0.0137, arm + trunk + thigh + 0.434 + 0.2581 * 0.4415, 0.2581 * 0.245),
+    ]
+    lowest = sum(share * distance for share, distance, _ in parts)
+    assert abs(potential(model, HANG) + 73.0 * 9.81 * lowest) < 1e-12
+    swing = 73.0 * sum(share * (d**2 + radius**2) for share, d, radius in parts)
+    assert abs(mass_matrix(model, HANG)[0, 0] - swing) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("joint", "angle", "frame", "forward"),
+    [(1, 0.5, "toes", 1), (2, -0.5, "vertex", 1), (3, 0.5, "toes", 1), (4, -0.5, "toes", -1)],
+)
+def test_gymnast_bends_the_way_it_says(joint, angle, frame, forward):
+    model, q = models.gymnast(), HANG.copy()
+    q[joint] = angle
+    assert forward * frame_point(model, frame, q)[0] > 0.05
+    lower, upper = model.limits.position[joint]
+    assert lower <= angle <= upper
+    assert not lower <= -5 * angle <= upper  # nobody bends as far the other way
+    weak, strong = np.abs(model.limits.effort[joint])
+    assert 0.0 < weak < np.inf
+    assert 0.0 < strong < np.inf
+
+
 def test_pendulum_chain():
     model = models.pendulum_chain(4)
     assert model.joint_names == ("joint1", "joint2", "joint3", "joint4")
@@ -162,4 +221,5 @@ def test_random_tree_options():
 
 def test_every_ready_model_is_listed():
     assert set(models.__all__) >= {"two_link", "prismatic_revolute", "acrobot", "branched_acrobot",
-                                   "manutec_r3", "pendulum_chain", "random_tree"}  # fmt: skip
+                                   "cart_pole", "gymnast", "manutec_r3", "pendulum_chain",
+                                   "random_tree"}  # fmt: skip
