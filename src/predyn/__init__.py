@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from predyn.dynamics.crba import mass_matrix as mass_matrix
     from predyn.dynamics.forces import ExternalForce as ExternalForce
+    from predyn.dynamics.hybrid import hybrid_dynamics as hybrid_dynamics
     from predyn.dynamics.pose_search import inverse_kinematics as inverse_kinematics
     from predyn.dynamics.reactions import joint_reactions as joint_reactions
     from predyn.dynamics.rnea import inverse_dynamics as inverse_dynamics
@@ -83,6 +84,7 @@ _NAMES = {
     "State": "predyn.problem",
     "forward_dynamics": "predyn.dynamics.aba",
     "forward_dynamics_derivatives": "predyn.dynamics.aba_derivatives",
+    "hybrid_dynamics": "predyn.dynamics.hybrid",
     "inverse_dynamics": "predyn.dynamics.rnea",
     "inverse_dynamics_derivatives": "predyn.dynamics.rnea_derivatives",
     "inverse_dynamics_hessian": "predyn.dynamics.rnea_hessian",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         inverse_dynamics_force_derivatives as inverse_dynamics_force_derivatives,
     )
     from predyn.dynamics.forces import ExternalForce as ExternalForce
+    from predyn.dynamics.hybrid import hybrid_dynamics as hybrid_dynamics
     from predyn.dynamics.kinematics import FrameDerivatives as FrameDerivatives
     from predyn.dynamics.kinematics import FrameMotion as FrameMotion
     from predyn.dynamics.kinematics import frame_kinematics as frame_kinematics
@@ -86,6 +87,7 @@ _HOMES = {
     "energy": ("kinetic_energy", "potential_energy"),
     "force_derivatives": ("inverse_dynamics_force_derivatives",),
     "forces": ("ExternalForce",),
+    "hybrid": ("hybrid_dynamics",),
     "kinematics": (
         "FrameDerivatives",
         "FrameMotion",

@@ -166,12 +166,14 @@ class Kernel:
         forces: Sequence[ExternalForce] = (),
         out: Any = None,
         constants: Any = NO_LOADS,
+        view: Any = None,
     ) -> tuple[Floats, ...]:
         """Evaluate at inputs given as (name, array, trailing shape); arrays as the fields say.
 
-        A kernel without forces may be given other constants in their place.
+        A kernel without forces may be given other constants in their place, and one whose view
+        depends on more than the model that view.
         """
-        tree = self.view(model)
+        tree = self.view(model) if view is None else view
         wrenches = None
         if self.forces:
             constants, wrenches = self.pack(model, tree, forces)
