@@ -112,6 +112,16 @@ class BSpline:
         windows = np.lib.stride_tricks.sliding_window_view(self.knots[1:-1], self.degree)
         return np.asarray(windows.mean(axis=1))
 
+    @property
+    def greville_of_acceleration(self) -> NDArray[np.float64]:
+        """Greville abscissae of the second derivative: one for each of its coefficients.
+
+        Those of clamped simple knots, the ends among them; the breaks if the degree is 3.
+        """
+        p, breaks = self.degree - 2, self.breaks
+        knots = np.concatenate((np.zeros(p - 1), breaks, np.ones(p - 1)))
+        return np.asarray(np.lib.stride_tricks.sliding_window_view(knots, p).mean(axis=1))
+
     def span(self, s: ArrayLike) -> NDArray[np.int64]:
         """First of the degree + 1 control points that act at s, from the right; last span at 1."""
         return self._interval(self._instants(s)) - self.degree

@@ -23,7 +23,7 @@ from predyn.terms.joints import (
 from predyn.terms.pairs import Continuity
 from predyn.terms.term import Residual, Smoothed, Term
 from predyn.transcribe.instants import Block, InstantSet
-from predyn.transcribe.layout import PhaseLayout
+from predyn.transcribe.layout import PhaseLayout, passive_mask
 from predyn.transcribe.pool import Pool
 
 Floats = NDArray[np.float64]
@@ -98,6 +98,7 @@ class Arrangement:
         self.costs: list[tuple[str, InstantSet, int]] = []  # name, set, number of the block
         for p, phase in enumerate(problem.phases):
             self._limits(p)
+            self._passive_joints(p)
             for end, channel, joints, values in layouts[p].open_ends:
                 names = tuple(self.model.joint_names[j] for j in joints)
                 term = END_TERMS[channel](joints=names)
@@ -108,10 +109,7 @@ class Arrangement:
             for cost in (*problem.costs, *phase.costs):
                 self._cost(p, cost)
         for p in range(len(layouts) - 1):
-            self._pair(
-                Continuity(order=problem.continuity), 0.0, 0.0, self._at(p, "end"),
-                self._at(p + 1, "start"), f"continuity {layouts[p].name} to {layouts[p + 1].name}",
-            )  # fmt: skip
+            self._continuity(p)
         if total is not None:
             time = TotalTime()
             loss = Smoothed(time.loss, time.width)
@@ -186,6 +184,7 @@ class Arrangement:
 
     def _limits(self, p: int) -> None:
         model, problem = self.model, self.problem
+        passive = passive_mask(problem)
         limits = dict((problem.limits or model.limits)._asdict())
         if problem.jerk_limit is not None:
             j = np.broadcast_to(np.asarray(problem.jerk_limit, float), (model.n,))
@@ -194,12 +193,33 @@ class Arrangement:
             if kind not in limits:
                 continue
             bound = limits[kind]
-            equal = bound[:, 0] == bound[:, 1]
-            for rows in (np.isfinite(bound).any(axis=1) & ~equal, equal):
+            there, equal = np.isfinite(bound).any(axis=1), bound[:, 0] == bound[:, 1]
+            if kind == "effort":
+                there, equal = there & ~passive, equal & ~passive
+            for rows in (there & ~equal, equal):
                 if rows.any():
                     names = tuple(model.joint_names[j] for j in np.flatnonzero(rows))
                     lower, upper = bound[rows].T
                     self._constraint(p, Constraint(term(joints=names), lower, upper, name=kind))
+
+    def _passive_joints(self, p: int) -> None:
+        """No torque at passive joints, where the second derivative of the spline has its Greville
+        abscissae: two points fewer than control points, the ends among them.
+        """
+        if self.problem.passive:
+            points = self._at(p, self.layouts[p].spline.greville_of_acceleration.tolist())
+            term = JointTorque(joints=self.problem.passive)
+            self._rows(p, Constraint(term, 0.0, 0.0, name="passive torque"), points, True)
+
+    def _continuity(self, p: int) -> None:
+        """Between a phase and the next. Accelerations of passive joints follow from the rest."""
+        names, order = self.model.joint_names, self.problem.continuity
+        first, second = self._at(p, "end"), self._at(p + 1, "start")
+        between = f"continuity {self.layouts[p].name} to {self.layouts[p + 1].name}"
+        active = tuple(name for name in names if name not in self.problem.passive)
+        for joints, most in ((active, order), (tuple(self.problem.passive), min(order, 1))):
+            if joints:
+                self._pair(Continuity(most, joints), 0.0, 0.0, first, second, between)
 
     def _any_constraint(self, p: int, constraint: Constraint, own: bool) -> None:
         name = name_of(constraint)
@@ -221,7 +241,11 @@ class Arrangement:
         lower, upper = row_bounds(constraint.lower, constraint.upper, residual)
         throughout = isinstance(constraint.at, str) and constraint.at == "throughout"
         equal = throughout and bool((lower == upper).any())
-        points = self._at(p, "knots" if equal else constraint.at)
+        self._rows(p, constraint, self._at(p, "knots" if equal else constraint.at), throughout)
+
+    def _rows(self, p: int, constraint: Constraint, points: InstantSet, throughout: bool) -> None:
+        residual = constraint.term.bind(self.model)
+        lower, upper = row_bounds(constraint.lower, constraint.upper, residual)
         name = self._label(p, name_of(constraint))
         block = points.add(Block(name, residual))
         self.rows.append(Rows(name, points, block, lower, upper, throughout))

@@ -20,13 +20,13 @@ from predyn.model import Model
 from predyn.problem import Constraint, Problem
 from predyn.terms.frames import FrameOrientation, FramePose, FramePosition, rotation_of
 from predyn.transcribe.layout import PhaseLayout, end_values
-from predyn.transcribe.spline import SplineProgram
+from predyn.transcribe.program import Program
 
 Floats = NDArray[np.float64]
 Path = Callable[[Floats], Floats]  # joint positions (K, n) at normalised times of a phase
 
 
-def first_guess(program: SplineProgram, guess: Any = None) -> Floats:
+def first_guess(program: Program, guess: Any = None) -> Floats:
     """Decision variables from what a problem or a caller gives as guess (see Problem.guess)."""
     chosen = program.problem.guess if guess is None else guess
     durations = [phase.T for phase in program.phases]
@@ -44,7 +44,7 @@ def first_guess(program: SplineProgram, guess: Any = None) -> Floats:
     return pack(program, curves, durations)
 
 
-def random_guess(program: SplineProgram, seed: int, start: int, guess: Any = None) -> Floats:
+def random_guess(program: Program, seed: int, start: int, guess: Any = None) -> Floats:
     """The first guess, bent at random: by smooth curves of up to a turn, other durations.
 
     start 0 is the first guess itself, the next 20 are bent by little and by much, later ones by
@@ -57,7 +57,7 @@ def random_guess(program: SplineProgram, seed: int, start: int, guess: Any = Non
     return x if start == 0 else _bent(program, x, rng, size, 3, 1.0)
 
 
-def neighbour(program: SplineProgram, seed: int, start: int, near: Any) -> Floats:
+def neighbour(program: Program, seed: int, start: int, near: Any) -> Floats:
     """A solution, bent a little or a lot: where to look for a better optimum next to it."""
     rng = np.random.default_rng([seed, start])
     return _bent(program, first_guess(program, near), rng, _size(rng, 0.2, 3.0), 5, 0.25)
@@ -69,7 +69,7 @@ def _size(rng: np.random.Generator, least: float, most: float) -> float:
 
 
 def _bent(
-    program: SplineProgram,
+    program: Program,
     x: Floats,
     rng: np.random.Generator,
     size: float,
@@ -95,7 +95,7 @@ def _bent(
     return x
 
 
-def pack(program: SplineProgram, curves: list[Path], durations: list[float]) -> Floats:
+def pack(program: Program, curves: list[Path], durations: list[float]) -> Floats:
     """Decision variables near curves q(s), one per phase, with durations moved into bounds."""
     x = np.zeros(program.n)
     for phase, curve, T in zip(program.phases, curves, durations, strict=True):
@@ -218,7 +218,7 @@ def _reach(problem: Problem, k: int, near: Floats) -> Floats | None:
     return found.q
 
 
-def _of_samples(program: SplineProgram, given: Any) -> list[Path]:
+def _of_samples(program: Program, given: Any) -> list[Path]:
     """Curves of all phases from (s, q) over the whole motion."""
     try:
         s, q = (np.asarray(x, float) for x in given)
@@ -242,7 +242,7 @@ def _of_samples(program: SplineProgram, given: Any) -> list[Path]:
     return [part(a, b) for a, b in itertools.pairwise(ends)]
 
 
-def _check_limits(program: SplineProgram, curves: list[Path]) -> None:
+def _check_limits(program: Program, curves: list[Path]) -> None:
     """A given curve lies within the position limits."""
     low, high = (program.problem.limits or program.model.limits).position.T
     s = np.linspace(0.0, 1.0, 101)
@@ -258,7 +258,7 @@ def _check_limits(program: SplineProgram, curves: list[Path]) -> None:
             )
 
 
-def _of_solution(program: SplineProgram, solution: Any) -> tuple[list[Path], list[float]]:
+def _of_solution(program: Program, solution: Any) -> tuple[list[Path], list[float]]:
     """Curves and durations of an earlier solution; phases are matched by number if they agree."""
     model: Model = solution.model
     if model.n != program.model.n:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from predyn.bspline import BSpline
 from predyn.errors import InputError
-from predyn.problem import Duration, Phase, Spline, State
+from predyn.problem import Duration, Phase, Problem, Spline, State
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -57,8 +57,21 @@ def end_values(state: State, n: int) -> list[Floats]:
     ]
 
 
-def lay_out(phase: Phase, options: Spline, n: int, first: int, name: str) -> PhaseLayout:
-    """Fix what the boundary values determine, number the rest from `first` on."""
+def passive_mask(problem: Problem) -> NDArray[np.bool_]:
+    """Which joints have no motor."""
+    return np.isin(problem.model.joint_names, problem.passive)
+
+
+def lay_out(
+    phase: Phase, options: Spline, passive: NDArray[np.bool_], first: int, name: str
+) -> PhaseLayout:
+    """Fix what the boundary values determine, number the rest from `first` on.
+
+    Of a passive joint they determine two numbers at most, as many as its equation of motion leaves
+    free; the others become constraints.
+    """
+    n = len(passive)
+    left = np.where(passive, 2, 6)
     spline = spline_of(options, phase.segments)
     count = spline.n_control
     control = np.full((count, n), np.nan)
@@ -85,7 +98,8 @@ def lay_out(phase: Phase, options: Spline, n: int, first: int, name: str) -> Pha
             given = np.isfinite(value)
             sure = given & clamped & ((value == 0.0) | (not timed) | (order == 0))
             sure &= np.isfinite(control[points[:order]]).all(axis=0)
-            sure &= np.isnan(control[points[order]])
+            sure &= np.isnan(control[points[order]]) & (left > 0)
+            left -= sure
             known = np.einsum("k,kj->j", D[order, :order], control[points[:order]])
             wanted = np.where(given, value, 0.0) * T**order
             control[points[order], sure] = ((wanted - known) / D[order, order])[sure]

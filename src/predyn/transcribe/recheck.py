@@ -21,7 +21,7 @@ from predyn.samples import STATES, Samples, split_side
 from predyn.solution import Curve, Violation
 from predyn.terms.term import Residual
 from predyn.transcribe.arrange import Rows
-from predyn.transcribe.spline import SMALL_BOUND, SplineProgram, row_scale
+from predyn.transcribe.program import SMALL_BOUND, Program, row_scale
 
 Floats = NDArray[np.float64]
 PER_SEGMENT = 20
@@ -55,7 +55,7 @@ def curve_samples(
     return Samples(found)
 
 
-def dense_violations(program: SplineProgram, curves: tuple[Curve, ...]) -> list[Violation]:
+def dense_violations(program: Program, curves: tuple[Curve, ...]) -> list[Violation]:
     """The largest excess of each named quantity that is bounded throughout, worst first."""
     begin = np.cumsum([0.0, *(curve.duration for curve in curves)])
     forces = tuple(program.problem.forces)

@@ -8,22 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.errors import InputError
-from predyn.nlp import NLP
 from predyn.problem import Problem
-from predyn.transcribe.arrange import Arrangement, PairEvaluation, PairRows, Rows
+from predyn.transcribe.arrange import Arrangement, Rows
 from predyn.transcribe.instants import InstantSet
-from predyn.transcribe.layout import PhaseLayout, lay_out
+from predyn.transcribe.layout import PhaseLayout, lay_out, passive_mask
 from predyn.transcribe.pattern import Places, alive, hessian_entries, lanes, touch
+from predyn.transcribe.program import Program
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _NO_PLACE = np.zeros((0, 0), np.int64)
-SMALL_BOUND = 1e-3  # of a row's typical size
-FIXED_EXCESS = 1e-9  # relative; what rounding may put a fixed row outside its bounds
 
 
-class SplineProgram(NLP):
-    """The program of a problem. `phases` hold the curves of the point it was moved to last."""
+class SplineProgram(Program):
+    """All joints are splines; tau = 0 holds at points for those without a motor."""
 
     def __init__(self, problem: Problem, total: tuple[float, float] | None = None) -> None:
         """total: bounds of the sum of all durations, if the phases are pieces of one."""
@@ -32,102 +30,22 @@ class SplineProgram(NLP):
         self._exact = problem.solver.hessian in (None, "exact")
         free = [c.max() for c in (p.columns for p in self.phases)]
         count = 1 + max(int(max(free)), *(p.T_column for p in self.phases))
-        arrangement = Arrangement(problem, self.phases, total)
-        self.sets, self.costs, self.sums = arrangement.sets, arrangement.costs, arrangement.sums
-        self._pools = arrangement.pools
-        self.rows = arrangement.rows
-        self._pairs = [PairEvaluation(x) for x in self.rows if isinstance(x, PairRows)]
-        self._number_rows()
+        self._take(Arrangement(problem, self.phases, total))
         self._variable_bounds(count)
         self._lay_jacobian(count)
         self._lay_hessian(count)
-        self._cost_sets = list({id(s): s for _, s, _ in self.costs}.values())
-        self._evaluated = self._differentiated = self._eager = False
         self._grads = [np.zeros_like(p.control) for p in self.phases]
         self._flat = [_stretches(p.columns) for p in self.phases]
         self._moves = [
             (p, p.control.reshape(-1), *places)
             for p, places in zip(self.phases, self._flat, strict=True)
         ]
-        self.f_scale = 1.0
         self._check_fixed_rows()
 
     # -- construction -------------------------------------------------------------------------
 
-    def _number_rows(self) -> None:
-        """Number the constraints; a row on which nothing free acts is checked and left out."""
-        lower, upper, scale = [], [], []
-        self._names: list[tuple[int, str, Rows | PairRows | None, Ints]] = []
-        first = 0
-        for rows in self.rows:
-            if isinstance(rows, PairRows):
-                index = first + np.arange(len(rows.lower))
-                for k, (points, block) in enumerate(rows.sides):
-                    points.lambda_row[0, block.rows, 0] = index
-                    if k == 0:
-                        points.value_row = _own(points.value_row, points.lambda_row)
-                        points.value_row[0, block.rows, 0] = index
-                    else:
-                        points.value_row = _own(points.value_row, points.lambda_row)
-                        points.value_row[0, block.rows, 0] = -1
-                keep = index[None] - first
-                size = rows.residual.scale
-            else:
-                on = alive(rows.points, self.phases[rows.points.phase], rows.block.rows)
-                index = np.where(on, first + np.cumsum(on).reshape(on.shape) - 1, -1)
-                rows.points.lambda_row[:, rows.block.rows] = lanes(rows.points, index)
-                if rows.points.value_row is not rows.points.lambda_row:
-                    rows.points.value_row[:, rows.block.rows] = lanes(rows.points, index)
-                keep = np.flatnonzero(on)[None]
-                size = rows.block.residual.scale
-            m = len(rows.lower)
-            r = keep.ravel() % m
-            lower.append(rows.lower[r])
-            upper.append(rows.upper[r])
-            scale.append(row_scale(rows.lower, rows.upper, size)[r])
-            self._names.append((first, rows.name, rows, keep.ravel()))
-            first += keep.size
-        for total in self.sums:
-            lower.append(np.array([total.lower]))
-            upper.append(np.array([total.upper]))
-            scale.append(np.array([total.scale]))
-            total.row = first
-            for points, k in total.parts:
-                points.aim(k, first)
-            self._names.append((first, total.name, None, np.zeros(1, np.int64)))
-            first += 1
-        self.g_lower, self.g_upper, self.g_scale = (
-            np.concatenate([*x, np.zeros(0)]) for x in (lower, upper, scale)
-        )
-
-    def _check_fixed_rows(self) -> None:
-        """Raise for rows that are outside their bounds and on which nothing free acts."""
-        x = np.zeros(self.n)
-        for phase in self.phases:
-            if phase.T_column >= 0:
-                x[phase.T_column] = phase.T
-        self.move(x)
-        self._evaluate()
-        wrong = []
-        for rows in self.rows:
-            if isinstance(rows, PairRows):
-                continue
-            points, residual = rows.points, rows.block.residual
-            value = points.values_of(rows.block)  # (instants, rows)
-            scale = row_scale(rows.lower, rows.upper, residual.scale)
-            slack = FIXED_EXCESS * scale
-            fixed = points.rows_of(rows.block) < 0
-            outside = (value < rows.lower - slack) | (value > rows.upper + slack)
-            for k, r in np.argwhere(fixed & (outside | np.isnan(value))):
-                bounds = f"{rows.lower[r]:.6g} .. {rows.upper[r]:.6g} {residual.units[r]}"
-                wrong.append(
-                    f"{rows.name} {residual.rows[r]} is {value[k, r]:.6g} at "
-                    f"{100 * points.s[k]:.4g} % of the phase, outside {bounds}, and the boundary "
-                    "values leave it no freedom"
-                )
-        if wrong:
-            more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
-            raise InputError(f"problem {self.problem.name!r}: " + "; ".join(wrong[:5]) + more)
+    def _alive(self, rows: Rows) -> NDArray[np.bool_]:
+        return alive(rows.points, self.phases[rows.points.phase], rows.block.rows)
 
     def _variable_bounds(self, count: int) -> None:
         self.x_lower, self.x_upper = np.full(count, -np.inf), np.full(count, np.inf)
@@ -228,18 +146,6 @@ class SplineProgram(NLP):
             for points in self.sets:
                 points.derive()
 
-    def objective(self) -> float:
-        self._evaluate()
-        return sum(points.objective() for points in self._cost_sets)
-
-    def cost_parts(self) -> dict[str, float]:
-        """The objective by name of cost."""
-        self._evaluate()
-        parts: dict[str, float] = {}
-        for name, points, k in self.costs:
-            parts[name] = parts.get(name, 0.0) + points.total(k)
-        return parts
-
     def constraints(self, out: Floats) -> None:
         self._evaluate()
         for points, _, _ in self._jacobian_sets:
@@ -301,37 +207,6 @@ class SplineProgram(NLP):
                 return f"{prefix}control point {k} of {self.model.joint_names[j]}"
         raise IndexError(i)
 
-    def g_name(self, i: int) -> str:
-        """The bounded quantity, and where in its phase."""
-        where = self.g_instant(i)
-        return self.g_quantity(i) + ("" if where is None else f" at {100 * where[1]:.4g} %")
-
-    def g_quantity(self, i: int) -> str:
-        """The bounded quantity: the constraint and its row."""
-        name, rows, k = self._row(i)
-        if rows is None:
-            return name
-        residual = rows.residual if isinstance(rows, PairRows) else rows.block.residual
-        return f"{name} {residual.rows[k % len(residual.rows)]}"
-
-    def g_instant(self, i: int) -> tuple[int, float] | None:
-        """Phase and normalised time of a constraint, None if it belongs to no single instant."""
-        _, rows, k = self._row(i)
-        if not isinstance(rows, Rows):
-            return None
-        return rows.points.phase, float(rows.points.s[k // len(rows.lower)])
-
-    def g_blocks(self) -> list[tuple[str, slice]]:
-        """Named stretches of the constraints."""
-        return [(name, slice(first, first + len(kept))) for first, name, _, kept in self._names]
-
-    def _row(self, i: int) -> tuple[str, Rows | PairRows | None, int]:
-        """Name and rows of a constraint, and its number among all instants and rows of them."""
-        for first, name, rows, kept in self._names:
-            if first <= i < first + len(kept):
-                return name, rows, int(kept[i - first])
-        raise IndexError(i)
-
 
 def _stretches(columns: Ints) -> tuple[slice, slice | Ints]:
     """Places in x of the free control points, and theirs in the flat array of all."""
@@ -344,22 +219,6 @@ def _stretches(columns: Ints) -> tuple[slice, slice | Ints]:
     return slice(first, first + len(flat)), inside
 
 
-def _own(values: Ints, other: Ints) -> Ints:
-    """A copy, if the two are one array."""
-    return values.copy() if values is other else values
-
-
-def row_scale(lower: Floats, upper: Floats, size: Floats) -> Floats:
-    """The larger finite bound of each row; its typical size where that is larger by far.
-
-    A bound that is almost zero says nothing about the size of what it bounds.
-    """
-    bound = np.maximum(
-        np.where(np.isfinite(lower), abs(lower), 0.0), np.where(np.isfinite(upper), abs(upper), 0.0)
-    )
-    return np.where(bound > SMALL_BOUND * size, bound, size)
-
-
 def _lay_out(problem: Problem) -> list[PhaseLayout]:
     wrong = problem.validate()
     if wrong:
@@ -368,7 +227,7 @@ def _lay_out(problem: Problem) -> list[PhaseLayout]:
     first = 0
     for k, phase in enumerate(problem.phases):
         name = phase.name or f"phase {k + 1}"
-        layout = lay_out(phase, problem.transcription, problem.model.n, first, name)
+        layout = lay_out(phase, problem.transcription, passive_mask(problem), first, name)
         layouts.append(layout)
         first += int((layout.columns >= 0).sum()) + int(layout.T_column >= 0)
     return layouts

@@ -14,14 +14,14 @@ import predyn
 from predyn.dynamics.reactions import joint_reactions
 from predyn.nlp import Multipliers
 from predyn.solution import Curve, Solution, Violation
+from predyn.transcribe.program import Program
 from predyn.transcribe.recheck import curve_samples, dense_violations
-from predyn.transcribe.spline import SplineProgram
 
 Floats = NDArray[np.float64]
 ACTIVE = 1e-5  # a limit holds with equality if it is this near, relative to the row's scale
 
 
-def curves_of(program: SplineProgram, x: Floats) -> tuple[Curve, ...]:
+def curves_of(program: Program, x: Floats) -> tuple[Curve, ...]:
     """The motion that decision variables stand for; the program stays where it is."""
     curves = []
     for phase in program.phases:
@@ -33,7 +33,7 @@ def curves_of(program: SplineProgram, x: Floats) -> tuple[Curve, ...]:
     return tuple(curves)
 
 
-def imposed_violations(program: SplineProgram, x: Floats, g: Floats) -> list[Violation]:
+def imposed_violations(program: Program, x: Floats, g: Floats) -> list[Violation]:
     """Excess of every constraint and variable bound that is violated, worst first."""
     result = []
     begin = np.cumsum([0.0, *(curve.duration for curve in curves_of(program, x))])
@@ -57,7 +57,7 @@ def imposed_violations(program: SplineProgram, x: Floats, g: Floats) -> list[Vio
     return sorted(result, key=lambda v: -v.relative)
 
 
-def active_limits(program: SplineProgram, g: Floats) -> tuple[str, ...]:
+def active_limits(program: Program, g: Floats) -> tuple[str, ...]:
     """Names of the inequalities that hold with equality somewhere, and of rows in them."""
     near = np.minimum(g - program.g_lower, program.g_upper - g) <= ACTIVE * program.g_scale
     near &= program.g_lower < program.g_upper
@@ -67,7 +67,7 @@ def active_limits(program: SplineProgram, g: Floats) -> tuple[str, ...]:
     return tuple(names)
 
 
-def named_multipliers(program: SplineProgram, multipliers: Multipliers) -> dict[str, Floats]:
+def named_multipliers(program: Program, multipliers: Multipliers) -> dict[str, Floats]:
     """By name of constraint block, in the order of the constraints, and of the variables."""
     result: dict[str, Floats] = {}
     for name, part in program.g_blocks():
@@ -78,7 +78,7 @@ def named_multipliers(program: SplineProgram, multipliers: Multipliers) -> dict[
     return {**result, "x_lower": multipliers.x_lower, "x_upper": multipliers.x_upper}
 
 
-def multipliers_of(program: SplineProgram, solution: Solution) -> Multipliers | None:
+def multipliers_of(program: Program, solution: Solution) -> Multipliers | None:
     """Multipliers to start from, None if the solution is of another program."""
     given = dict(solution.multipliers)
     lower, upper = given.pop("x_lower", None), given.pop("x_upper", None)
@@ -90,7 +90,7 @@ def multipliers_of(program: SplineProgram, solution: Solution) -> Multipliers | 
 
 
 def unpack(
-    program: SplineProgram,
+    program: Program,
     x: Floats,
     *,
     status: str,
