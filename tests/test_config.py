@@ -13,7 +13,7 @@ import pytest
 from predyn.config import LARGEST, load_task, read_task, task_names
 from predyn.config.lines import described, line_numbers
 from predyn.errors import FileError, InputError
-from predyn.problem import Duration
+from predyn.problem import Duration, Hybrid, Spline
 from predyn.terms import TERMS
 
 PROBLEMS = Path(__file__).parent / "problems"
@@ -223,6 +223,44 @@ duration = 1.0
     np.testing.assert_array_equal(model.inertia[:, 0], [0.5, 2.5])
     np.testing.assert_array_equal(model.gravity, [0.0, -9.81, 0.0])
     np.testing.assert_array_equal(model.limits.position[1], [0.0, 0.3])
+
+
+ACROBOT = """
+passive = ["joint1"]
+[model]
+builtin = "acrobot"
+[[phases]]
+duration = 1.0
+start = { q = [-1.0, 0.0], v = 0.0 }
+[transcription]
+"""
+
+
+def test_one_word_changes_the_method(tmp_path: Path) -> None:
+    both = "segments = 8\nsteps = 4\nshooting = 'single'\ngauss_points = 3\ndegree = 4\n"
+    hybrid = loaded(tmp_path, ACROBOT + both + "method = 'hybrid'")
+    assert hybrid.passive == ("joint1",)
+    assert hybrid.transcription == Hybrid(4, 8, 2, 3, steps=4, shooting="single")
+    spline = loaded(tmp_path, ACROBOT + both + "method = 'spline'")
+    assert spline.transcription == Spline(4, 8, 3, 3)
+    assert loaded(tmp_path, ACROBOT + both).transcription == Spline(4, 8, 3, 3)
+
+
+def test_each_method_has_its_own_defaults(tmp_path: Path) -> None:
+    assert loaded(tmp_path, ACROBOT).transcription == Spline()
+    assert loaded(tmp_path, ACROBOT + "method = 'hybrid'").transcription == Hybrid()
+    assert loaded(tmp_path, ACROBOT).solver.hessian is None
+
+
+def test_method_from_outside_replaces_that_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "task.toml"
+    path.write_text(ACROBOT + "method = 'hybrid'\nsteps = 4")
+    assert read_task(path, method="spline").problem.transcription == Spline()
+    assert read_task(path).problem.transcription == Hybrid(steps=4)
+    path.write_text(TWO_LINK)
+    assert read_task(path, method="hybrid").problem.transcription == Hybrid()
+    with pytest.raises(FileError, match="unknown method 'shooting': valid names: 'spline', 'hybr"):
+        read_task(path, method="shooting")
 
 
 def test_guesses(tmp_path: Path) -> None:

@@ -12,9 +12,16 @@ import pytest
 from predyn import models
 from predyn.dynamics.forces import ExternalForce
 from predyn.model import Limits
-from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Spline, State
+from predyn.problem import Constraint, Cost, Duration, Hybrid, Phase, Problem, Spline, State
 from predyn.solving import solve
-from predyn.terms import Effort, FramePosition, JointPosition, Periodic, TotalTime
+from predyn.terms import (
+    Effort,
+    FramePosition,
+    JointJerk,
+    JointPosition,
+    Periodic,
+    TotalTime,
+)
 
 GOOD = sorted((Path(__file__).parent / "problems" / "good").glob("*.toml"))
 MODEL = models.two_link()
@@ -174,6 +181,90 @@ def test_freedom_over_two_phases() -> None:
     tied = replace(second, end=State(q=(2, 2), v=(0, 0), a=(0, 0)))
     messages = replace(problem, phases=(first, tied)).validate()
     assert any("6 boundary values for 5 control points" in text for text in messages)
+
+
+HALF = {"passive": ("joint1",), "transcription": Hybrid()}
+PASSIVE_CASES: list[tuple[dict[str, Any], str]] = [
+    ({"passive": "joint1"}, "passive: expected a list of joint names, got 'joint1'"),
+    ({"passive": ("knee",)}, "passive: unknown joint 'knee': valid names: 'joint1', 'joint2'"),
+    ({"passive": (3,)}, "passive: joint: expected a name (str), got int 3"),
+    ({"passive": ("joint1", "joint1")}, "passive: joint 'joint1' is named twice"),
+    ({"passive": ("joint2", "joint1")}, "passive: no active joint: all 2 are passive"),
+    ({"transcription": Hybrid(steps=0)}, "transcription.steps: expected a whole number from 1"),
+    ({"transcription": Hybrid(steps=True)}, "transcription.steps: expected a whole number from 1"),
+    ({"transcription": Hybrid(degree=6)}, "transcription.degree: expected 3, 4 or 5, got 6"),
+    ({"transcription": Hybrid(limit_points=3)}, "limit_points: expected a divisor of the 10 steps"),
+    ({"transcription": Hybrid(steps=1)}, "expected a divisor of the 1 steps"),
+    ({"transcription": Hybrid(shooting="singel")}, "unknown shooting 'singel': did you mean"),
+    ({"transcription": Hybrid(knots="free")}, "expected 'clamped', 'uniform' or the break points"),
+    ({**HALF, "jerk_limit": 5.0}, "jerk_limit: 'jerk' of the passive joint 'joint1' needs"),
+    ({**HALF, "costs": (Cost(JointJerk()),)}, "costs[0].term: 'jerk' of the passive joint"),
+    (
+        {**HALF, "constraints": (Constraint(Periodic(channels=("jerk",))),)},
+        "constraints[0].term: 'jerk' of the passive joint 'joint1'",
+    ),
+    (
+        {**HALF, "phases": phase(costs=(Cost(Effort(), at=(0.001,)),))},
+        "phases[0].costs[0].fractions: 0.001 is not where a step of the integration ends; the "
+        "nearest are 0 and 0.0025",
+    ),
+    (
+        {"transcription": Hybrid(knots=(0.0, 0.1, 1.0)), "costs": (Cost(Effort(), at=(0.15,)),)},
+        "the nearest are 0.1 and 0.19",
+    ),
+    (
+        {
+            **HALF,
+            "transcription": Hybrid(shooting="single"),
+            "phases": phase(start=State(q=(np.nan, 0.0), v=(0.0, 0.0))),
+        },
+        "phases[0].start.q: shooting = 'single' integrates from the start: give q of the passive",
+    ),
+    (
+        {**HALF, "transcription": Hybrid(segments=1)},
+        "no freedom left: the boundary values fix all 4 control points of every active joint",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changed", "message"), PASSIVE_CASES)
+def test_passive_joints_and_their_method(changed: dict[str, Any], message: str) -> None:
+    (found,) = replace(PROBLEM, **changed).validate()
+    assert message in found
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"passive": ["joint1"]},
+        {"transcription": Hybrid()},
+        {**HALF, "transcription": Hybrid(limit_points=5, degree=5, steps=20, shooting="single")},
+        {**HALF, "jerk_limit": (np.inf, 5.0)},
+        {**HALF, "costs": (Cost(JointJerk(joints=("joint2",))), Cost(Effort()))},
+        {
+            **HALF,
+            "costs": (Cost(Effort(), at=(0.0, 1 / 3, 1.0)),),
+            "transcription": Hybrid(steps=6),
+        },
+        {"costs": (Cost(JointJerk()),), "transcription": Hybrid()},  # nothing is integrated
+        {  # where a passive joint starts is something to choose
+            **HALF,
+            "transcription": Hybrid(segments=1),
+            "phases": phase(start=State(q=(0.0, 0.0), v=(np.nan, 0.0))),
+        },
+        {  # a passive joint has no control points that boundary values could use up
+            **HALF,
+            "transcription": Hybrid(segments=1),
+            "phases": phase(
+                start=State(q=(0.0, np.nan), v=(0.0, np.nan), a=(0.0, np.nan)),
+                end=State(q=(1.0, 0.0), v=(0.0, 0.0), a=(0.0, np.nan)),
+            ),
+        },
+        {**HALF, "limits": limits(effort=np.array([[1.0, 2.0], [-1.0, 1.0]]))},  # none of joint1
+    ],
+)
+def test_passive_joints_that_are_sound(changed: dict[str, Any]) -> None:
+    assert replace(PROBLEM, **changed).validate() == []
 
 
 def test_unreachable_in_either_direction() -> None:

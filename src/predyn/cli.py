@@ -140,6 +140,9 @@ def solve(
     refine: Annotated[
         bool | None, typer.Option(help="Refine until limits hold between the points too.")
     ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="spline or hybrid, in place of the task's own.")
+    ] = None,
     segments: Annotated[int | None, typer.Option(min=1, help="Spline segments per phase.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Of the solver.")] = None,
     max_seconds: Annotated[float | None, typer.Option(help="Time limit of the solver.")] = None,
@@ -157,7 +160,7 @@ def solve(
     from predyn import results
     from predyn.config import read_task
 
-    read = read_task(task, allow_absolute=allow_absolute, allow_code=allow_code)
+    read = read_task(task, allow_absolute=allow_absolute, allow_code=allow_code, method=method)
     problem = _changed(read.problem, segments, tolerance, max_seconds)
     folder = out or Path(results.folder_name(problem.name))
     checkpoint = folder / results.CHECKPOINT

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from predyn.model import KINDS, Limits, Model
-from predyn.problem import Constraint, Cost, Duration, Phase, Problem
+from predyn.problem import Constraint, Cost, Duration, Hybrid, Phase, Problem
 
 MOST = 60  # joints listed
 
@@ -33,6 +33,8 @@ def problem_text(problem: Problem) -> str:
     """Phases, costs, constraints and how they become numbers."""
     spline = problem.transcription
     lines = [f"task {problem.name!r}"]
+    if problem.passive:
+        lines.append(f"passive (no motor): {', '.join(problem.passive)}")
     for k, phase in enumerate(problem.phases):
         name = f" {phase.name!r}" if phase.name else ""
         segments = spline.segments if phase.segments is None else phase.segments
@@ -51,9 +53,15 @@ def problem_text(problem: Problem) -> str:
             f"{force.frame} axes"
         )
     guess = problem.guess if isinstance(problem.guess, str) else type(problem.guess).__name__
+    method = f"spline of degree {spline.degree}"
+    if isinstance(spline, Hybrid):
+        method = (
+            f"hybrid: {method}, passive joints by {spline.shooting} shooting in {spline.steps} RK4 "
+            "steps per segment"
+        )
     lines.append(
-        f"spline of degree {spline.degree}, limits at {spline.limit_points} points per segment; "
-        f"guess {guess}; tolerance {problem.solver.tolerance:g}"
+        f"{method}, limits at {spline.limit_points} points per segment; guess {guess}; tolerance "
+        f"{problem.solver.tolerance:g}"
     )
     return "\n".join(lines)
 

@@ -138,7 +138,7 @@ def meeting_problems(
 
 def freedom_problems(problem: Problem, states: list[dict[str, Array]]) -> Iterator[Finding]:
     """Whether the boundary values leave something to choose."""
-    from predyn.problem import Duration
+    from predyn.problem import Duration, Hybrid
 
     spline, model = problem.transcription, problem.model
     count = len(states)
@@ -160,7 +160,10 @@ def freedom_problems(problem: Problem, states: list[dict[str, Array]]) -> Iterat
             if k > 0 and order <= problem.continuity:  # said once, by the phase before
                 start &= np.isnan(states[k - 1][f"end.{key}"])
             fixed += start.astype(int) + end.astype(int)
-    for j in np.flatnonzero(fixed > controls):
+    passive = np.isin(model.joint_names, problem.passive)
+    curves = ~passive if isinstance(spline, Hybrid) else np.ones(model.n, bool)
+    tied = curves & (fixed > controls)
+    for j in np.flatnonzero(tied):
         yield (
             ("transcription", "segments"),
             f"joint {model.joint_names[j]!r}: {fixed[j]} boundary values for {controls} control "
@@ -172,10 +175,13 @@ def freedom_problems(problem: Problem, states: list[dict[str, Array]]) -> Iterat
         and p.duration.min < p.duration.max
         for p in problem.phases
     )
-    if not free_time and (fixed == controls).all():
+    open_start = np.isnan(states[0]["start.q"]) | np.isnan(states[0]["start.v"])
+    chosen = np.where(passive, open_start, fixed < controls)
+    if not free_time and not tied.any() and not chosen.any():
+        every = "every active" if passive.any() else "every"
         yield (
             ("transcription", "segments"),
-            f"no freedom left: the boundary values fix all {controls} control points of every "
+            f"no freedom left: the boundary values fix all {controls} control points of {every} "
             "joint and the duration is fixed; use more segments",
         )
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from predyn.checks.entries import entry_problems
+from predyn.checks.passive import integration_problems, passive_problems
 from predyn.checks.phases import (
-    MOST_SEGMENTS,
     Finding,
-    finite,
     freedom_problems,
     meeting_problems,
     name_problems,
@@ -20,6 +19,7 @@ from predyn.checks.phases import (
     spans,
     whole,
 )
+from predyn.checks.transcriptions import transcription_problems
 from predyn.dynamics.forces import placed_forces, vector
 from predyn.errors import PredynError, unknown_name
 from predyn.model import Limits, Model
@@ -57,10 +57,10 @@ def find_problems(problem: Problem) -> list[Finding]:
 def _all(problem: Problem) -> Iterator[Finding]:
     model = problem.model
     yield from name_problems(problem.name, ())
-    spline = list(_spline(problem.transcription))
-    if not spline and problem.transcription.knots == "free":
-        spline += [(("transcription", "knots"), message) for message in free_knots(problem)]
+    spline = list(transcription_problems(problem))
     yield from spline
+    passive = list(passive_problems(problem))
+    yield from passive
     solver: Any = problem.solver
     if not isinstance(solver, SolverOptions):
         yield ("solver",), f"expected SolverOptions, got {type(solver).__name__}"
@@ -71,11 +71,13 @@ def _all(problem: Problem) -> Iterator[Finding]:
     limits, bad_limits = _limits(problem)
     yield from bad_limits
     yield from _jerk(problem)
+    if not spline and not passive:
+        yield from integration_problems(problem)
     states: list[dict[str, Array]] = []
     for k, phase in enumerate(problem.phases):
         yield from phase_problems(model, limits, phase, ("phases", k), states)
     yield from meeting_problems(model, problem, states)
-    if not spline:
+    if not spline and not passive:
         yield from freedom_problems(problem, states)
     forces: Any = problem.forces
     if not isinstance(forces, tuple | list):
@@ -95,57 +97,6 @@ def _all(problem: Problem) -> Iterator[Finding]:
     yield from entry_problems(model, (), problem.costs, problem.constraints)
     for k, phase in enumerate(problem.phases):
         yield from entry_problems(model, ("phases", k), phase.costs, phase.constraints)
-
-
-def free_knots(problem: Problem) -> Iterator[str]:
-    """What free knots cannot be used with."""
-    if len(problem.phases) != 1:
-        yield f"'free' takes a single phase, got {len(problem.phases)}; use 'clamped'"
-        return
-    (phase,) = problem.phases
-    entries: tuple[Any, ...] = (*problem.costs, *problem.constraints)
-    for entry in (*entries, *phase.costs, *phase.constraints):
-        pairs = getattr(entry.term, "pairs", False)
-        if pairs or not isinstance(entry.at, str) or getattr(entry, "integral", False):
-            yield (
-                f"'free' does not go with {entry.name or entry.term.kind!r}: it takes what holds "
-                "throughout, at the start or at the end, not pairs, fractions or integrals"
-            )
-
-
-def _spline(spline: Any) -> Iterator[Finding]:
-    from predyn.problem import Spline
-
-    at = "transcription"
-    if not isinstance(spline, Spline):
-        yield (at,), f"expected a Spline, got {type(spline).__name__}"
-        return
-    if not whole(spline.degree, 3) or spline.degree > 5:
-        yield (at, "degree"), f"expected 3, 4 or 5, got {spline.degree!r:.60}"
-    for name, most in (("segments", MOST_SEGMENTS), ("limit_points", 1000), ("gauss_points", 100)):
-        if not whole(getattr(spline, name), 1, most):
-            got = f"got {getattr(spline, name)!r:.60}"
-            yield (at, name), f"expected a whole number from 1 to {most}, {got}"
-    refine: Any = spline.refine
-    if type(refine) is not bool:
-        yield (at, "refine"), f"expected true or false, got {spline.refine!r:.60}"
-    if not whole(spline.max_refinements, 0):
-        got = f"got {spline.max_refinements!r:.60}"
-        yield (at, "max_refinements"), f"expected a whole number from 0, {got}"
-    if not finite(spline.refine_tolerance) or spline.refine_tolerance <= 0.0:
-        yield (at, "refine_tolerance"), f"expected a number above 0, got {spline.refine_tolerance}"
-    if isinstance(spline.knots, str):
-        kinds = ("clamped", "uniform", "free")
-        if spline.knots not in kinds:
-            yield (at, "knots"), str(unknown_name("knots", spline.knots, kinds))
-        return
-    knots = numbers(spline.knots)
-    if knots is None or knots.ndim != 1 or len(knots) < 2 or not spans(knots):
-        yield (
-            (at, "knots"),
-            "expected 'clamped', 'uniform', 'free' or break points that rise from 0 to 1, "
-            f"got {spline.knots!r:.60}",
-        )
 
 
 def _limits(problem: Problem) -> tuple[Limits, list[Finding]]:

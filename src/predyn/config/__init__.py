@@ -17,7 +17,15 @@ from predyn.config.findings import Findings
 from predyn.config.joints import bounds_of, values_of
 from predyn.config.lines import Path
 from predyn.config.model import Folder, forces_of, model_of
-from predyn.config.schema import Between, LimitsTable, PhaseTable, StateTable, TaskTable, checked
+from predyn.config.schema import (
+    METHODS,
+    Between,
+    LimitsTable,
+    PhaseTable,
+    StateTable,
+    TaskTable,
+    checked,
+)
 from predyn.config.terms import Context, constraints_of, costs_of
 from predyn.errors import FileError, InputError, unknown_name
 from predyn.model import Limits, Model
@@ -53,9 +61,13 @@ def load_task(
 
 
 def read_task(
-    task: str | os.PathLike[str], *, allow_absolute: bool = False, allow_code: bool = False
+    task: str | os.PathLike[str],
+    *,
+    allow_absolute: bool = False,
+    allow_code: bool = False,
+    method: str | None = None,
 ) -> Task:
-    """As load_task, with the text that was read."""
+    """As load_task, with the text that was read; `method` replaces that of the transcription."""
     path = task_path(task)
     text = _text(path)
     try:
@@ -65,6 +77,8 @@ def read_task(
     except RecursionError:
         raise FileError(f"{path}: not a task file: brackets are nested too deep") from None
     found = Findings(str(path), text)
+    if method is not None and isinstance(raw.setdefault("transcription", {}), dict):
+        raw["transcription"]["method"] = method
     table = checked(raw, found)
     found.tell()
     assert table is not None
@@ -146,7 +160,7 @@ def _problem(
     limits, jerk = _limits(model, table.limits, found)
     spline, solver = Spline(), SolverOptions()
     with found.at(("transcription",)):
-        spline = Spline(**_fields(table.transcription, Spline))
+        spline = _transcription(table.transcription)
     with found.at(("solver",)):
         solver = SolverOptions(**_fields(table.solver, SolverOptions))
     problem = Problem(
@@ -162,6 +176,7 @@ def _problem(
         spline,
         solver,
         table.name or stem,
+        tuple(table.passive),
     )
     return problem, origins
 
@@ -214,6 +229,14 @@ def _limits(
         Limits(*(getattr(model.limits, k) if v is None else v for k, v in pairs.items())),
         jerk,
     )
+
+
+def _transcription(table: Any) -> Spline:
+    """What is said, and the method's own defaults for the rest."""
+    kind = METHODS[table.method]
+    given = table.model_fields_set
+    said = {key: value for key, value in _fields(table, kind).items() if key in given}
+    return kind(**said)
 
 
 def _fields(table: Any, kind: type) -> dict[str, Any]:

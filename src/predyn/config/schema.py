@@ -22,8 +22,9 @@ from pydantic import (
 
 from predyn.config.findings import Findings
 from predyn.config.lines import Path
+from predyn.errors import unknown_name
 from predyn.nlp import SolverOptions
-from predyn.problem import Spline
+from predyn.problem import Hybrid, Spline
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Row = dict[str, Any]
@@ -122,9 +123,12 @@ def _from_dataclass(name: str, kind: type, **changed: Any) -> type[Table]:
     return create_model(name, __base__=Table, **(fields | changed))
 
 
+METHODS: dict[str, type[Spline]] = {"spline": Spline, "hybrid": Hybrid}
+
+
 def _method(value: object) -> object:
-    if value != "spline":
-        raise ValueError(f"expected 'spline', the only method there is, got {value!r:.60}")
+    if not isinstance(value, str) or value not in METHODS:
+        raise ValueError(str(unknown_name("method", value, METHODS)))
     return value
 
 
@@ -139,9 +143,10 @@ def _knots(value: object) -> object:
     )
 
 
+# The keys of all methods, so that changing `method` is enough: a method leaves out what is not its.
 TranscriptionTable = _from_dataclass(
     "TranscriptionTable",
-    Spline,
+    Hybrid,
     method=(Annotated[Any, BeforeValidator(_method)], "spline"),
     knots=(Annotated[Any, BeforeValidator(_knots)], "clamped"),
 )
@@ -156,6 +161,7 @@ class TaskTable(Table):
     limits: LimitsTable = LimitsTable()
     phases: list[PhaseTable]
     continuity: int = 2
+    passive: list[str] = []
     cost: list[Row] = []
     constraint: list[Row] = []
     transcription: TranscriptionTable = TranscriptionTable()  # type: ignore[valid-type]
