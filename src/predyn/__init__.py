@@ -49,9 +49,13 @@ if TYPE_CHECKING:
     from predyn.problem import Problem as Problem
     from predyn.problem import Spline as Spline
     from predyn.problem import State as State
+    from predyn.replaying import Replay as Replay
+    from predyn.replaying import replay as replay
+    from predyn.simulation import simulate as simulate
     from predyn.solution import Solution as Solution
     from predyn.solution_file import load_solution as load_solution
     from predyn.solving import solve as solve
+    from predyn.trajectories import Trajectory as Trajectory
 
 __version__ = "0.2.0"
 
@@ -76,12 +80,14 @@ _NAMES = {
     "Phase": "predyn.problem",
     "PredynError": "predyn.errors",
     "Problem": "predyn.problem",
+    "Replay": "predyn.replaying",
     "Shape": "predyn.model",
     "Solution": "predyn.solution",
     "SolverOptions": "predyn.nlp",
     "Hybrid": "predyn.problem",
     "Spline": "predyn.problem",
     "State": "predyn.problem",
+    "Trajectory": "predyn.trajectories",
     "forward_dynamics": "predyn.dynamics.aba",
     "forward_dynamics_derivatives": "predyn.dynamics.aba_derivatives",
     "hybrid_dynamics": "predyn.dynamics.hybrid",
@@ -95,6 +101,8 @@ _NAMES = {
     "load_task": "predyn.config",
     "load_urdf": "predyn.load.urdf",
     "mass_matrix": "predyn.dynamics.crba",
+    "replay": "predyn.replaying",
+    "simulate": "predyn.simulation",
     "solve": "predyn.solving",
 }
 

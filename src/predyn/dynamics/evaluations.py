@@ -1,0 +1,73 @@
+"""A kernel bound to a model and its loads, for callers that evaluate it thousands of times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from predyn.dynamics.aba import ABA, forward_dynamics
+from predyn.dynamics.batch import Kernel
+from predyn.dynamics.forces import ExternalForce, pack_forces
+from predyn.dynamics.tree import Floats, has_coupled_rotors
+from predyn.errors import ModelError
+from predyn.model import Model
+
+
+class Evaluation:
+    """The (only) output (B, n) of a kernel at flat contiguous float64 states (B, n).
+
+    Nothing is checked: what is not finite gives results that are not. Forces broadcast with (B,).
+    """
+
+    def __init__(self, kernel: Kernel, model: Model, forces: Sequence[ExternalForce]) -> None:
+        self._kernel, self._tree = kernel, kernel.view(model)
+        self._loads, self._wrenches = pack_forces(model, self._tree, forces)
+        self._values = np.zeros((0, 0))
+
+    def __call__(self, *states: Floats) -> Floats:
+        batch = len(states[0])
+        if len(self._values) != batch:
+            self._values = np.empty((batch, 3 * len(self._wrenches)))
+            for k, wrench in enumerate(self._wrenches):
+                self._values[:, 3 * k : 3 * k + 3] = wrench
+        out = np.empty(states[0].shape)
+        self._kernel.run(self._tree, self._loads, (*states, self._values), (out,))
+        return out
+
+
+class Accelerations:
+    """Joint accelerations (B, n) of flat states (B, n), NaN where they are not determined."""
+
+    def __init__(self, model: Model, forces: Sequence[ExternalForce]) -> None:
+        self._model, self._forces = model, forces
+        self._coupled = has_coupled_rotors(model)
+        self._recursion = Evaluation(ABA, model, forces)
+
+    def __call__(self, q: Floats, v: Floats, tau: Floats) -> Floats:
+        if not self._coupled:
+            return self._recursion(q, v, tau)
+        a = np.full(q.shape, np.nan)
+        known = np.isfinite([q, v, tau]).all(axis=(0, 2))
+        if known.all():
+            try:
+                return forward_dynamics(self._model, q, v, tau, forces=self._forces)
+            except (ModelError, np.linalg.LinAlgError):
+                if len(q) == 1:
+                    return a
+        for row in np.flatnonzero(known).tolist():
+            at = slice(row, row + 1)
+            forces = [force_of(force, row) for force in self._forces]
+            a[at] = Accelerations(self._model, forces)(q[at], v[at], tau[at])
+        return a
+
+
+def force_of(force: ExternalForce, row: int) -> ExternalForce:
+    """The force on one of a flat batch of states."""
+    moment, vector = (np.asarray(x, np.float64) for x in (force.moment, force.force))
+    return replace(
+        force,
+        moment=moment if moment.ndim == 1 else moment[row],
+        force=vector if vector.ndim == 1 else vector[row],
+    )
