@@ -36,7 +36,11 @@ class Control:
         return self
 
     def on(self, start: float, end: float) -> Torques:
-        """The torques within one interval that has no breaks inside."""
+        """The torques within one interval that has no breaks inside, smooth up to its ends."""
+        return self.at
+
+    def at(self, t: float, q: Floats, v: Floats) -> Floats:
+        """The torques at any time; from the right where they jump."""
         raise NotImplementedError
 
     def open_loop(self, t: Floats) -> Floats | None:
@@ -63,10 +67,8 @@ class Samples(Control):
     def of(self, row: int) -> Control:
         return Samples(self.knots, self.torques[min(row, len(self.torques) - 1)][None])
 
-    def on(self, start: float, end: float) -> Torques:
-        if len(self.knots) == 1:
-            return lambda t, q, v: self.torques[:, 0]
-        return lambda t, q, v: self.open_loop(np.array([t]))[:, 0]
+    def at(self, t: float, q: Floats, v: Floats) -> Floats:
+        return self.open_loop(np.array([t]))[:, 0]
 
     def open_loop(self, t: Floats) -> Floats:
         if len(self.knots) == 1:
@@ -89,10 +91,7 @@ class Feedback(Control):
     def of(self, row: int) -> Control:
         return Feedback(self._model, self._function)
 
-    def on(self, start: float, end: float) -> Torques:
-        return self._torques
-
-    def _torques(self, t: float, q: Floats, v: Floats) -> Floats:
+    def at(self, t: float, q: Floats, v: Floats) -> Floats:
         n = self._model.n
         given = self._function(t, q.reshape(self._shape), v.reshape(self._shape))
         tau = real(self._model, "control(t, q, v)", given, (n,))
@@ -152,6 +151,10 @@ class TorqueCurve(Control):
         piece = self._pieces.piece(0.5 * (start + end))
         return lambda t, q, v: self._pieces.at(t, piece)[:1]
 
+    def at(self, t: float, q: Floats, v: Floats) -> Floats:
+        torques: Floats = self.open_loop(np.array([t]))[0]
+        return torques
+
     def open_loop(self, t: Floats) -> Floats:
         return np.stack([self._pieces.at(x, self._pieces.piece(x))[0] for x in t])[None]
 
@@ -173,6 +176,10 @@ class Predicted(Control):
             state = self.pieces.at(t, piece)
             return np.where(self.driven, self._inverse(state[:1], state[1:2], state[2:]), 0.0)
 
+        return torques
+
+    def at(self, t: float, q: Floats, v: Floats) -> Floats:
+        torques: Floats = self.open_loop(np.array([t]))[0]
         return torques
 
     def open_loop(self, t: Floats) -> Floats:

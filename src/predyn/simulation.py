@@ -19,7 +19,7 @@ from predyn.dynamics.rk4 import LARGEST, Marched, Plan, march, marches
 from predyn.errors import InputError, unknown_name
 from predyn.model import Model
 from predyn.stepping import RK4, Adaptive, Event, Fixed, march_plainly, run
-from predyn.trajectories import Trajectory, gathered, runs_of
+from predyn.trajectories import Trajectory, gathered, marched_of
 
 Floats = NDArray[np.float64]
 METHODS = ("adaptive", "rk4")
@@ -71,26 +71,27 @@ def simulate(
     q, v = (np.array(np.broadcast_to(x, (*lead, *n)), order="C").reshape(-1, *n) for x in starts)
     loads = [_flat(force, lead) for force in forces]
     driven = given.flat(lead)
-    first = np.broadcast_to(driven.on(times[0], times[1])(float(times[0]), q, v), q.shape)
+    first = np.broadcast_to(driven.at(float(times[0]), q, v), q.shape)
     forward_dynamics(model, q, v, finite("control(t, q, v)", first), forces=loads)
     if method == "rk4" and not stops:
         plan = Plan(times, _steps(times, longest), np.zeros(1))
-        runs = runs_of(_march(model, q, v, driven, plan, loads), times)
-    else:
-        runs = []
-        for row in range(len(q)):
-            y, alone = np.concatenate((q[row], v[row])), driven.of(row)
-            accelerations = Accelerations(model, [force_of(force, row) for force in loads])
-            stepper: Fixed | Adaptive
-            if method == "rk4":
-                plan = Plan(times, _steps(times, longest), np.zeros(1))
-                stepper = Fixed(RK4(accelerations, alone.on(times[0], times[-1])), plan, y)
-            else:
-                slopes = _slopes(accelerations, alone, model.n)
-                span = (float(times[0]), float(times[-1]))
-                stepper = Adaptive(slopes, span, y, model.n, alone.breaks, rtol, atol, longest)
-            runs.append(run(stepper, times, model.n, stops))
-    return gathered(model, times, runs, driven, lead, tuple(forces), stops)
+        parts, none = _march(model, q, v, driven, plan, loads), np.full(len(q), -1)
+        return gathered(model, times, parts, none, driven, lead, tuple(forces), stops)
+    controls, runs = [driven.of(row) for row in range(len(q))], []
+    for row, alone in enumerate(controls):
+        y = np.concatenate((q[row], v[row]))
+        accelerations = Accelerations(model, [force_of(force, row) for force in loads])
+        stepper: Fixed | Adaptive
+        if method == "rk4":
+            plan = Plan(times, _steps(times, longest), np.zeros(1))
+            stepper = Fixed(RK4(accelerations, alone.at), plan, y)
+        else:
+            slopes = _slopes(accelerations, alone, model.n)
+            span = (float(times[0]), float(times[-1]))
+            stepper = Adaptive(slopes, span, y, model.n, alone.breaks, rtol, atol, longest)
+        runs.append(run(stepper, times, model.n, stops))
+    parts, event = marched_of(runs, times, model.n)
+    return gathered(model, times, parts, event, controls, lead, tuple(forces), stops)
 
 
 def _march(
@@ -112,7 +113,7 @@ def _march(
         knots = np.append(np.stack((starts, starts + 0.5 * h), axis=1).ravel(), plan.t[-1])
         torques = control.open_loop(knots)
     if torques is None or not marches(model):
-        step = RK4(Accelerations(model, forces), control.on(plan.t[0], plan.t[-1]))
+        step = RK4(Accelerations(model, forces), control.at)
         return march_plainly(step, q, v, plan)
     return march(model, q, v, torques, plan._replace(knots=knots), forces)
 
@@ -175,10 +176,13 @@ def _common_lead(
             what = f"forces[{k}].{name}"
             leads[what] = vector(what, getattr(force, name), batched=True).shape[:-1]
     try:
-        return np.broadcast_shapes(*leads.values())
+        lead = np.broadcast_shapes(*leads.values())
     except ValueError:
         told = ", ".join(f"{name} {shape}" for name, shape in leads.items() if shape)
         raise InputError(f"the leading shapes do not fit together: {told}") from None
+    if 0 in lead:
+        raise InputError(f"q0: expected at least one trajectory, got the leading shape {lead}")
+    return lead
 
 
 def _flat(force: ExternalForce, lead: tuple[int, ...]) -> ExternalForce:

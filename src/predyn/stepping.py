@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.dynamics.evaluations import Accelerations
-from predyn.dynamics.rk4 import LARGEST, Marched, Plan
+from predyn.dynamics.rk4 import LARGEST, Marched, Plan, empty_march
 from predyn.errors import InputError
 from predyn.model import PRISMATIC, Model
 
@@ -203,14 +203,8 @@ def march_plainly(step: RK4, q: Floats, v: Floats, plan: Plan) -> Marched:
     """The same as predyn.dynamics.rk4.march, in NumPy: for what has no compiled path."""
     B, n = q.shape
     K = len(plan.t)
-    out = Marched(
-        np.full((B, K, n), np.nan),
-        np.full((B, K, n), np.nan),
-        np.full((B, 3), np.nan),
-        np.full(B, plan.t[-1]),
-        np.empty((B, n)),
-        np.empty((B, n)),
-    )
+    out = empty_march(B, K, n)
+    out.last_t[:] = plan.t[-1]
     alive = np.ones(B, bool)
     out.q[:, 0], out.v[:, 0] = q, v
     for k in range(K - 1):

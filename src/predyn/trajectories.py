@@ -13,7 +13,7 @@ from predyn.controls import Control
 from predyn.dynamics.aba import forward_dynamics
 from predyn.dynamics.energy import kinetic_energy, potential_energy
 from predyn.dynamics.forces import ExternalForce
-from predyn.dynamics.rk4 import Marched
+from predyn.dynamics.rk4 import Marched, empty_march
 from predyn.model import Model
 from predyn.stepping import Event, Run, Trouble
 
@@ -68,88 +68,102 @@ class Trajectory:
         return out
 
 
-def runs_of(marched: Marched, t: Floats) -> list[Run]:
-    runs = []
-    for row in range(len(marched.q)):
-        time, index, value = marched.stop[row]
-        states = np.concatenate((marched.q[row], marched.v[row]), axis=1)
-        if np.isnan(index):
-            runs.append(Run(t, states, None, None))
-            continue
-        last = float(marched.last_t[row])
-        kept = t <= last
-        ended, states = t[kept], states[kept]
-        if last > ended[-1]:
-            ended = np.append(ended, last)
-            end = np.concatenate((marched.last_q[row], marched.last_v[row]))
-            states = np.vstack((states, end))
-        runs.append(Run(ended, states, None, Trouble(float(time), int(index), float(value))))
-    return runs
+def marched_of(runs: Sequence[Run], t: Floats, n: int) -> tuple[Marched, NDArray[np.int64]]:
+    """Single runs as a batch, and the event that ended each (-1: none)."""
+    B, K = len(runs), len(t)
+    out = empty_march(B, K, n)
+    for row, part in enumerate(runs):
+        known = int(np.searchsorted(t, part.t[-1], side="right"))
+        out.q[row, :known], out.v[row, :known] = part.y[:known, :n], part.y[:known, n : 2 * n]
+        out.last_t[row] = part.t[-1]
+        out.last_q[row], out.last_v[row] = part.y[-1, :n], part.y[-1, n : 2 * n]
+        if part.trouble is not None:
+            out.stop[row] = tuple(part.trouble)
+    return out, np.array([-1 if part.event is None else part.event for part in runs])
 
 
 def gathered(
     model: Model,
     t: Floats,
-    runs: list[Run],
-    control: Control,
+    parts: Marched,
+    event: NDArray[np.int64],
+    controls: Control | Sequence[Control],
     lead: tuple[int, ...],
     forces: tuple[ExternalForce, ...],
     events: Sequence[Event],
 ) -> Trajectory:
-    """All runs as one trajectory, or a batch of them."""
-    n = model.n
-    statuses = [DIVERGED if r.trouble else FINISHED if r.event is None else EVENT for r in runs]
-    if not lead:
-        t, states = runs[0].t, runs[0].y[None]
-    else:
-        states = np.full((len(runs), len(t), 2 * n), np.nan)
-        for row, part in enumerate(runs):
-            known = int(np.searchsorted(t, part.t[-1], side="right"))
-            states[row, :known] = part.y[:known]
-    q, v = np.ascontiguousarray(states[..., :n]), np.ascontiguousarray(states[..., n:])
-    ends = np.stack([part.y[-1] for part in runs])
-    stopped = [row for row, status in enumerate(statuses) if status != FINISHED]
+    """A flat batch as one trajectory, or as a batch of the leading shape.
+
+    controls: one for the whole batch, or one for each.
+    """
+    n, B = model.n, len(parts.q)
+    diverged = ~np.isnan(parts.stop[:, 1])
+    stopped = np.flatnonzero(diverged | (event >= 0))
     message = ""
-    if stopped:
-        row = min(stopped, key=lambda k: statuses[k] != DIVERGED)
-        message = _told(model, runs[row], events)
+    if len(stopped):
+        row = int(stopped[np.argmax(diverged[stopped])])
+        message = _told(model, parts, row, int(event[row]), events)
         if lead:
             where = tuple(int(k) for k in np.unravel_index(row, lead))
-            message = f"{len(stopped)} of {len(runs)} stopped early; trajectory {where}: {message}"
+            message = f"{len(stopped)} of {B} stopped early; trajectory {where}: {message}"
+    q, v = parts.q, parts.v
+    if not lead and len(stopped):
+        q, v = (x[:, t <= parts.last_t[0]] for x in (q, v))
+        t = t[t <= parts.last_t[0]]
+        if parts.last_t[0] > t[-1]:
+            t = np.append(t, parts.last_t[0])
+            q, v = (
+                np.concatenate((x, end[:, None]), axis=1)
+                for x, end in ((q, parts.last_q), (v, parts.last_v))
+            )
+    if isinstance(controls, Control):
+        tau = _torques(controls, t, q, v, parts)
+    else:
+        tau = np.concatenate(
+            [
+                _torques(control, t, q[k : k + 1], v[k : k + 1], Marched(*(x[k:] for x in parts)))
+                for k, control in enumerate(controls)
+            ]
+        )
+    statuses = np.where(diverged, DIVERGED, np.where(event >= 0, EVENT, FINISHED))
     return Trajectory(
         model=model,
         t=t,
         q=q.reshape(*lead, len(t), n),
         v=v.reshape(*lead, len(t), n),
-        tau=_torques(control, t, q, v).reshape(*lead, len(t), n),
+        tau=tau.reshape(*lead, len(t), n),
         status=next(s for s in (DIVERGED, EVENT, FINISHED) if s in statuses),
         message=message,
-        statuses=np.array(statuses).reshape(lead),
-        event=np.array([-1 if r.event is None else r.event for r in runs]).reshape(lead),
-        end_t=np.array([r.t[-1] for r in runs]).reshape(lead),
-        end_q=ends[:, :n].reshape(*lead, n),
-        end_v=ends[:, n:].reshape(*lead, n),
+        statuses=statuses.reshape(lead),
+        event=event.reshape(lead),
+        end_t=parts.last_t.reshape(lead),
+        end_q=parts.last_q.reshape(*lead, n),
+        end_v=parts.last_v.reshape(*lead, n),
         forces=forces,
     )
 
 
-def _told(model: Model, part: Run, events: Sequence[Event]) -> str:
-    if part.trouble is not None:
-        return f"{part.trouble.text(model)}; check the model and torques, or shorten step"
-    assert part.event is not None
-    name = getattr(events[part.event], "__name__", "")
-    return f"events[{part.event}] ({name}) changed sign at t = {part.t[-1]:.9g} s"
+def _told(model: Model, parts: Marched, row: int, event: int, events: Sequence[Event]) -> str:
+    if event < 0:
+        time, place, value = parts.stop[row]
+        trouble = Trouble(float(time), int(place), float(value))
+        return f"{trouble.text(model)}; check the model and torques, or shorten step"
+    name = getattr(events[event], "__name__", type(events[event]).__name__)
+    return f"events[{event}] ({name}) changed sign at t = {parts.last_t[row]:.9g} s"
 
 
-def _torques(control: Control, t: Floats, q: Floats, v: Floats) -> Floats:
-    """What the control gives along flat motions (B, K, n)."""
+def _torques(control: Control, t: Floats, q: Floats, v: Floats, parts: Marched) -> Floats:
+    """What the control gives along flat motions (B, K, n), NaN where those are."""
     known = control.open_loop(t)
+    gone = np.isnan(q)
     if known is None:
-        torques = control.on(t[0], t[-1])
-        known = np.empty_like(q)
+        known = np.empty(q.shape)
         for k, time in enumerate(t):
-            known[:, k] = torques(float(time), *np.nan_to_num(np.stack((q[:, k], v[:, k]))))
-    return np.where(np.isnan(q), np.nan, known)
+            at_q = np.where(gone[:, k], parts.last_q[: len(q)], q[:, k])
+            at_v = np.where(gone[:, k], parts.last_v[: len(q)], v[:, k])
+            known[:, k] = control.at(float(time), at_q, at_v)
+    known = np.broadcast_to(known, q.shape)
+    return np.where(gone, np.nan, known) if gone.any() else known
 
 
 def _over_time(value: ArrayLike) -> Floats:

@@ -19,7 +19,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,20 @@ def _threads() -> int:
         return 1
     usable = getattr(os, "sched_getaffinity", None)
     return len(usable(0)) if usable else os.cpu_count() or 1
+
+
+def shares(batch: int, work: int) -> list[slice]:
+    """The samples in parts for as many threads as `work` (samples x joints) is worth."""
+    parts = _threads() if work >= _THREADED_FROM else 1
+    step = max(-(-batch // (parts * WIDTH)) * WIDTH, 1)
+    return [slice(first, first + step) for first in range(0, batch, step)] or [slice(0, 0)]
+
+
+def on_threads(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
+    """What the jobs return, each run on a thread of its own if there are several."""
+    if len(jobs) == 1:
+        return [jobs[0]()]
+    return [future.result() for future in [_pool().submit(job) for job in jobs]]
 
 
 def _forget_threads() -> None:
@@ -207,16 +221,14 @@ class Kernel:
                 out[:] = field.unpacked(values)
             return 0.0 if all(np.isfinite(x).all() for x in ins) else math.nan
         batch = ins[0].shape[0]
-        parts = _threads() if batch * len(tree.parent) >= _THREADED_FROM else 1
-        if parts == 1:
+        work = batch * len(tree.parent)
+        if work < _THREADED_FROM:
             return self._run_part(tree, loads, ins, outs)
-        step = -(-batch // (parts * WIDTH)) * WIDTH
         jobs = []
-        for first in range(0, batch, step):
-            rows = slice(first, first + step)
+        for rows in shares(batch, work):
             part = (tuple(x[rows] for x in ins), tuple(x[rows] for x in outs))
-            jobs.append(_pool().submit(self._run_part, tree, loads, *part))
-        return sum(job.result() for job in jobs)
+            jobs.append(partial(self._run_part, tree, loads, *part))
+        return sum(on_threads(jobs))
 
     def _run_part(self, tree: Any, loads: Any, ins: tuple, outs: tuple) -> float:
         kept = self._per_thread.kept

@@ -8,17 +8,18 @@ changes nothing in the others: each comes out as if it were alone, to the last b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numba import config
 
 from predyn.dynamics.aba import ABA, aba
-from predyn.dynamics.batch import aligned
-from predyn.dynamics.forces import ExternalForce, pack_forces
+from predyn.dynamics.batch import aligned, on_threads, shares
+from predyn.dynamics.forces import ExternalForce, Loads, pack_forces
 from predyn.dynamics.kernel_cache import KernelCache
 from predyn.dynamics.transpose import to_lanes
-from predyn.dynamics.tree import Floats, Ints, has_coupled_rotors, tree_of
+from predyn.dynamics.tree import Floats, Ints, Tree, has_coupled_rotors, tree_of
 from predyn.lanes import WIDTH, align_stack, entry, jit, load, store
 from predyn.model import Model
 
@@ -184,6 +185,18 @@ def marches(model: Model) -> bool:
     return not has_coupled_rotors(model) and not config.DISABLE_JIT
 
 
+def empty_march(B: int, K: int, n: int) -> Marched:
+    """Room for the results of B trajectories at K times."""
+    return Marched(
+        np.full((B, K, n), np.nan),
+        np.full((B, K, n), np.nan),
+        np.full((B, 3), np.nan),
+        np.empty(B),
+        np.empty((B, n)),
+        np.empty((B, n)),
+    )
+
+
 def march(
     model: Model,
     q: Floats,
@@ -202,20 +215,21 @@ def march(
     values = np.empty((B, 3 * len(wrenches)))
     for k, wrench in enumerate(wrenches):
         values[:, 3 * k : 3 * k + 3] = wrench
-    out = Marched(
-        np.empty((B, K, n)),
-        np.empty((B, K, n)),
-        np.full((B, 3), np.nan),
-        np.empty(B),
-        np.empty((B, n)),
-        np.empty((B, n)),
-    )
+    out = empty_march(B, K, n)
     ins = tuple(np.array(x, order="C") for x in (q, v, torques, values))
-    lanes = (n, n, n, values.shape[1], n)
+    jobs = []
+    for rows in shares(B, B * n * int(plan.steps.sum())):
+        part = tuple(x[rows] if len(x) == B else x for x in ins)
+        jobs.append(partial(_march_part, tree, loads, plan, part, tuple(x[rows] for x in out)))
+    on_threads(jobs)
+    return out
+
+
+def _march_part(tree: Tree, loads: Loads, plan: Plan, ins: tuple, outs: tuple) -> None:
+    n, loaded = ins[0].shape[1], ins[3].shape[1]
     space = (
-        *(aligned(1, size, WIDTH) for size in lanes),
+        *(aligned(1, size, WIDTH) for size in (n, n, n, loaded, n)),
         aligned(4, n, WIDTH),
         aligned(len(plan.knots), n, WIDTH),
     )
-    _march(tree, loads, plan, ins, tuple(out), space, aligned(*ABA.work(tree), WIDTH))
-    return out
+    _march(tree, loads, plan, ins, outs, space, aligned(*ABA.work(tree), WIDTH))
