@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -238,3 +239,22 @@ def test_served_page_is_one_request(browser):
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def test_passive_joints_have_no_motor(opened):
+    solution = fake_solution(model=predyn.models.branched_acrobot())
+    page = opened(replace(solution, passive=("joint1",)))
+    rows = page.run(
+        "[...document.querySelectorAll('#state tbody tr')].map((row) => row.cells[2].textContent)"
+    )
+    assert rows[0] == "no motor"
+    assert rows[1].endswith("N m")
+    titles = page.run(
+        "[...document.querySelectorAll('#checks figcaption')].map((x) => x.textContent)"
+    )
+    assert titles[0] == "Error: torque at passive joints [N m]"
+    assert len(titles) == 4
+    page.run("document.querySelector('#slider').focus()")
+    page.press("End", 35)
+    legend = "document.querySelector('#checks .legend b').textContent"
+    assert any(sign.isdigit() for sign in page.run(legend))

@@ -26,6 +26,7 @@ def motion_charts(solution: Solution) -> dict[str, Any]:
     t, q, v, a, tau, reactions = _sampled(solution)
     slides = np.flatnonzero(model.kind == PRISMATIC)
     turns = np.flatnonzero(model.kind != PRISMATIC)
+    driven = ~np.isin(model.joint_names, solution.passive)
     charts = []
     for title, values, limit, turning, sliding in (
         ("position", q, "position", "°", "m"),
@@ -38,6 +39,8 @@ def motion_charts(solution: Solution) -> dict[str, Any]:
             (turns, turning, 1.0 if title == "effort" else DEGREES),
             (slides, sliding, 1.0),
         ):
+            if title == "effort":
+                joints = joints[driven[joints]]
             if len(joints):
                 name = TITLES[title, unit]
                 charts.append(_chart(name, unit, joints, factor * values, factor * bounds))

@@ -1,4 +1,5 @@
-"""Still figures as SVG text: the motion as a stroboscopic picture, and the Jacobian's pattern.
+"""Still figures as SVG text: the motion as a stroboscopic picture, all poses in one and side by
+side, and the Jacobian's pattern.
 
 Colours come from the page's style sheet, through classes.
 """
@@ -16,51 +17,112 @@ from predyn.view.stage import Floats, Stage
 
 WIDTH, HEIGHT, MARGIN = 540.0, 360.0, 44.0
 POSES_FEW, POSES_MANY = 9, 4
+CELLS_ACROSS, CELLS_DOWN, CELL, CELL_MARGIN, LABEL = 8, 2, 130.0, 8.0, 16.0  # of the film, px
 PATTERN, CELLS = 360.0, 200  # px and cells of the longer side of the pattern
+
+
+class Projection:
+    """World points on a picture of a given size that holds the whole motion."""
+
+    def __init__(self, stage: Stage, width: float, height: float, margin: float) -> None:
+        view = stage.view
+        self.axes = np.array([view.right, np.cross(view.toward, view.right)])
+        self.bars = [
+            (stage.placed(bar.link, bar.start), stage.placed(bar.link, bar.end))
+            for bar in stage.bars
+        ]
+        points = [stage.p.reshape(-1, 3), *(x for bar in self.bars for x in bar)]
+        flat = np.concatenate(points) @ self.axes.T
+        self.middle = 0.5 * (flat.max(axis=0) + flat.min(axis=0))
+        room = np.array([width, height]) - 2 * margin
+        self.scale = float((room / np.maximum(np.ptp(flat, axis=0), 0.1 * view.radius)).min())
+        self.centre = np.array([width, height]) / 2
+
+    def screen(self, points: Floats) -> Floats:
+        away = self.scale * (points @ self.axes.T - self.middle) * (1.0, -1.0)
+        return np.asarray(away + self.centre)
+
+    def pose(self, stage: Stage, k: int, radius: float) -> str:
+        """The skeleton at frame k."""
+        lines = [
+            f"M{_xy(self.screen(tail[k]))}L{_xy(self.screen(tip[k]))}" for tail, tip in self.bars
+        ]
+        joints = []
+        for j in range(stage.model.n):
+            x, y = self.screen(stage.p[j, k])
+            joints.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}"/>')
+        return f'<path d="{"".join(lines)}"/>{"".join(joints)}'
+
+
+def strobe_poses(stage: Stage) -> NDArray[np.int64]:
+    """Frames of the stroboscopic picture: equal steps in time."""
+    poses = POSES_FEW if stage.model.n <= 12 else POSES_MANY
+    return _spread(len(stage.times), poses)
+
+
+def _spread(frames: int, count: int) -> NDArray[np.int64]:
+    return np.round(np.linspace(0, frames - 1, count)).astype(np.int64)
 
 
 def strobe_svg(stage: Stage) -> str:
     """The skeleton at equal time steps, light to dark, with the paths of the ends."""
-    view = stage.view
-    axes = np.array([view.right, np.cross(view.toward, view.right)])
-    bars = [
-        (stage.placed(bar.link, bar.start), stage.placed(bar.link, bar.end)) for bar in stage.bars
-    ]
-    flat = np.concatenate([stage.p.reshape(-1, 3), *(x for bar in bars for x in bar)]) @ axes.T
-    middle = 0.5 * (flat.max(axis=0) + flat.min(axis=0))
-    room = np.array([WIDTH, HEIGHT]) - 2 * MARGIN
-    scale = float((room / np.maximum(np.ptp(flat, axis=0), 0.1 * view.radius)).min())
-
-    def screen(points: Floats) -> Floats:
-        away = scale * (points @ axes.T - middle) * (1.0, -1.0)
-        return np.asarray(away + (WIDTH / 2, HEIGHT / 2))
-
+    there = Projection(stage, WIDTH, HEIGHT, MARGIN)
     parts = [
         f'<svg class="figure" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" '
         f'aria-label="Stroboscopic picture of the motion">'
     ]
-    parts += _rulers(scale, middle) if view.planar else [_scale_bar(scale)]
-    poses = POSES_FEW if stage.model.n <= 12 else POSES_MANY
-    for rank, k in enumerate(np.round(np.linspace(0, len(stage.times) - 1, poses)).astype(int)):
-        opacity = 0.16 + 0.84 * (rank / (poses - 1)) ** 1.5
-        lines, joints = [], []
-        for tail, tip in bars:
-            lines.append(f"M{_xy(screen(tail[k]))}L{_xy(screen(tip[k]))}")
-        for j in range(stage.model.n):
-            x, y = screen(stage.p[j, k])
-            joints.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>')
+    if stage.view.planar:
+        parts += _rulers(there.scale, there.middle)
+    else:
+        parts.append(_scale_bar(there.scale))
+    frames = strobe_poses(stage)
+    for rank, k in enumerate(frames):
+        opacity = 0.16 + 0.84 * (rank / (len(frames) - 1)) ** 1.5
         parts.append(
             f'<g class="pose" opacity="{opacity:.2f}"><title>t = '
-            f'{shown(stage.times[k], 4)} s</title><path d="{"".join(lines)}"/>{"".join(joints)}</g>'
+            f"{shown(stage.times[k], 4)} s</title>{there.pose(stage, k, 3.2)}</g>"
         )
     for end, path in zip(stage.ends, stage.paths, strict=True):
-        points = screen(path)
+        points = there.screen(path)
         parts.append(
             f'<path class="path" d="M{"L".join(_xy(point) for point in points)}">'
             f"<title>path of {escape(end.name)}</title></path>"
         )
         for point, label in ((points[0], "start"), (points[-1], "finish")):
             parts.append(f'<circle class="{label}" cx="{point[0]:.1f}" cy="{point[1]:.1f}" r="5"/>')
+    return "".join(parts) + "</svg>"
+
+
+def film_poses(stage: Stage) -> NDArray[np.int64]:
+    """Frames of the film: equal steps in time."""
+    return _spread(len(stage.times), CELLS_ACROSS * CELLS_DOWN)
+
+
+def film_svg(stage: Stage) -> str:
+    """Poses at equal time steps side by side, each with the paths since the one before."""
+    height = CELL + LABEL
+    there = Projection(stage, CELL, CELL, CELL_MARGIN)
+    frames = film_poses(stage)
+    parts = [
+        f'<svg class="figure film-strip" viewBox="0 0 {CELLS_ACROSS * CELL:g} '
+        f'{CELLS_DOWN * height:g}" role="img" aria-label="Poses at equal time steps">'
+    ]
+    for rank, k in enumerate(frames):
+        row, column = divmod(rank, CELLS_ACROSS)
+        before = frames[max(rank - 1, 0)]
+        paths = "".join(
+            f'<path class="path" d="M{"L".join(map(_xy, there.screen(path[before : k + 1])))}"/>'
+            for path in stage.paths
+        )
+        earlier = f'<g class="pose" opacity="0.2">{there.pose(stage, before, 1.6)}</g>'
+        parts.append(
+            f'<g transform="translate({column * CELL:g} {row * height:g})">'
+            f'<rect class="edge" width="{CELL:g}" height="{height:g}"/>'
+            f"{earlier if rank else ''}{paths if rank else ''}"
+            f'<g class="pose">{there.pose(stage, k, 2.2)}</g>'
+            f'<text class="mid" x="{CELL / 2:g}" y="{height - 5:g}">'
+            f"{shown(stage.times[k], 3)} s</text></g>"
+        )
     return "".join(parts) + "</svg>"
 
 

@@ -48,6 +48,13 @@
     following.push((time) => charts.forEach((chart) => chart.mark(time)));
   }
 
+  function verificationCharts() {
+    const charts = data.verification.map((chart) => new Chart(find("checks"), {
+      ...chart, xLabel: "time [s]", phases: motion.phases,
+    }, (time) => clock.seek(time)));
+    following.push((time) => charts.forEach((chart) => chart.mark(time)));
+  }
+
   function solverCharts() {
     for (const { title, x, y, log } of history) {
       new Chart(find("history"), { title, x, log, xLabel: "iteration", points: x.length < 60, series: [{ joint: 0, name: title, y }] });
@@ -108,7 +115,12 @@
       head.scope = "row";
       swatch(joint, head);
       head.append(name);
-      const cells = [position, effort].map((chart) => [chart, chart.joints.indexOf(joint), tag("td", "n", row)]);
+      const cells = [[position, position.joints.indexOf(joint), tag("td", "n", row)]];
+      if (!effort) {
+        tag("td", "n", row, "no motor");
+        return { cells, bar: null };
+      }
+      cells.push([effort, effort.joints.indexOf(joint), tag("td", "n", row)]);
       const svg = element("svg", { viewBox: "-50 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, tag("td", "meter", row));
       const bar = element("rect", { height: 10 }, svg);
       element("path", { d: "M0 0V10", stroke: "var(--soft)" }, svg);
@@ -120,6 +132,7 @@
     following.push((time) => {
       for (const { cells, bar, effort, most } of rows) {
         for (const [chart, k, cell] of cells) cell.textContent = `${readable(valueAt(motion.t, chart.values[k], time), 4)} ${chart.unit}`;
+        if (!bar) continue;
         const share = 50 * Math.max(-1, Math.min(1, (valueAt(motion.t, effort, time) || 0) / most));
         bar.setAttribute("x", Math.min(0, share));
         bar.setAttribute("width", Math.abs(share));
@@ -170,6 +183,7 @@
     player();
     stateTable();
     motionCharts();
+    verificationCharts();
     clock.seek(0);
   }
 })();

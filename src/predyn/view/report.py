@@ -10,18 +10,29 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from predyn.files import write_text
 from predyn.solution import Solution
 from predyn.view import tables
 from predyn.view.curves import history_charts, motion_charts
-from predyn.view.figures import sparsity_svg, strobe_svg
+from predyn.view.figures import film_poses, film_svg, sparsity_svg, strobe_poses, strobe_svg
+from predyn.view.numbers import seconds
 from predyn.view.scene import scene_data
-from predyn.view.stage import is_finite, set_stage
+from predyn.view.stage import Stage, is_finite, set_stage
+from predyn.view.verification import (
+    replay_card,
+    verification_data,
+    verification_html,
+    verified,
+)
 
 NOTHING = (
     '<p class="message">The last iterate holds values that are not finite numbers: there are no '
     "curves and no animation.</p>"
 )
+NO_MOTION = "<p>There is no motion to draw.</p>"
 SCRIPTS = ("chart.js", "solids.js", "raster.js", "scene.js", "page.js")
 
 
@@ -33,10 +44,12 @@ def write_report(solution: Solution, path: str | os.PathLike[str]) -> None:
 def report_html(solution: Solution) -> str:
     """The whole page as text; it loads nothing from anywhere."""
     stage = set_stage(solution) if is_finite(solution) else None
+    checks = verified(solution) if stage else None
     data = {
         "motion": motion_charts(solution) if stage else None,
         "history": history_charts(solution),
         "scene": scene_data(stage) if stage else None,
+        "verification": verification_data(checks) if checks else [],
     }
     style = _part("page.css")
     script = "\n".join(_part(name) for name in SCRIPTS)
@@ -51,15 +64,19 @@ def report_html(solution: Solution) -> str:
         "badge": tables.badge(solution),
         "nothing": "" if stage else NOTHING,
         "verdict": tables.verdict(solution),
-        "numbers": tables.key_numbers(solution),
+        "numbers": tables.key_numbers(solution, [replay_card(checks)] if checks else []),
         "costs": tables.costs(solution),
-        "strobe": strobe_svg(stage) if stage else "<p>There is no motion to draw.</p>",
+        "strobe": strobe_svg(stage) if stage else NO_MOTION,
+        "strobe_step": _step(stage, strobe_poses(stage)) if stage else "",
+        "film": film_svg(stage) if stage else NO_MOTION,
+        "film_step": _step(stage, film_poses(stage)) if stage else "",
         "pattern": sparsity_svg(solution.jacobian, solution.n_constraints, solution.n_variables),
         "nonzeros": f"{len(solution.jacobian[0])}",
         "size": f"{solution.n_constraints} by {solution.n_variables}",
         "dense": tables.violations(solution.dense_violations),
         "imposed": tables.violations(solution.violations),
         "active": tables.active(solution),
+        "verification": verification_html(checks) if checks else NO_MOTION,
         "starts": _section("Starts", tables.starts(solution)) if solution.starts else "",
         "links": tables.links(solution),
         "joints": tables.joints(solution),
@@ -84,6 +101,11 @@ def _fill(template: str, values: dict[str, str]) -> str:
         name, rest = piece.split("}}", 1)
         filled += [values[name], rest]
     return "".join(filled)
+
+
+def _step(stage: Stage, poses: NDArray[np.int64]) -> str:
+    """How many poses there are and how far apart in time."""
+    return f"{len(poses)} poses, every {seconds(float(stage.times[-1]) / (len(poses) - 1))}"
 
 
 def _section(title: str, body: str) -> str:

@@ -76,7 +76,8 @@ def _between(solution: Solution) -> str:
     )
 
 
-def key_numbers(solution: Solution) -> str:
+def key_numbers(solution: Solution, more: Sequence[tuple[str, str, str]] = ()) -> str:
+    """Cards of a title, a number and a note each; `more` come last."""
     cards = [
         ("Objective", shown(solution.objective, 7), ""),
         ("Duration", f"{shown(solution.duration, 5)} s", _phases(solution)),
@@ -94,6 +95,7 @@ def key_numbers(solution: Solution) -> str:
         ),
         ("Variables", str(solution.n_variables), ""),
         ("Constraints", str(solution.n_constraints), ""),
+        *more,
     ]
     return "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}"
@@ -206,6 +208,8 @@ def joints(solution: Solution) -> str:
             pair = solution.limits.get(quantity)
             scale = 1.0 if quantity == "effort" else factor
             cells.append(_range(scale * pair[j], unit) if pair is not None else NOTHING)
+        if name in solution.passive:
+            cells[-1] = "no motor"
         rows.append((name, KINDS[model.kind[j]], *cells))
     head = ("Joint", "Kind", "Position", "Velocity", "Acceleration", "Effort")
     return table(head, rows, "ttnnnn")

@@ -1,0 +1,221 @@
+"""How far a motion can be trusted: torques at passive joints, and the replay by simulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.errors import PredynError
+from predyn.model import PRISMATIC
+from predyn.replaying import Replay, replay
+from predyn.solution import Solution
+from predyn.view.numbers import rounded, seconds, shown
+from predyn.view.tables import table
+
+Floats = NDArray[np.float64]
+
+MOST_POINTS = 600  # of a chart
+PER_PIECE = 8  # instants in each polynomial piece at which passive torques are looked at
+MOST_INSTANTS = 20_000
+DEGREES = 180.0 / np.pi
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """What the page shows of it: the largest passive torques, the replay or why there is none."""
+
+    solution: Solution
+    t: Floats  # (K,) instants of the passive torques
+    passive: Floats  # (K, passive joints)
+    replayed: Replay | None
+    trouble: str
+
+
+def verified(solution: Solution) -> Verification:
+    """The checks of a motion that is finite; a replay that fails is told, never raised."""
+    t, passive = passive_torques(solution)
+    if not solution.success:
+        return Verification(solution, t, passive, None, "only what converged is replayed")
+    try:
+        return Verification(solution, t, passive, replay(solution), "")
+    except (PredynError, ArithmeticError, ValueError) as error:
+        return Verification(solution, t, passive, None, f"{type(error).__name__}: {error}")
+
+
+def passive_torques(solution: Solution) -> tuple[Floats, Floats]:
+    """Times (K,) and the torques (K, passive joints) that the curves need: zero if exact."""
+    joints = [solution.model.joint_index(name) for name in solution.passive]
+    if not joints:
+        return np.zeros(0), np.zeros((0, 0))
+    inside = (np.arange(PER_PIECE) + 0.5) / PER_PIECE
+    times, start = [], 0.0
+    for curve in solution.curves:
+        breaks = np.unique(curve.knots[(curve.knots >= 0.0) & (curve.knots <= 1.0)])
+        s = (breaks[:-1, None] + np.diff(breaks)[:, None] * inside).ravel()
+        times.append(start + curve.duration * s)
+        start += curve.duration
+    t = np.concatenate(times)
+    t = t[:: max(1, len(t) // MOST_INSTANTS)]
+    return t, solution.at(t).tau[:, joints]
+
+
+def verification_data(checks: Verification) -> list[dict[str, Any]]:
+    """Charts with a time axis of their own, for the page."""
+    charts = []
+    model, joints = checks.solution.model, checks.solution.model.joint_names
+    if len(checks.t):
+        t, torques = _largest(checks.t, checks.passive)
+        for unit, slides in (("N m", False), ("N", True)):
+            lines = [
+                _line(model.joint_index(name), name, torques[:, k])
+                for k, name in enumerate(checks.solution.passive)
+                if (model.kind[model.joint_index(name)] == PRISMATIC) == slides
+            ]
+            if lines:
+                what = "force" if slides else "torque"
+                charts.append(_chart(f"Error: {what} at passive joints", unit, t, lines))
+    run = checks.replayed
+    if run is None or len(run.t) < 2:
+        return charts
+    few = np.unique(np.round(np.linspace(0, len(run.t) - 1, MOST_POINTS)).astype(np.int64))
+    slides = model.kind == PRISMATIC
+    for what, values, unit, chosen, factor in (
+        ("angle", run.dq, "°", ~slides, DEGREES),
+        ("position", run.dq, "m", slides, 1.0),
+        ("angular velocity", run.dv, "°/s", ~slides, DEGREES),
+        ("velocity", run.dv, "m/s", slides, 1.0),
+    ):
+        lines = [
+            _line(j, joints[j], factor * np.abs(values[few, j]))
+            for j in np.flatnonzero(chosen).tolist()
+        ]
+        if lines:
+            title = f"Replay: difference in {what}"
+            charts.append(_chart(title, unit, run.t[few], lines, log=True))
+    parts = [("energy gained", run.energy - run.energy[0]), ("work of torques", run.work_torques)]
+    if np.any(run.work_friction):
+        parts.append(("work of friction", run.work_friction))
+    if np.any(run.work_forces):
+        parts.append(("work of forces", run.work_forces))
+    lines = [_line(k, name, values[few]) for k, (name, values) in enumerate(parts)]
+    charts.append(_chart("Replay: balance of energy", "J", run.t[few], lines))
+    return charts
+
+
+def _largest(t: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """At most MOST_POINTS instants: of those in between, the value of the largest size."""
+    size = -(-len(t) // MOST_POINTS)
+    if size < 2:
+        return t, values
+    groups = [slice(k, k + size) for k in range(0, len(t), size)]
+    kept = [values[g][np.abs(values[g]).argmax(axis=0), np.arange(values.shape[1])] for g in groups]
+    return np.array([t[g].mean() for g in groups]), np.array(kept)
+
+
+def _line(joint: int, name: str, values: Floats) -> dict[str, Any]:
+    return {"joint": joint, "name": name, "y": rounded(values)}
+
+
+def _chart(
+    title: str, unit: str, t: Floats, series: list[dict[str, Any]], log: bool = False
+) -> dict[str, Any]:
+    return {"title": title, "unit": unit, "x": rounded(t, 6), "series": series, "log": log}
+
+
+def verification_html(checks: Verification) -> str:
+    """Words and tables of the section."""
+    parts = [_passive(checks)] if len(checks.t) else []
+    run = checks.replayed
+    if run is None:
+        return "".join([*parts, f"<p>No replay: {escape(checks.trouble)}.</p>"])
+    parts.append(
+        "<p>The predicted torques, without correction, in an independent forward simulation "
+        "(adaptive, tolerance 1e-10), less the prediction:</p>"
+    )
+    if run.status != "finished":
+        parts.append(
+            f'<div class="alarm" role="alert"><p><strong>The replay stopped early</strong> at '
+            f"{seconds(float(run.t[-1]))}: {escape(run.message)}</p></div>"
+        )
+    parts += [_differences(run), _balance(run)]
+    return "".join(parts)
+
+
+def _passive(checks: Verification) -> str:
+    """Largest torque error of each passive joint, next to the largest torque of the motors."""
+    solution = checks.solution
+    rows = []
+    for k, name in enumerate(solution.passive):
+        unit = "N" if solution.model.kind[solution.model.joint_index(name)] == PRISMATIC else "N m"
+        size = np.abs(checks.passive[:, k])
+        worst = int(size.argmax())
+        rows.append(
+            (
+                name,
+                f"{shown(size[worst], 3)} {unit}",
+                f"{shown(checks.t[worst], 4)} s",
+                f"{shown(float(np.sqrt(np.mean(size**2))), 3)} {unit}",
+            )
+        )
+    driven = [
+        j for j, name in enumerate(solution.model.joint_names) if name not in solution.passive
+    ]
+    most = float(np.abs(solution.tau[:, driven]).max())
+    return (
+        "<p>Passive joints have no motor: the torque that their curves need is an error of the "
+        f"curves, to be compared with {shown(most, 3)} at the motors.</p>"
+        + table(("Passive joint", "Largest error", "At", "Root mean square"), rows, "tnnn")
+    )
+
+
+def _differences(run: Replay) -> str:
+    rows = []
+    for j, name in enumerate(run.model.joint_names):
+        slide = run.model.kind[j] == PRISMATIC
+        factor, unit = (1.0, "m") if slide else (DEGREES, "°")
+        cells = (
+            (np.abs(run.dq[:, j]).max(), unit),
+            (abs(run.dq[-1, j]), unit),
+            (np.abs(run.dv[:, j]).max(), f"{unit}/s"),
+            (abs(run.dv[-1, j]), f"{unit}/s"),
+        )
+        rows.append((name, *(f"{shown(factor * float(x), 3)} {of}" for x, of in cells)))
+    head = ("Joint", "Position, largest", "At the end", "Velocity, largest", "At the end")
+    return table(head, rows, "tnnnn")
+
+
+def _balance(run: Replay) -> str:
+    jumps = (
+        f" The predicted state jumps at {', '.join(shown(t, 4) for t in run.jumps)} s, and the "
+        "simulated one with it."
+        if run.jumps
+        else ""
+    )
+    gained = float(run.energy[-1] - run.energy[0])
+    return (
+        f"<p>Energy gained {shown(gained, 5)} J, work of torques "
+        f"{shown(float(run.work_torques[-1]), 5)} J, of friction "
+        f"{shown(float(run.work_friction[-1]), 5)} J, of external forces "
+        f"{shown(float(run.work_forces[-1]), 5)} J; largest imbalance "
+        f"{shown(run.max_energy_error, 2)} J.{escape(jumps)}</p>"
+    )
+
+
+def replay_card(checks: Verification) -> tuple[str, str, str]:
+    """A key number: how far the replay ends from the prediction."""
+    title, run = "Replay ends off by", checks.replayed
+    if run is None:
+        return title, shown(float("nan")), "not replayed"
+    if run.status != "finished":
+        return title, shown(float("nan")), f"stopped at {seconds(float(run.t[-1]))}"
+    slides = run.model.kind == PRISMATIC
+    ends = []
+    if not slides.all():
+        ends.append(f"{shown(DEGREES * float(np.abs(run.dq[-1, ~slides]).max()), 3)}°")
+    if slides.any():
+        ends.append(f"{shown(float(np.abs(run.dq[-1, slides]).max()), 3)} m")
+    return title, ", ".join(ends), "the same torques, simulated"

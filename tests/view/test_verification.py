@@ -1,0 +1,143 @@
+"""What the report says of passive joints and of the replay, and that neither can break it."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import predyn
+from fake_solution import fake_solution
+from predyn.errors import InputError
+from predyn.view import verification
+from predyn.view.curves import motion_charts
+from predyn.view.figures import film_poses, film_svg, strobe_poses
+from predyn.view.report import report_html
+from predyn.view.stage import set_stage
+from predyn.view.verification import passive_torques, replay_card, verification_data, verified
+from view.test_report import Page
+
+
+def swinging():
+    """An acrobot whose first joint should have no torque, and has."""
+    return replace(fake_solution(model=predyn.models.acrobot()), passive=("joint1",))
+
+
+def chart(checks, title):
+    return next(c for c in verification_data(checks) if c["title"] == title)
+
+
+def test_torques_at_passive_joints_are_an_error():
+    solution = swinging()
+    checks = verified(solution)
+    expected = solution.at(checks.t).tau[:, :1]
+    np.testing.assert_array_equal(checks.passive, expected)
+    breaks = solution.duration * np.linspace(0.0, 1.0, 7)
+    inside = np.histogram(checks.t, breaks)[0]
+    assert (inside >= 8).all()  # between the points where anything was imposed
+    error = chart(checks, "Error: torque at passive joints")
+    assert (error["unit"], error["series"][0]["name"]) == ("N m", "joint1")
+    largest = np.abs(expected).max()
+    assert np.abs(error["series"][0]["y"]).max() == pytest.approx(largest, rel=1e-4)
+    text = Page(report_html(solution)).text
+    assert f"{largest:.3g} N m" in text
+    assert "Largest error" in text
+    assert "no motor" in text
+
+
+def test_thinned_torques_keep_the_largest():
+    t = np.linspace(0.0, 1.0, 5000)
+    values = np.stack((np.sin(9.0 * t), np.zeros(5000)), axis=1)
+    values[1234, 1] = -3.0
+    few, kept = verification._largest(t, values)
+    assert len(few) <= verification.MOST_POINTS
+    assert kept[:, 1].min() == -3.0
+    assert np.abs(kept[:, 0] - np.sin(9.0 * few)).max() < 0.02
+
+
+def test_effort_is_that_of_the_motors():
+    titles = {c["title"]: c for c in motion_charts(swinging())["charts"]}
+    assert titles["Joint torque"]["joints"] == [1]
+    assert titles["Joint angle"]["joints"] == [0, 1]
+    everything = {c["title"]: c for c in motion_charts(fake_solution())["charts"]}
+    assert everything["Joint torque"]["joints"] == [0, 1]
+
+
+def test_active_joints_only_are_no_matter():
+    assert passive_torques(fake_solution())[1].size == 0
+    page = Page(report_html(fake_solution()))
+    assert "Passive joint" not in page.text
+    assert not [c for c in page.data["verification"] if "passive" in c["title"]]
+
+
+def test_replay_is_shown():
+    solution = fake_solution()
+    checks = verified(solution)
+    run = checks.replayed
+    assert run.max_position_error < 1e-6  # the torques belong to the motion
+    angle = chart(checks, "Replay: difference in angle")
+    assert [line["name"] for line in angle["series"]] == ["joint1", "joint2"]
+    assert angle["x"][-1] == pytest.approx(solution.duration, rel=1e-5)
+    expected = np.degrees(np.abs(run.dq[:, 1]))
+    assert angle["series"][1]["y"] == pytest.approx(expected.tolist(), rel=1e-4)
+    energy = chart(checks, "Replay: balance of energy")
+    names = [line["name"] for line in energy["series"]]
+    assert names == ["energy gained", "work of torques", "work of forces"]
+    gained, torques, forces = (line["y"][-1] for line in energy["series"])
+    assert gained == pytest.approx(torques + forces, abs=1e-3 * abs(torques))
+    page = Page(report_html(solution))
+    assert "Replay ends off by" in page.text
+    assert "largest imbalance" in page.text
+    assert len(page.data["verification"]) == 3
+
+
+def test_slides_are_measured_in_metres():
+    checks = verified(fake_solution(model=predyn.models.cart_pole()))
+    assert chart(checks, "Replay: difference in position")["unit"] == "m"
+    assert [s["name"] for s in chart(checks, "Replay: difference in angle")["series"]] == ["hinge"]
+    assert re.fullmatch(r"\S+°, \S+ m", replay_card(checks)[1])
+
+
+def test_failing_replay_is_told(monkeypatch):
+    def fail(solution):
+        raise InputError("the mass matrix is <singular>")
+
+    monkeypatch.setattr(verification, "replay", fail)
+    page = Page(report_html(fake_solution()))
+    assert "No replay: InputError: the mass matrix is <singular>." in page.text
+    assert "not replayed" in page.text
+    assert page.data["verification"] == []
+
+
+def test_replay_that_stops_early_is_told(monkeypatch):
+    whole = verification.replay(fake_solution())
+    part = {name: getattr(whole, name)[:20] for name in (
+        "t", "q", "v", "tau", "dq", "dv", "energy", "work_torques", "work_friction",
+        "work_forces", "energy_error")}  # fmt: skip
+    stopped = replace(whole, status="diverged", message="joint 'joint1' is at 1e7 rad", **part)
+    monkeypatch.setattr(verification, "replay", lambda solution: stopped)
+    page = Page(report_html(fake_solution()))
+    assert "The replay stopped early" in page.text
+    assert "joint 'joint1' is at 1e7 rad" in page.text
+    assert page.data["verification"][0]["x"][-1] == pytest.approx(part["t"][-1], rel=1e-5)
+
+
+def test_what_did_not_converge_is_not_replayed(monkeypatch):
+    monkeypatch.setattr(verification, "replay", None)
+    page = Page(report_html(fake_solution(status="infeasible")))
+    assert "No replay: only what converged is replayed." in page.text
+
+
+@pytest.mark.parametrize("model", [None, predyn.models.branched_acrobot(),
+                                   predyn.models.random_tree(20, 1)])  # fmt: skip
+def test_frames_are_at_equal_times(model):
+    stage = set_stage(fake_solution(model=model))
+    for poses in (strobe_poses(stage), film_poses(stage)):
+        assert len(set(np.diff(poses).tolist())) == 1
+        assert (poses[0], poses[-1]) == (0, len(stage.times) - 1)
+    svg = film_svg(stage)
+    assert re.findall(r"([\d.]+) s</text>", svg)[:3] == ["0", "0.08", "0.16"]
+    assert svg.count('<g class="pose">') == len(film_poses(stage)) == 16
+    text = Page(report_html(fake_solution(model=model))).text
+    assert "16 poses, every 80 ms" in text
+    assert f"{len(strobe_poses(stage))} poses, every" in text
