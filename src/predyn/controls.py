@@ -93,7 +93,7 @@ class Feedback(Control):
 
     def at(self, t: float, q: Floats, v: Floats) -> Floats:
         n = self._model.n
-        given = self._function(t, q.reshape(self._shape), v.reshape(self._shape))
+        given = self._function(float(t), q.reshape(self._shape), v.reshape(self._shape))
         tau = real(self._model, "control(t, q, v)", given, (n,))
         if tau.shape not in ((n,), self._shape):
             expected = " or ".join(sorted({f"({n},)", str(self._shape)}))

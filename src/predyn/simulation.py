@@ -71,16 +71,17 @@ def simulate(
     q, v = (np.array(np.broadcast_to(x, (*lead, *n)), order="C").reshape(-1, *n) for x in starts)
     loads = [_flat(force, lead) for force in forces]
     driven = given.flat(lead)
-    first = np.broadcast_to(driven.at(float(times[0]), q, v), q.shape)
-    forward_dynamics(model, q, v, finite("control(t, q, v)", first), forces=loads)
     if method == "rk4" and not stops:
+        _determined(model, q, v, driven, times[0], loads)
         plan = Plan(times, _steps(times, longest), np.zeros(1))
         parts, none = _march(model, q, v, driven, plan, loads), np.full(len(q), -1)
         return gathered(model, times, parts, none, driven, lead, tuple(forces), stops)
     controls, runs = [driven.of(row) for row in range(len(q))], []
     for row, alone in enumerate(controls):
         y = np.concatenate((q[row], v[row]))
-        accelerations = Accelerations(model, [force_of(force, row) for force in loads])
+        pushes = [force_of(force, row) for force in loads]
+        _determined(model, q[row : row + 1], v[row : row + 1], alone, times[0], pushes)
+        accelerations = Accelerations(model, pushes)
         stepper: Fixed | Adaptive
         if method == "rk4":
             plan = Plan(times, _steps(times, longest), np.zeros(1))
@@ -92,6 +93,19 @@ def simulate(
         runs.append(run(stepper, times, model.n, stops))
     parts, event = marched_of(runs, times, model.n)
     return gathered(model, times, parts, event, controls, lead, tuple(forces), stops)
+
+
+def _determined(
+    model: Model,
+    q: Floats,
+    v: Floats,
+    control: Control,
+    t: float,
+    forces: Sequence[ExternalForce],
+) -> None:
+    """Refuse a start without accelerations: a singular mass matrix, a control that gives NaN."""
+    tau = finite("control(t, q, v)", np.broadcast_to(control.at(float(t), q, v), q.shape))
+    forward_dynamics(model, q, v, tau, forces=forces)
 
 
 def _march(
