@@ -20,7 +20,7 @@ from oracles.casadi_program import casadi_program
 from predyn.nlp import SolverOptions
 from predyn.problem import Problem
 from predyn.solvers.ipopt import solve_nlp
-from predyn.transcribe.spline import transcribe
+from predyn.transcribe.methods import transcribe
 from reference_tasks import reference_task, six_axis
 
 TOLERANCE = 1e-6

@@ -22,7 +22,7 @@ from predyn.solution import Solution
 from predyn.solvers.ipopt import solve_nlp
 from predyn.solving import solve
 from predyn.transcribe.guess import random_guess
-from predyn.transcribe.spline import transcribe
+from predyn.transcribe.methods import transcribe
 from reference_tasks import REFERENCE
 
 OTHER_READING = "prismatic-revolute, theta2 = q2"

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from predyn.errors import InputError
 
 DEGREES = (3, 4, 5)
+Side = Literal["left", "right"]
 SNAP = 8 * np.finfo(float).eps  # an instant this close to a knot is that knot
 MIN_SEGMENT = 1e-9
 OPEN = 1e-10  # a direction that moves the samples less than this is left open by them
@@ -122,19 +123,21 @@ class BSpline:
         knots = np.concatenate((np.zeros(p - 1), breaks, np.ones(p - 1)))
         return np.asarray(np.lib.stride_tricks.sliding_window_view(knots, p).mean(axis=1))
 
-    def span(self, s: ArrayLike) -> NDArray[np.int64]:
-        """First of the degree + 1 control points that act at s, from the right; last span at 1."""
-        return self._interval(self._instants(s)) - self.degree
+    def span(self, s: ArrayLike, side: Side = "right") -> NDArray[np.int64]:
+        """First of the degree + 1 control points that act at s, from that side; last span at 1."""
+        return self._interval(self._instants(s), side) - self.degree
 
-    def basis(self, s: ArrayLike, derivatives: int = 3) -> NDArray[np.float64]:
+    def basis(
+        self, s: ArrayLike, derivatives: int = 3, side: Side = "right"
+    ) -> NDArray[np.float64]:
         """Basis functions span(s) .. span(s) + degree and their derivatives in s.
 
         Returns (derivatives + 1, K, degree + 1). What is zero in exact arithmetic is 0.0: an
         instant within a few roundings of a knot counts as the knot, and a difference within the
-        rounding of its terms as zero.
+        rounding of its terms as zero. At a knot they are those of the segment on that side.
         """
         s = self._instants(s)
-        p, interval = self.degree, self._interval(s)
+        p, interval = self.degree, self._interval(s, side)
         _count("derivatives", derivatives, least=0)
         column = s[:, None]
         values = [np.ones((len(s), 1))]  # of degree 0, 1, ..: the r + 1 functions that act at s
@@ -315,9 +318,10 @@ class BSpline:
             raise InputError(f"s: expected normalised time t / T within [0, 1], got {bad:g}")
         return s
 
-    def _interval(self, s: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _interval(self, s: NDArray[np.float64], side: Side = "right") -> NDArray[np.int64]:
+        first = np.searchsorted(self.knots, 0.0, side="right") - 1
         last = np.searchsorted(self.knots, 1.0) - 1
-        return np.minimum(np.searchsorted(self.knots, s, side="right") - 1, last)
+        return np.clip(np.searchsorted(self.knots, s, side=side) - 1, first, last)
 
     def _control(self, control: ArrayLike) -> NDArray[np.float64]:
         array = np.asarray(control, dtype=float)

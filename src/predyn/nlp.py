@@ -95,8 +95,7 @@ class Multipliers(NamedTuple):
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """What a solver is told. `hessian`: "exact" and "gauss_newton" are what the program computes;
-    None takes what suits the transcription: exact for splines, gauss_newton for hybrid.
+    """What a solver is told. `hessian`: "exact" and "gauss_newton" are what the program computes.
 
     tolerance bounds the scaled optimality error. mu_init is the barrier parameter at the start;
     None means the solver's own choice.
@@ -105,7 +104,7 @@ class SolverOptions:
     tolerance: float = 1e-8
     max_iterations: int = 1000
     max_seconds: float | None = None
-    hessian: str | None = None
+    hessian: str = "exact"
     mu_init: float | None = None
 
     def __post_init__(self) -> None:
@@ -124,7 +123,7 @@ class SolverOptions:
                 raise InputError(
                     f"{name}: expected a positive, finite number or None, got {value!r:.60}"
                 )
-        if self.hessian is not None and self.hessian not in HESSIANS:
+        if self.hessian not in HESSIANS:
             raise unknown_name("hessian", self.hessian, HESSIANS)
 
 

@@ -20,7 +20,8 @@ from predyn.solution import Solution
 from predyn.solvers.ipopt import SolverResult, solve_nlp
 from predyn.solvers.ipopt_callbacks import HISTORY_FIELDS, Iterate
 from predyn.transcribe.guess import neighbour, random_guess
-from predyn.transcribe.spline import SplineProgram, transcribe
+from predyn.transcribe.methods import transcribe
+from predyn.transcribe.program import Program
 from predyn.transcribe.unpack import multipliers_of, unpack
 
 Floats = NDArray[np.float64]
@@ -51,7 +52,7 @@ def solve_once(
 
 
 def run_program(
-    program: SplineProgram,
+    program: Program,
     x0: Floats,
     multipliers: Multipliers | None,
     text: str,
@@ -89,7 +90,7 @@ def run_program(
     return solution
 
 
-def scale_objective(program: SplineProgram, x0: Floats) -> None:
+def scale_objective(program: Program, x0: Floats) -> None:
     """Make the scaled objective no more than LARGEST_OBJECTIVE at the guess.
 
     Not more: the solver stops at an error in the scaled objective, summed over the limits.
@@ -99,7 +100,7 @@ def scale_objective(program: SplineProgram, x0: Floats) -> None:
     program.f_scale = max(1.0, size / LARGEST_OBJECTIVE) if np.isfinite(size) else 1.0
 
 
-def evaluate_all(program: SplineProgram) -> None:
+def evaluate_all(program: Program) -> None:
     """Once at the guess: what must be compiled or loaded is not the solver's time."""
     program.gradient(np.empty(program.n))
     program.constraints(np.empty(program.m))
@@ -129,7 +130,7 @@ class Keeper:
         self._seconds, self._iterations, self._text = seconds, iterations, text
         self._due = monotonic() + seconds
 
-    def watch(self, program: SplineProgram, report: Report | None) -> Report | None:
+    def watch(self, program: Program, report: Report | None) -> Report | None:
         """A report that also keeps the iterate."""
         if self._path is None:
             return report
@@ -146,7 +147,7 @@ class Keeper:
         return watching
 
     def _write(
-        self, program: SplineProgram, x: Floats, multipliers: Multipliers, iterate: Iterate
+        self, program: Program, x: Floats, multipliers: Multipliers, iterate: Iterate
     ) -> None:
         numbers = {"iteration": iterate.iteration, "objective": iterate.objective}
         history = {name: np.array([float(value)]) for name, value in numbers.items()}

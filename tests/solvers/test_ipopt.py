@@ -291,7 +291,7 @@ def test_results_are_frozen():
         *[("max_iterations", value) for value in (-1, 1.5, None, True, 2**31)],
         *[("max_seconds", value) for value in (0.0, -1.0, float("inf"), "1")],
         *[("mu_init", value) for value in (0.0, float("nan"))],
-        *[("hessian", value) for value in ("exakt", 1)],
+        *[("hessian", value) for value in ("exakt", None)],
     ],
 )
 def test_options_are_checked(name, value):

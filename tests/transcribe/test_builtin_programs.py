@@ -14,7 +14,8 @@ from predyn.config import read_task
 from predyn.problem import Problem
 from predyn.solvers.ipopt import solve_nlp
 from predyn.transcribe.guess import first_guess
-from predyn.transcribe.spline import SplineProgram, transcribe
+from predyn.transcribe.methods import transcribe
+from predyn.transcribe.spline import SplineProgram
 from transcribe.program_values import Oracle, Values, declared, values
 
 BUILT_IN = sorted(path.stem for path in Path(predyn.tasks.__file__).parent.glob("*.toml"))

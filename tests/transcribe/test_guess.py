@@ -17,8 +17,8 @@ from predyn.solution import Solution
 from predyn.solving import solve
 from predyn.terms import Effort, FramePosition, TotalTime
 from predyn.transcribe.guess import first_guess, random_guess
-from predyn.transcribe.spline import SplineProgram, transcribe
-from predyn.transcribe.unpack import curves_of
+from predyn.transcribe.methods import transcribe
+from predyn.transcribe.spline import SplineProgram
 
 FREE = Duration(0.2, 2.0, 0.9)
 S = np.linspace(0.0, 1.0, 41)
@@ -39,7 +39,7 @@ def two_phases(**more: object) -> Problem:
 
 def shape(program: SplineProgram, x: np.ndarray, phase: int = 0, s: np.ndarray = S) -> np.ndarray:
     """Positions of the guess, by SciPy."""
-    curve = curves_of(program, x)[phase]
+    curve = program.curves(x)[phase]
     return np.asarray(Reference(curve.knots, curve.control, curve.degree)(s))
 
 
@@ -149,7 +149,7 @@ def test_a_solution_is_shared_out_over_phases(lifting: Solution) -> None:
     )
     program = transcribe(split)
     x = first_guess(program, lifting)
-    T = [curve.duration for curve in curves_of(program, x)]
+    T = [curve.duration for curve in program.curves(x)]
     assert pytest.approx([0.25 * lifting.duration, 0.75 * lifting.duration]) == T
     inner = S[(S > 0.2) & (S < 0.8)]
     for phase, begin, share in ((0, 0.0, 0.25), (1, 0.25, 0.75)):

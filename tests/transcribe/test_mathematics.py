@@ -26,9 +26,8 @@ from predyn.terms import (
     UserTerm,
 )
 from predyn.transcribe.arrange import Rows
+from predyn.transcribe.methods import transcribe
 from predyn.transcribe.recheck import curve_samples, residual_values
-from predyn.transcribe.spline import transcribe
-from predyn.transcribe.unpack import curves_of
 from transcribe.problem_cases import problem_cases
 from transcribe.program_values import values
 
@@ -214,7 +213,7 @@ def test_recheck_sees_the_rows_that_the_solver_sees() -> None:
             x[phase.T_column] = 1.4
     program.move(x)
     program.constraints(np.empty(program.m))
-    curves = curves_of(program, x)
+    curves = program.curves(x)
     for rows in (rows for rows in program.rows if isinstance(rows, Rows)):
         s, residual = rows.points.s, rows.block.residual
         curve, forces = curves[rows.points.phase], tuple(problem.forces)

@@ -9,7 +9,8 @@ from predyn.dynamics.batch import aligned
 from predyn.nlp import check_derivatives
 from predyn.terms import TERMS
 from predyn.transcribe import chained, channels, instants
-from predyn.transcribe.spline import SplineProgram, transcribe
+from predyn.transcribe.methods import transcribe
+from predyn.transcribe.spline import SplineProgram
 from transcribe.problem_cases import PAIRS, SINGLE, problem_cases
 from transcribe.program_values import declared, values
 

@@ -15,7 +15,8 @@ from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Spline, S
 from predyn.solving import solve
 from predyn.terms import Effort, FramePosition, JointPosition, Periodic, TotalTime
 from predyn.transcribe.guess import first_guess
-from predyn.transcribe.spline import SplineProgram, transcribe
+from predyn.transcribe.methods import transcribe
+from predyn.transcribe.spline import SplineProgram
 
 FREE = Duration(0.2, 3.0, 1.1)
 REST = State((0.2, -0.3), (0.0, 0.0))

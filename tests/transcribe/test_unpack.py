@@ -18,7 +18,7 @@ from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Spline, S
 from predyn.solution import Solution
 from predyn.solving import solve
 from predyn.terms import Effort, FramePosition, MechanicalEnergy, TotalTime
-from predyn.transcribe.spline import transcribe
+from predyn.transcribe.methods import transcribe
 
 PER_SEGMENT = 20  # points of the dense re-check
 COARSE = Spline(segments=4, limit_points=1)

@@ -34,6 +34,7 @@ LIMIT_TERMS = {
     "jerk": JointJerk,
     "effort": JointTorque,
 }
+PASSIVE_TORQUE = "passive torque"  # that there is none
 END_TERMS = {"q": JointPosition, "v": JointVelocity, "a": JointAcceleration}
 
 
@@ -209,7 +210,7 @@ class Arrangement:
         if self.problem.passive:
             points = self._at(p, self.layouts[p].spline.greville_of_acceleration.tolist())
             term = JointTorque(joints=self.problem.passive)
-            self._rows(p, Constraint(term, 0.0, 0.0, name="passive torque"), points, True)
+            self._rows(p, Constraint(term, 0.0, 0.0, name=PASSIVE_TORQUE), points, True)
 
     def _continuity(self, p: int) -> None:
         """Between a phase and the next. Accelerations of passive joints follow from the rest."""

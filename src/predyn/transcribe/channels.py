@@ -104,7 +104,7 @@ class _Dynamics(Derived):
         numbers = np.concatenate([*parts, np.zeros(0)])
         values = aligned(chunks, len(numbers), WIDTH)
         values[:] = numbers[:, None]
-        self._loads = loads
+        self.loads, self.load_values = loads, values
         self.value, self.dq, self.dv, self.da = _room(kernels[1], self._tree, chunks)
         self.curvature = _room(kernels[2], self._tree, chunks)
         self.weights = aligned(chunks, self.value.shape[1], WIDTH)
@@ -115,15 +115,15 @@ class _Dynamics(Derived):
         self.pairs = ancestor_pairs(self._tree)
 
     def evaluate(self) -> None:
-        self._sweeps[0](self._tree, self._loads, self._ins, (self.value,), self._work[0])
+        self._sweeps[0](self._tree, self.loads, self._ins, (self.value,), self._work[0])
 
     def derive(self) -> None:
         outs = (self.value, self.dq, self.dv, self.da)
-        self._sweeps[1](self._tree, self._loads, self._ins, outs, self._work[1])
+        self._sweeps[1](self._tree, self.loads, self._ins, outs, self._work[1])
 
     def curve(self) -> None:
         sweep = self._sweeps[2]
-        sweep(self._tree, self._loads, self._weighted, self.curvature, self._work[2])
+        sweep(self._tree, self.loads, self._weighted, self.curvature, self._work[2])
 
 
 class Torques(_Dynamics):

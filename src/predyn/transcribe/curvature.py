@@ -92,11 +92,11 @@ def _weigh_channel(c, on, mu, given, out):
 def spread(where, curvature, powers, out):
     """Add a channel's second partials (qq, qv, vv, qa), packed by pairs, to the blocks."""
     for c in range(out.shape[0]):
-        _spread(c, where, curvature, powers, out)
+        add_spread(c, where, curvature, powers, out)
 
 
 @jit
-def _spread(c, where, curvature, powers, out):
+def add_spread(c, where, curvature, powers, out):
     qq, qv, vv, qa = curvature
     orders = len(powers)
     for k in range(where.block.shape[0]):
@@ -123,18 +123,18 @@ def outer(values, x, y, groups, partials, explicit, powers, pair, out, cross, sq
     for c in range(out.shape[0]):
         for e in range(x.shape[0]):
             u = load(values, c, e)
-            _outer(c, x[e], y[e], u, groups, partials, powers, pair, out)
+            add_outer(c, x[e], y[e], u, groups, partials, powers, pair, out)
             x_T, y_T = load(explicit, c, x[e]), load(explicit, c, y[e])
-            _cross(c, x[e], u * y_T, groups, partials, powers, cross)
+            add_cross(c, x[e], u * y_T, groups, partials, powers, cross)
             store(square, c, 0, load(square, c, 0) + u * x_T * y_T)
             if x[e] != y[e]:
-                _outer(c, y[e], x[e], u, groups, partials, powers, pair, out)
-                _cross(c, y[e], u * x_T, groups, partials, powers, cross)
+                add_outer(c, y[e], x[e], u, groups, partials, powers, pair, out)
+                add_cross(c, y[e], u * x_T, groups, partials, powers, cross)
                 store(square, c, 0, load(square, c, 0) + u * x_T * y_T)
 
 
 @jit
-def _outer(c, x, y, u, groups, partials, powers, pair, out):
+def add_outer(c, x, y, u, groups, partials, powers, pair, out):
     orders = len(powers)
     for g in range(groups.start[x], groups.start[x + 1]):
         i = groups.joint[g]
@@ -151,7 +151,7 @@ def _outer(c, x, y, u, groups, partials, powers, pair, out):
 
 
 @jit
-def _cross(c, x, u, groups, partials, powers, cross):
+def add_cross(c, x, u, groups, partials, powers, cross):
     orders = len(powers)
     for g in range(groups.start[x], groups.start[x + 1]):
         j = groups.joint[g] * orders
@@ -178,12 +178,12 @@ def hessian(
     with_T = place_T.shape[0] > 0
     store(room, 0, 0, 0.0)
     for c in range(slope.shape[0]):
-        _spread(c, where, curvature, powers, blocks)
+        add_spread(c, where, curvature, powers, blocks)
         for e in range(curved_rows.shape[0]):
             r = curved_rows[e]
             u, r_T = load(kappa, c, r), load(explicit, c, r)
-            _outer(c, r, r, u, groups, partials, powers, pair, blocks)
-            _cross(c, r, u * r_T, groups, partials, powers, cross)
+            add_outer(c, r, r, u, groups, partials, powers, pair, blocks)
+            add_cross(c, r, u * r_T, groups, partials, powers, cross)
             store(square, c, 0, load(square, c, 0) + u * r_T * r_T)
         for k in range(n * orders):  # what T does to the slopes
             store(room, 0, 1 + k, load(cross, c, k))

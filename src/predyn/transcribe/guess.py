@@ -21,6 +21,7 @@ from predyn.problem import Constraint, Problem
 from predyn.terms.frames import FrameOrientation, FramePose, FramePosition, rotation_of
 from predyn.transcribe.layout import PhaseLayout, end_values
 from predyn.transcribe.program import Program
+from predyn.transcribe.shooting_layout import ShootingLayout
 
 Floats = NDArray[np.float64]
 Path = Callable[[Floats], Floats]  # joint positions (K, n) at normalised times of a phase
@@ -82,16 +83,23 @@ def _bent(
     x = x.copy()
     for phase in program.phases:
         s = np.clip(phase.spline.greville, 0.0, 1.0)[:, None]
-        bend = sum(
-            rng.uniform(-1.0, 1.0, program.model.n) / k * np.sin(np.pi * k * s)
-            for k in range(1, waves + 1)
-        )
+        sizes = [rng.uniform(-1.0, 1.0, program.model.n) / k for k in range(1, waves + 1)]
+        bend = sum(size * np.sin(np.pi * k * s) for k, size in enumerate(sizes, start=1))
         free = phase.columns >= 0
         bent = np.clip(x[phase.columns] + reach * bend, low, high)
         x[phase.columns[free]] = bent[free]
         if phase.T_column >= 0:
             T = x[phase.T_column] * 2.0 ** rng.uniform(-octaves, octaves)
             x[phase.T_column] = np.clip(T, *phase.T_bounds)
+        if isinstance(phase, ShootingLayout):
+            T = float(x[phase.T_column]) if phase.T_column >= 0 else phase.T
+            s, here = phase.spline.breaks[:, None], phase.passive
+            waves_at = [(np.pi * k, size[here]) for k, size in enumerate(sizes, start=1)]
+            q = sum(size * np.sin(w * s) for w, size in waves_at)
+            v = sum(size * w / T * np.cos(w * s) for w, size in waves_at)
+            nodes = np.concatenate([reach[here] * q, reach[here] * v], axis=1)
+            free = phase.node_columns >= 0
+            x[phase.node_columns[free]] += nodes[free]
     return x
 
 
@@ -103,7 +111,12 @@ def pack(program: Program, curves: list[Path], durations: list[float]) -> Floats
         free = phase.columns >= 0
         x[phase.columns[free]] = control[free]
         if phase.T_column >= 0:
-            x[phase.T_column] = np.clip(T, *phase.T_bounds)
+            x[phase.T_column] = T = float(np.clip(T, *phase.T_bounds))
+        if isinstance(phase, ShootingLayout):
+            q, v = _states(curve, control, phase, T)
+            nodes = np.concatenate([q[:, phase.passive], v[:, phase.passive]], axis=1)
+            free = phase.node_columns >= 0
+            x[phase.node_columns[free]] = nodes[free]
     return np.clip(x, program.x_lower, program.x_upper)
 
 
@@ -116,6 +129,15 @@ def _fitted(phase: PhaseLayout, curve: Path) -> Floats:
         return curve(spline.greville)
     s = np.unique(np.concatenate([spline.limit_points(4), np.clip(spline.greville, 0, 1)]))
     return spline.fit(s, curve(s))
+
+
+def _states(curve: Path, control: Floats, phase: ShootingLayout, T: float) -> tuple[Floats, Floats]:
+    """Positions and velocities of all joints where segments meet."""
+    breaks = phase.spline.breaks
+    if isinstance(curve, _Exact):
+        return curve.states(breaks, T)
+    q, v = phase.spline.evaluate(control, breaks, T, derivatives=1)
+    return q, v
 
 
 class _Line:
@@ -137,6 +159,10 @@ class _Exact:
     def __call__(self, s: Floats) -> Floats:
         values: Floats = self._spline.evaluate(self._control, np.clip(s, 0.0, 1.0))[0]
         return values
+
+    def states(self, s: Floats, T: float) -> tuple[Floats, Floats]:
+        q, v = self._spline.evaluate(self._control, s, T, derivatives=1)
+        return q, v
 
     def fits(self, spline: BSpline) -> bool:
         """Whether the spline's space holds this curve."""

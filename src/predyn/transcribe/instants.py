@@ -7,6 +7,7 @@ that integrates over time the sum carries the factor T.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,7 +24,7 @@ from predyn.transcribe.chained import Chained
 from predyn.transcribe.channels import ChannelPart
 from predyn.transcribe.curvature import OnChannel, Spread
 from predyn.transcribe.kernels import Floats, Instants, Ints, Sums
-from predyn.transcribe.pool import Pool, in_lanes, padded
+from predyn.transcribe.pool import Sampled, in_lanes, padded
 
 _NONE = np.zeros(0, np.int64)
 _ON_NOTHING = OnChannel(_NONE, _NONE, _NONE)
@@ -58,6 +59,7 @@ class InstantSet:
         self.first: Ints = spline.span(s)
         self.weights = in_lanes(np.concatenate([weights, np.zeros(-len(s) % WIDTH)]))
         self._fraction = in_lanes(self.padded)
+        self.chosen: NDArray[np.bool_] = np.ones(len(s), bool)  # instants that rows look at
 
     def add(self, block: Block) -> Block:
         """Give a block its rows, entries and curved pairs, after those of the earlier ones."""
@@ -99,7 +101,11 @@ class InstantSet:
         """Channels that the rows look at."""
         return tuple(dict.fromkeys(c for row in self._dependences() for c, _, _ in row))
 
-    def build(self, pool: Pool, first: int) -> None:
+    def _curved_components(self, name: str, used: Ints) -> Sequence[int]:
+        """Components of a channel whose second partials count here, given those of the rows."""
+        return [int(x) for x in used]
+
+    def build(self, pool: Sampled, first: int) -> None:
         """Make the arrays, once all blocks are known; the set starts at that chunk of the pool."""
         chunks, here = self.chunks, slice(first, first + self.chunks)
         rows, bends = self._dependences(), self._bends()
@@ -171,9 +177,9 @@ class InstantSet:
         found = []
         for name, channel in derived.items():
             items = [(r, e, x) for r, row in enumerate(rows) for c, x, e in row if c == name]
-            on_channel = OnChannel(*np.array(items, np.int64).T.copy())
+            on_channel = OnChannel(*np.array(items, np.int64).reshape(-1, 3).T.copy())
             keep = np.zeros(len(channel.pairs), bool)
-            for x in np.unique(on_channel.component):
+            for x in self._curved_components(name, np.unique(on_channel.component)):
                 on = np.zeros(n, bool)
                 on[[joint for joint, *_ in channel.depends[x]]] = True
                 keep |= on[channel.pairs].all(axis=1)
@@ -310,7 +316,8 @@ class InstantSet:
         chained = self.chained
         _, spread, _, bends = self._main
         if exact:
-            self._curve_more()
+            self._spread_others()
+            self._bend_terms()
         else:
             spread = _NOWHERE
         total: float = self._hessian(
@@ -321,10 +328,13 @@ class InstantSet:
         )  # fmt: skip
         return total
 
-    def _curve_more(self) -> None:
-        """Second partials of all channels but one, and of terms in channels."""
+    def _spread_others(self) -> None:
+        """Second partials of all channels but one."""
         for _, spread, _, bends in self._others:
             curvature.spread(spread, bends, self._powers, self._blocks)
+
+    def _bend_terms(self) -> None:
+        """Second partials of terms in channels."""
         if not len(self._bend_x):
             return
         for block, _, _ in self._own:

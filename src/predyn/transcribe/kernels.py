@@ -28,7 +28,7 @@ from predyn.lanes import WIDTH, align_stack, entry, jit, load, store
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_FILES = ("kernels.py", "curvature.py")
+_FILES = ("kernels.py", "curvature.py", "stages.py", "segments.py")
 _SOURCES = b"".join(Path(__file__).with_name(name).read_bytes() for name in _FILES)
 _VERSION = hashlib.sha256(_SOURCES).hexdigest()[:12]
 

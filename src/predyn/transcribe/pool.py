@@ -6,7 +6,8 @@ each from a chunk of its own, and look at their part of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -29,6 +30,17 @@ def in_lanes(values: Floats) -> Floats:
 def padded(s: Floats) -> Floats:
     """With the last instant repeated to fill the last chunk."""
     return np.concatenate([s, np.repeat(s[-1:], -len(s) % WIDTH)])
+
+
+class Sampled(Protocol):
+    """States and channels that a set of instants takes its part of."""
+
+    orders: int
+    instants: Instants
+    z: tuple[Floats, ...]
+
+    @property
+    def derived(self) -> Mapping[str, Derived]: ...
 
 
 class Pool:

@@ -11,6 +11,7 @@ from predyn.errors import InputError
 from predyn.model import Model
 from predyn.nlp import NLP
 from predyn.problem import Problem
+from predyn.solution import Curve
 from predyn.transcribe.arrange import Arrangement, PairEvaluation, PairRows, Rows
 from predyn.transcribe.layout import PhaseLayout
 from predyn.transcribe.pattern import lanes
@@ -38,6 +39,10 @@ class Program(NLP):
         self._evaluated = self._differentiated = self._eager = False
         self.f_scale = 1.0
         self._number_rows()
+
+    @abstractmethod
+    def curves(self, x: Floats) -> tuple[Curve, ...]:
+        """The motion that decision variables stand for; the program stays where it is."""
 
     @abstractmethod
     def _alive(self, rows: Rows) -> NDArray[np.bool_]:
@@ -109,7 +114,7 @@ class Program(NLP):
             value = points.values_of(rows.block)  # (instants, rows)
             scale = row_scale(rows.lower, rows.upper, residual.scale)
             slack = FIXED_EXCESS * scale
-            fixed = points.rows_of(rows.block) < 0
+            fixed = (points.rows_of(rows.block) < 0) & points.chosen[:, None]
             outside = (value < rows.lower - slack) | (value > rows.upper + slack)
             for k, r in np.argwhere(fixed & (outside | np.isnan(value))):
                 bounds = f"{rows.lower[r]:.6g} .. {rows.upper[r]:.6g} {residual.units[r]}"

@@ -17,10 +17,12 @@ from predyn.dynamics.kinematics import frame_kinematics
 from predyn.dynamics.reactions import joint_reactions
 from predyn.dynamics.rnea import inverse_dynamics
 from predyn.model import Model
+from predyn.problem import Hybrid
 from predyn.samples import STATES, Samples, split_side
 from predyn.solution import Curve, Violation
+from predyn.terms.joints import JointTorque
 from predyn.terms.term import Residual
-from predyn.transcribe.arrange import Rows
+from predyn.transcribe.arrange import PASSIVE_TORQUE, Rows
 from predyn.transcribe.program import SMALL_BOUND, Program, row_scale
 
 Floats = NDArray[np.float64]
@@ -63,19 +65,21 @@ def dense_violations(program: Program, curves: tuple[Curve, ...]) -> list[Violat
     for p, curve in enumerate(curves):
         spline = program.phases[p].spline
         s = np.union1d(spline.limit_points(PER_SEGMENT), spline.limit_points(3))
-        throughout = [
-            rows
+        throughout: list[tuple[str, Residual, Floats, Floats]] = [
+            (rows.name, rows.block.residual, rows.lower, rows.upper)
             for rows in program.rows
             if isinstance(rows, Rows) and rows.points.phase == p and rows.throughout
         ]
-        channels = tuple(
-            dict.fromkeys(c for rows in throughout for c in rows.block.residual.channels)
-        )
+        if program.problem.passive and isinstance(program.problem.transcription, Hybrid):
+            zero = np.zeros(len(program.problem.passive))
+            torque = JointTorque(joints=program.problem.passive).bind(program.model)
+            throughout.append((PASSIVE_TORQUE, torque, zero, zero))
+        channels = tuple(dict.fromkeys(c for _, x, _, _ in throughout for c in x.channels))
         samples = curve_samples(program.model, curve, s, channels, forces)
-        for rows in throughout:
-            value = residual_values(rows.block.residual, samples, len(s))
+        for name, residual, lower, upper in throughout:
+            value = residual_values(residual, samples, len(s))
             t = begin[p] + s * curve.duration
-            result += violations(rows.name, rows.block.residual, value, rows.lower, rows.upper, t)
+            result += violations(name, residual, value, lower, upper, t)
     return sorted(result, key=lambda x: -x.relative)
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from predyn.errors import InputError
 from predyn.problem import Problem
+from predyn.solution import Curve
 from predyn.transcribe.arrange import Arrangement, Rows
 from predyn.transcribe.instants import InstantSet
 from predyn.transcribe.layout import PhaseLayout, lay_out, passive_mask
@@ -27,7 +28,7 @@ class SplineProgram(Program):
         """total: bounds of the sum of all durations, if the phases are pieces of one."""
         self.problem, self.model = problem, problem.model
         self.phases = _lay_out(problem)
-        self._exact = problem.solver.hessian in (None, "exact")
+        self._exact = problem.solver.hessian != "gauss_newton"
         free = [c.max() for c in (p.columns for p in self.phases)]
         count = 1 + max(int(max(free)), *(p.T_column for p in self.phases))
         self._take(Arrangement(problem, self.phases, total))
@@ -111,6 +112,16 @@ class SplineProgram(Program):
             if layout.T_column >= 0:
                 place_T = places.place(with_T).reshape(layout.columns.shape)
             self._hessian_sets.append((points, place, place_T, int(places.place(T)[0])))
+
+    def curves(self, x: Floats) -> tuple[Curve, ...]:
+        curves = []
+        for phase in self.phases:
+            control = phase.control.copy()
+            free = phase.columns >= 0
+            control[free] = x[phase.columns[free]]
+            T = float(x[phase.T_column]) if phase.T_column >= 0 else phase.T
+            curves.append(Curve(phase.spline.degree, phase.spline.knots, control, T))
+        return tuple(curves)
 
     # -- evaluation ---------------------------------------------------------------------------
 
@@ -231,8 +242,3 @@ def _lay_out(problem: Problem) -> list[PhaseLayout]:
         layouts.append(layout)
         first += int((layout.columns >= 0).sum()) + int(layout.T_column >= 0)
     return layouts
-
-
-def transcribe(problem: Problem) -> SplineProgram:
-    """The nonlinear program of a problem; an InputError lists all that is wrong with it."""
-    return SplineProgram(problem)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import predyn
 from predyn.dynamics.reactions import joint_reactions
 from predyn.nlp import Multipliers
-from predyn.solution import Curve, Solution, Violation
+from predyn.solution import Solution, Violation
 from predyn.transcribe.program import Program
 from predyn.transcribe.recheck import curve_samples, dense_violations
 
@@ -21,22 +21,10 @@ Floats = NDArray[np.float64]
 ACTIVE = 1e-5  # a limit holds with equality if it is this near, relative to the row's scale
 
 
-def curves_of(program: Program, x: Floats) -> tuple[Curve, ...]:
-    """The motion that decision variables stand for; the program stays where it is."""
-    curves = []
-    for phase in program.phases:
-        control = phase.control.copy()
-        free = phase.columns >= 0
-        control[free] = x[phase.columns[free]]
-        T = float(x[phase.T_column]) if phase.T_column >= 0 else phase.T
-        curves.append(Curve(phase.spline.degree, phase.spline.knots, control, T))
-    return tuple(curves)
-
-
 def imposed_violations(program: Program, x: Floats, g: Floats) -> list[Violation]:
     """Excess of every constraint and variable bound that is violated, worst first."""
     result = []
-    begin = np.cumsum([0.0, *(curve.duration for curve in curves_of(program, x))])
+    begin = np.cumsum([0.0, *(curve.duration for curve in program.curves(x))])
     for names, value, lower, upper, scale in (
         (program.g_name, g, program.g_lower, program.g_upper, program.g_scale),
         (program.x_name, x, program.x_lower, program.x_upper, program.x_scale),
@@ -105,7 +93,7 @@ def unpack(
 ) -> Solution:
     """The solution at x; without g (a checkpoint) nothing is said of violations."""
     problem, model = program.problem, program.model
-    curves = curves_of(program, x)
+    curves = program.curves(x)
     parts: dict[str, list[Any]] = {k: [] for k in ("t", "phase", "q", "v", "a", "tau", "w")}
     begin = 0.0
     forces = tuple(problem.forces)

@@ -1,0 +1,465 @@
+"""Active joints as B-splines, passive joints integrated: multiple shooting.
+
+The states of the passive joints where segments meet are unknowns, and constraints join what one
+segment's integration ends with to what the next begins with. All segments are integrated at once,
+in lanes. RK4 sums the costs too: they are looked at in its stages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.dynamics.batch import aligned
+from predyn.errors import InputError
+from predyn.lanes import WIDTH
+from predyn.problem import At, Hybrid, Problem
+from predyn.samples import STATES
+from predyn.solution import Curve
+from predyn.terms.joints import JointTorque
+from predyn.terms.term import Smoothed
+from predyn.transcribe import segments
+from predyn.transcribe.arrange import Arrangement, Rows
+from predyn.transcribe.hermite import hermite_curve
+from predyn.transcribe.instants import Block, InstantSet
+from predyn.transcribe.layout import passive_mask
+from predyn.transcribe.pattern import Places
+from predyn.transcribe.pool import Pool
+from predyn.transcribe.program import Floats, Ints, Program
+from predyn.transcribe.shooting import StagePool, StageSet
+from predyn.transcribe.shooting_layout import ShootingLayout, lay_out_shooting
+
+GAP = "passive motion"  # name of the constraints that join segments
+
+
+class StageArrangement(Arrangement):
+    """Sets of rows at stages: costs at all, limits where steps begin."""
+
+    layouts: list[ShootingLayout]  # type: ignore[assignment]
+
+    def _passive_joints(self, p: int) -> None:
+        """Nothing: the integration keeps their torque zero."""
+
+    def _at(
+        self, p: int, at: At | Literal["knots"], cost: bool = False, still: bool = False
+    ) -> InstantSet:
+        if isinstance(at, str):
+            key: tuple = (p, still, at, cost and at == "throughout")
+        else:
+            key = (p, still, *(float(s) for s in at))
+        if key not in self._sets:
+            self._sets[key] = self._choose(p, at, cost)
+        return self._sets[key]
+
+    def _choose(self, p: int, at: At | Literal["knots"], cost: bool) -> StageSet:
+        layout, method = self.layouts[p], self.problem.transcription
+        assert isinstance(method, Hybrid)
+        rows = layout.rows
+        every = np.arange(len(rows.s))
+        weights = None
+        if at == "throughout" and cost:
+            chosen, weights = rows.there.copy(), rows.weights
+            chosen[rows.end] = False
+        elif at in ("throughout", "knots"):
+            apart = 4 * (method.steps if at == "knots" else method.steps // method.limit_points)
+            every = np.append(every[: rows.end : apart], rows.end)
+            chosen = rows.there[every]
+        else:
+            ends = {"start": (0.0,), "end": (1.0,)}
+            if isinstance(at, str) and at not in ends:
+                raise InputError(
+                    f"at: expected 'throughout', 'start', 'end' or fractions, got {at!r}"
+                )
+            wanted = ends[at] if isinstance(at, str) else at
+            found = [rows.find(float(s)) for s in wanted]
+            every = np.unique([row for row, _ in found])
+            chosen = np.zeros((len(every), WIDTH), bool)
+            for row, lane in found:
+                chosen[np.searchsorted(every, row), lane] = True
+        return StageSet(self.model, p, layout.spline, rows, every, chosen, weights)
+
+    def _pool(self) -> list[tuple[int, Pool]]:
+        pools: list[tuple[int, Pool]] = []
+        for p, layout in enumerate(self.layouts):
+            sets = [x for x in self.sets if isinstance(x, StageSet) and x.phase == p]
+            orders = 4 if any("jerk" in x.channels for x in sets) else 3
+            names = {name for x in sets for name in x.channels if name not in (*STATES, "t")}
+            pool = StagePool(
+                self.model, layout.spline, layout.rows, passive_mask(self.problem), orders,
+                sorted(names), self.problem.forces, layout.T_column >= 0,
+            )  # fmt: skip
+            whole = self._whole(p)
+            for x in sets:
+                for row in x._dependences():
+                    for channel, component, _ in row:
+                        if channel in pool.derived:
+                            whole.curved.setdefault(channel, set()).add(component)
+            whole.curved.setdefault("tau", set()).update(int(j) for j in layout.passive)
+            for x in (*sets, whole) if whole not in sets else sets:
+                x.settle(pool)
+            pools.append((p, pool))
+        return pools
+
+    def _whole(self, p: int) -> StageSet:
+        """The set of the integrated costs of a phase; if there is none, one that adds nothing."""
+        whole = self._at(p, "throughout", cost=True)
+        assert isinstance(whole, StageSet)
+        if not whole.blocks:
+            self.sets = list(self._sets.values())
+            joints = tuple(self.model.joint_names)
+            loss = Smoothed("linear", 1.0)
+            residual = JointTorque(joints=joints).bind(self.model)
+            whole.add(Block("no cost", residual, loss=loss, weight=0.0))
+        return whole
+
+
+class HybridProgram(Program):
+    """The program of a problem by multiple shooting."""
+
+    phases: list[ShootingLayout]  # type: ignore[assignment]
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.model = problem, problem.model
+        wrong = problem.validate()
+        if wrong:
+            raise InputError(f"problem {problem.name!r}: " + "; ".join(wrong))
+        self.phases = lay_out_shooting(problem)
+        self._exact = problem.solver.hessian != "gauss_newton"
+        self.segment_columns = [phase.segment_columns for phase in self.phases]
+        self._take(StageArrangement(problem, self.phases))  # type: ignore[arg-type]
+        self._number_gaps()
+        count = sum(phase.count for phase in self.phases)
+        self._variable_bounds(count)
+        self._lay_jacobian(count)
+        self._lay_hessian(count)
+        self._sums = [aligned(*x.shape) for x in self.segment_columns]
+        self._check_fixed_rows()
+
+    # -- construction -------------------------------------------------------------------------
+
+    def stage_pools(self) -> list[StagePool]:
+        """Of each phase."""
+        return [pool for _, pool in self._pools if isinstance(pool, StagePool)]
+
+    def _touched(self, points: StageSet) -> NDArray[np.bool_]:
+        """(chunks, rows, P): which of the segment's numbers can act on a row."""
+        pool, layout = points._pool, self.phases[points.phase]
+        grid, chained = pool.grid, points.chained
+        count, others, n_points = len(grid.passive), len(grid.active), layout.spline.degree + 1
+        result = np.zeros((points.chunks, chained.explicit.shape[1], pool.size), bool)
+        node = (points.rows % (4 * layout.rows.steps) == 0)[:, None]
+        basis = pool.instants.basis[points.rows].reshape(points.chunks, 4, n_points, WIDTH)
+        acts: NDArray[np.bool_] = np.any(basis, axis=3)  # (chunks, orders, points)
+        for g, (r, j) in enumerate(zip(chained.groups.row, chained.groups.joint, strict=True)):
+            for o in np.flatnonzero(chained.orders[g]):
+                if grid.role[j] < 0:
+                    first = 2 * count + (-1 - grid.role[j])
+                    columns = first + others * np.arange(n_points)
+                    result[:, r, columns] |= acts[:, o]
+                    timed = bool(o > 0)
+                else:
+                    own = np.arange(pool.size) == o * count + grid.role[j]
+                    result[:, r] |= np.where(node, own, True) if o < 2 else True
+                    timed = False
+                if pool.timed and timed:
+                    result[:, r, -1] = True
+        if pool.timed:
+            result[:, chained.timed, -1] = True
+        return result
+
+    def _places(self, points: StageSet) -> Ints:
+        """(chunks, rows, P, WIDTH): places in x that act on a row, -1 for none."""
+        columns = self.segment_columns[points.phase][points.groups_of]
+        return np.where(self._touched(points)[..., None], columns[:, None], -1)
+
+    def _alive(self, rows: Rows) -> NDArray[np.bool_]:
+        points = rows.points
+        assert isinstance(points, StageSet)
+        some: NDArray[np.bool_] = np.any(self._places(points) >= 0, axis=2)  # (chunks, rows, WIDTH)
+        on = some[:, rows.block.rows].transpose(0, 2, 1).reshape(len(points.s), -1)
+        return on & points.chosen[:, None]
+
+    def _number_gaps(self) -> None:
+        """Constraints that join segments, after all others."""
+        self.first_gap = first = len(self.g_lower)
+        self.gaps: list[Ints] = []  # (segments, 2 passive) of each phase
+        for phase in self.phases:
+            shape = (phase.spline.segments, 2 * len(phase.passive))
+            self.gaps.append(first + np.arange(np.prod(shape)).reshape(shape))
+            name = GAP if len(self.phases) == 1 else f"{phase.name}: {GAP}"
+            size = int(np.prod(shape))
+            if size:
+                self._names.append((first, name, None, np.arange(size)))
+            first += size
+        more = first - self.first_gap
+        self.g_lower = np.concatenate([self.g_lower, np.zeros(more)])
+        self.g_upper = np.concatenate([self.g_upper, np.zeros(more)])
+        self.g_scale = np.concatenate([self.g_scale, np.ones(more)])
+
+    def _variable_bounds(self, count: int) -> None:
+        self.x_lower, self.x_upper = np.full(count, -np.inf), np.full(count, np.inf)
+        self.x_scale = np.ones(count)
+        for phase in self.phases:
+            if phase.T_column >= 0:
+                self.x_lower[phase.T_column], self.x_upper[phase.T_column] = phase.T_bounds
+                self.x_scale[phase.T_column] = phase.T
+
+    def _lay_jacobian(self, count: int) -> None:
+        places = Places(count)
+        tickets, gaps, sums = [], [], []
+        for points in self.sets:
+            assert isinstance(points, StageSet)
+            if (points.lambda_row >= 0).any():
+                columns = self._places(points)
+                row = np.broadcast_to(points.lambda_row[:, :, None], columns.shape)
+                tickets.append((points, columns.shape, places.add(row, columns)))
+        for phase, gap, columns in zip(self.phases, self.gaps, self.segment_columns, strict=True):
+            rows = _in_groups(gap, phase.rows.groups)  # (groups, 2 passive, WIDTH)
+            shape = (*rows.shape[:2], columns.shape[1], WIDTH)
+            here = np.broadcast_to(columns[:-1, None], shape)
+            own = places.add(np.broadcast_to(rows[:, :, None], shape), here)
+            gaps.append((own, places.add(gap, phase.node_columns[1:]), shape))
+        for total in self.sums:
+            found = np.unique(np.concatenate([self._columns_of(*part) for part in total.parts]))
+            sums.append((total, found, places.add(np.full_like(found, total.row), found)))
+        self.jacobian_pattern = places.finish()
+        self._jacobian_sets = [
+            (points, places.place(ticket).reshape(shape[0], -1, WIDTH))
+            for points, shape, ticket in tickets
+        ]
+        self._jacobian_gaps = [
+            (places.place(own).reshape(shape[0], -1, WIDTH), _there(places.place(next_)))
+            for own, next_, shape in gaps
+        ]
+        self._jacobian_sums = [(total, c, places.place(t)) for total, c, t in sums]
+
+    def _columns_of(self, points: InstantSet, block: int) -> Ints:
+        """Places in x that a summed block of a set depends on."""
+        assert isinstance(points, StageSet)
+        columns = self._places(points)[:, points.blocks[block].rows]
+        wanted = np.unique(columns[columns >= 0])
+        T = self.phases[points.phase].T_column
+        return np.union1d(wanted, [T]) if T >= 0 else wanted
+
+    def _lay_hessian(self, count: int) -> None:
+        places = Places(count)
+        tickets = []
+        for p, columns in enumerate(self.segment_columns):
+            touched = np.zeros(columns.shape[:2], bool)  # (groups + 1, P)
+            for points in self.sets:
+                if isinstance(points, StageSet) and points.phase == p and not points.still:
+                    chosen = points.chosen.reshape(points.chunks, 1, WIDTH)
+                    acts = self._touched(points) & np.any(chosen, axis=2)[..., None]
+                    np.logical_or.at(touched, points.groups_of, np.any(acts, axis=1))
+            if len(self.phases[p].passive) and self._exact:
+                touched[:-1] = True
+            if self.phases[p].T_column >= 0:
+                touched[:, -1] = True
+            w, y = np.tril_indices(columns.shape[1])
+            left, right = columns[:, w], columns[:, y]
+            there = (touched[:, w] & touched[:, y])[..., None] & (left >= 0) & (right >= 0)
+            rows = np.where(there, np.maximum(left, right), -1)
+            tickets.append(
+                (rows.shape, places.add(rows, np.where(there, np.minimum(left, right), -1)))
+            )
+        self.hessian_pattern = places.finish()
+        self._hessian_places = [places.place(t).reshape(shape) for shape, t in tickets]
+        self._bends = [aligned(*shape) for shape, _ in tickets]
+
+    def curves(self, x: Floats) -> tuple[Curve, ...]:
+        before = self.x
+        self.move(x)
+        self._evaluate()
+        curves = []
+        for phase, pool in zip(self.phases, self.stage_pools(), strict=True):
+            rows = phase.rows
+            s, q, v, a = (
+                _begins(values, rows.groups, phase.spline.segments)
+                for values in (rows.s[:, None], *pool.z[:3])
+            )
+            curves.append(hermite_curve(s[:, 0], q, v, a, phase.T))
+        self.move(before)
+        return tuple(curves)
+
+    # -- evaluation ---------------------------------------------------------------------------
+
+    def move(self, x: Floats) -> None:
+        self.x = x.copy()
+        for phase, pool in zip(self.phases, self.stage_pools(), strict=True):
+            free = phase.columns >= 0
+            phase.control[free] = x[phase.columns[free]]
+            if phase.T_column >= 0:
+                phase.T = T = float(x[phase.T_column])
+                phase.powers = (1.0, 1 / T, 1 / T**2, 1 / T**3)
+            free = phase.node_columns >= 0
+            phase.nodes[free] = x[phase.node_columns[free]]
+            pool.nodes[:] = phase.lanes()
+        self._evaluated = self._differentiated = False
+
+    def _shoot(self, phase: ShootingLayout, pool: StagePool) -> None:
+        pool.shoot(phase.T)
+
+    def _evaluate(self) -> None:
+        if self._evaluated:
+            return
+        self._evaluated = True
+        for phase, pool in zip(self.phases, self.stage_pools(), strict=True):
+            pool.follow(phase.control, phase.powers[: pool.orders])
+            self._shoot(phase, pool)
+            pool.evaluate_channels()
+        for points in self.sets:
+            phase = self.phases[points.phase]
+            points.move(phase.T, phase.powers)
+        for pair in self._pairs:
+            pair.value()
+
+    def _differentiate(self) -> None:
+        self._evaluate()
+        if self._differentiated:
+            return
+        self._differentiated = True
+        for phase, pool in zip(self.phases, self.stage_pools(), strict=True):
+            pool.differentiate(phase.powers[: pool.orders])
+        for pair in self._pairs:
+            pair.derive()
+        for points in self.sets:
+            points.derive()
+
+    def constraints(self, out: Floats) -> None:
+        self._evaluate()
+        for points, _ in self._jacobian_sets:
+            points.put_values(out)
+        for total in self.sums:
+            out[total.row] = sum(points.total(block) for points, block in total.parts)
+        for phase, gap, pool in zip(self.phases, self.gaps, self.stage_pools(), strict=True):
+            out[gap] = by_segment(pool.ends, len(gap)) - phase.nodes[1:]
+
+    def gradient(self, out: Floats) -> None:
+        self._differentiate()
+        out[:] = 0.0
+        self._add_gradient(self._cost_sets, -1, out)
+
+    def _add_gradient(self, sets: Sequence[InstantSet], target: int, out: Floats) -> None:
+        for points in sets:
+            assert isinstance(points, StageSet)
+            T = self.phases[points.phase].T_column
+            if points.still:
+                by_T = points.still_slope(target)
+            else:
+                local = self._sums[points.phase]
+                local[:] = 0.0
+                by_T = points.local_gradient(target, local)
+                segments.put(local, self.segment_columns[points.phase], out)
+            if T >= 0:
+                out[T] += by_T
+
+    def jacobian(self, out: Floats) -> None:
+        self._differentiate()
+        out[:] = 0.0
+        for points, place in self._jacobian_sets:
+            points.local_jacobian(place, out)
+        for pool, (own, next_) in zip(self.stage_pools(), self._jacobian_gaps, strict=True):
+            segments.put(pool.end_slopes, own, out)
+            out[next_] = -1.0
+        for total, columns, places in self._jacobian_sums:
+            whole = np.zeros(len(self.x_lower))
+            self._add_gradient([points for points, _ in total.parts], total.row, whole)
+            out[places] = whole[columns]
+
+    def hessian(self, sigma: float, multipliers: Floats, out: Floats) -> None:
+        self._differentiate()
+        out[:] = 0.0
+        for pool in self.stage_pools():
+            pool.slope[:] = 0.0
+            for channel in pool.derived.values():
+                channel.weights[:] = 0.0
+        active = [x for x in self.sets if isinstance(x, StageSet) and not x.still]
+        for points in sorted(active, key=lambda x: not x.whole):  # the whole ones overwrite
+            points.weigh(sigma, multipliers)
+            if self._exact:
+                points.give_back()
+        if self._exact:
+            for phase, gap, pool in zip(self.phases, self.gaps, self.stage_pools(), strict=True):
+                rows = _in_groups(gap, phase.rows.groups)
+                ends = np.where(rows >= 0, multipliers[np.maximum(rows, 0)], 0.0)
+                pool.curve_all(phase.powers[: pool.orders], ends)
+        for bends in self._bends:
+            bends[:] = 0.0
+        for points in active:
+            points.bend(self._exact, self._bends[points.phase])
+        for p, pool in enumerate(self.stage_pools()):
+            if self._exact and pool.timed:
+                phase = self.phases[p]
+                pool.stretch(phase.powers[: pool.orders], self._bends[p])
+            segments.put(self._bends[p], self._hessian_places[p], out)
+
+    # -- names --------------------------------------------------------------------------------
+
+    def x_name(self, i: int) -> str:
+        for phase in self.phases:
+            prefix = "" if len(self.phases) == 1 else f"{phase.name}: "
+            names = self.model.joint_names
+            if i == phase.T_column:
+                return f"{prefix}duration"
+            found = np.argwhere(phase.columns == i)
+            if len(found):
+                k, j = found[0]
+                return f"{prefix}control point {k} of {names[j]}"
+            found = np.argwhere(phase.node_columns == i)
+            if len(found):
+                k, m = found[0]
+                what = "position" if m < len(phase.passive) else "velocity"
+                joint = names[phase.passive[m % len(phase.passive)]]
+                return f"{prefix}{what} of {joint} at {100 * phase.spline.breaks[k]:.4g} %"
+        raise IndexError(i)
+
+    def _gap(self, i: int) -> tuple[int, int, int] | None:
+        """Phase, segment and state of a constraint that joins segments."""
+        for p, gap in enumerate(self.gaps):
+            if gap.size and gap[0, 0] <= i <= gap[-1, -1]:
+                k, m = np.argwhere(gap == i)[0]
+                return p, int(k), int(m)
+        return None
+
+    def g_quantity(self, i: int) -> str:
+        found = self._gap(i)
+        if found is None:
+            return super().g_quantity(i)
+        p, _, m = found
+        passive = self.phases[p].passive
+        what = "position" if m < len(passive) else "velocity"
+        prefix = "" if len(self.phases) == 1 else f"{self.phases[p].name}: "
+        joint = self.model.joint_names[passive[m % len(passive)]]
+        return f"{prefix}{GAP} {joint} {what}"
+
+    def g_instant(self, i: int) -> tuple[int, float] | None:
+        found = self._gap(i)
+        if found is None:
+            return super().g_instant(i)
+        return found[0], float(self.phases[found[0]].spline.breaks[found[1] + 1])
+
+
+def _in_groups(values: Ints, groups: int) -> Ints:
+    """(segments, m) to (groups, m, WIDTH), padded by -1."""
+    padded = np.full((groups * WIDTH, values.shape[1]), -1)
+    padded[: len(values)] = values
+    return padded.reshape(groups, WIDTH, -1).transpose(0, 2, 1)
+
+
+def by_segment(lanes: NDArray, count: int) -> NDArray:
+    """(groups, m, WIDTH) to (segments, m)."""
+    return lanes.transpose(0, 2, 1).reshape(-1, lanes.shape[1])[:count]
+
+
+def _begins(rows: Floats, groups: int, count: int) -> Floats:
+    """(rows, m, WIDTH) to (steps + 1, m): where steps begin, in order, and the end."""
+    first = rows[:-1:4].reshape(groups, -1, *rows.shape[1:]).transpose(0, 3, 1, 2)
+    steps = first.reshape(-1, *first.shape[2:])[:count].reshape(-1, rows.shape[1])
+    return np.concatenate([steps, rows[-1:, :, 0]])
+
+
+def _there(places: Ints) -> Ints:
+    return places[places >= 0]

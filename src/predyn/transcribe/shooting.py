@@ -1,0 +1,347 @@
+"""The stages of a phase whose passive joints are integrated, and sets of rows that look at them.
+
+All rows of a phase are one pool (stages.py says how they are numbered). The set of the integrated
+costs looks at all stages; other sets copy the few rows they need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.bspline import BSpline
+from predyn.dynamics.articulated import COLUMNS
+from predyn.dynamics.batch import Direct, aligned
+from predyn.dynamics.forces import ExternalForce
+from predyn.dynamics.hybrid_partitioned import partitioned_work
+from predyn.dynamics.tree import has_coupled_rotors, tree_of
+from predyn.lanes import WIDTH
+from predyn.model import Model
+from predyn.transcribe import segments, stages
+from predyn.transcribe.channels import Derived, Torques
+from predyn.transcribe.curvature import Spread
+from predyn.transcribe.instants import InstantSet
+from predyn.transcribe.kernels import Floats, Instants, Ints
+from predyn.transcribe.pool import Pool, in_lanes
+from predyn.transcribe.stages import Grid, Pulls
+
+_NOWHERE = Spread(np.zeros(0, np.int64), np.zeros(0, np.int64))
+STAGES = np.array([0.0, 0.5, 0.5, 1.0])  # of a step, where RK4 looks
+SHARES = np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
+
+
+class StageRows:
+    """Normalised times, weights and segments of the rows of a phase, (rows, WIDTH) each.
+
+    The last segment is repeated to fill its group, and the end to fill its row: `there` is False.
+    """
+
+    def __init__(self, spline: BSpline, steps: int) -> None:
+        count = spline.segments
+        self.steps, self.groups = steps, -(-count // WIDTH)
+        lane = np.arange(self.groups * WIDTH).reshape(self.groups, 1, 1, WIDTH)
+        segment = np.minimum(lane, count - 1)
+        begin, end = spline.breaks[segment], spline.breaks[segment + 1]
+        step = (end - begin) / steps
+        k = np.arange(steps).reshape(1, steps, 1, 1)
+        stage = STAGES.reshape(1, 1, 4, 1)
+        s = begin + (k + stage) * step
+        s = np.where((k == steps - 1) & (stage == 1.0), end, s)
+        share = np.broadcast_to(SHARES.reshape(1, 1, 4, 1) * step, s.shape)
+
+        def rows(values: NDArray, last: NDArray) -> NDArray:
+            whole = np.broadcast_to(values, s.shape).reshape(-1, WIDTH)
+            return np.concatenate([whole, last[None]])
+
+        one = np.ones(WIDTH)
+        self.s = rows(s, one)
+        self.segment = rows(segment, np.full(WIDTH, count - 1))
+        self.there = rows(lane < count, np.arange(WIDTH) == 0)
+        self.weights = np.where(self.there, rows(share, 0.0 * one), 0.0)
+        self.left = rows((stage > 0.0) & (s > -1.0), one > 0.0)
+        self.group = np.repeat(np.arange(self.groups + 1), [*[4 * steps] * self.groups, 1])
+        self.width = step.reshape(self.groups, 1, WIDTH)
+        self.end = len(self.s) - 1
+
+    def find(self, s: float) -> tuple[int, int]:
+        """Row and lane of the beginning of a step, or of the end of the phase."""
+        if s >= 1.0 - 1e-9:
+            return self.end, 0
+        first = self.s.copy()
+        first[~self.there] = np.inf
+        stage = np.arange(len(first)) % 4
+        first[stage > 0] = np.inf
+        row, lane = np.unravel_index(np.argmin(abs(first - s)), first.shape)
+        return int(row), int(lane)
+
+
+class StagePool(Pool):
+    """States and derived channels at all rows, and their sensitivities in the segments' numbers."""
+
+    def __init__(
+        self,
+        model: Model,
+        spline: BSpline,
+        rows: StageRows,
+        passive: NDArray[np.bool_],
+        orders: int,
+        channels: Sequence[str],
+        forces: Sequence[ExternalForce],
+        timed: bool,
+    ) -> None:
+        names = dict.fromkeys(("tau", *channels))
+        super().__init__(model, spline, rows.s.ravel(), orders, tuple(names), forces)
+        self.rows, self.timed = rows, int(timed)
+        self.instants = _instants(spline, rows)
+        number = np.cumsum(passive) - 1
+        role = np.where(passive, number, -1 - (np.cumsum(~passive) - 1))
+        joints = np.arange(model.n)
+        self.grid = Grid(
+            joints[passive], joints[~passive], role, (~passive).astype(np.int64), rows.width,
+            rows.steps,
+        )  # fmt: skip
+        count, others = int(passive.sum()), int((~passive).sum())
+        self.size = 2 * count + (spline.degree + 1) * others + self.timed
+        torques = self.derived["tau"]
+        assert isinstance(torques, Torques)
+        self.torques = torques
+        pulls = [(p, *x) for p, j in enumerate(self.grid.passive) for x in torques.depends[j]]
+        table = np.array(pulls, np.int64).reshape(-1, 5)
+        self.pulls = Pulls(table[:, 0].copy(), table[:, 1].copy(), table[:, 2:].copy())
+        total, groups = len(rows.s), rows.groups
+        self.nodes = aligned(groups + 1, 2 * count, WIDTH)
+        self.ends = aligned(groups, 2 * count, WIDTH)
+        self.end_slopes = aligned(groups, 2 * count * self.size, WIDTH)
+        self.Z = aligned(total, 3 * count * self.size, WIDTH)
+        self.slope = aligned(total, model.n * self.orders, WIDTH)
+        self._factor = aligned(total, count * count, WIDTH)
+        self._nu = aligned(total, count, WIDTH)
+        self._cross = aligned(groups, self.size, WIDTH)
+        self._pushes = aligned(1, 8 * max(count, 1), WIDTH)
+        self._adjoint_ends = aligned(groups, 2 * count, WIDTH)
+        self.room = aligned(1, (2 * model.n * self.orders + 1) * self.size, WIDTH)
+        self._none = np.zeros((total, model.n, WIDTH))
+        tree = tree_of(model)
+        coupled = has_coupled_rotors(model)
+        work = partitioned_work(tree) if coupled else (model.n + 1, COLUMNS)
+        self._work = aligned(*work, WIDTH)
+        self._tree = tree
+        self._integrate = Direct(stages.integrate_coupled if coupled else stages.integrate)
+        self._sensitivities = Direct(stages.sensitivities)
+        self._adjoints, self._stretch = Direct(stages.adjoints), Direct(segments.stretch)
+
+    def shoot(self, T: float, first: int = 0, last: int | None = None) -> None:
+        """Integrate groups of segments from their nodes; the active joints are in place."""
+        stop = self.rows.groups if last is None else last
+        self._integrate(
+            self._tree, self.torques.loads, self.grid, T, self.nodes, self.z[:3], self._none,
+            self.torques.load_values, self.torques.value, self.ends, self._work, first, stop,
+        )  # fmt: skip
+
+    def follow(self, control: Floats, powers: tuple[float, ...]) -> None:
+        """States of the active joints at all rows."""
+        self._evaluate(control, self.instants, powers, self.z)
+
+    def evaluate_channels(self) -> None:
+        """Values of the channels, once the passive joints are in place."""
+        self._eager = False
+        for channel in self.derived.values():
+            if channel is not self.torques:  # the integration has them
+                channel.evaluate()
+
+    def differentiate(self, powers: tuple[float, ...]) -> None:
+        """Partials of the channels, and the sensitivities."""
+        for channel in self.derived.values():
+            channel.derive()
+        x = self.torques
+        self._sensitivities(
+            self.grid, self.instants, powers, self.timed, self.pulls, self.z, (x.dq, x.dv, x.da),
+            self._factor, self.Z, self.end_slopes,
+        )  # fmt: skip
+
+    def curve_all(self, powers: tuple[float, ...], ends: Floats) -> None:
+        """Second partials of the channels, with the passive torques weighted by their adjoints.
+
+        After `slope` and the channels' weights have been added up; ends (groups, 2 passive, WIDTH):
+        slopes in the states at the ends of segments.
+        """
+        x = self.torques
+        self._adjoint_ends[:] = ends
+        self._adjoints(
+            self.grid, powers, self.timed, self.orders, self.pulls, (x.dq, x.dv, x.da),
+            self._factor, self.Z, self.slope, self._adjoint_ends, self._pushes, self._nu,
+            self._cross,
+        )  # fmt: skip
+        x.weights[:, self.grid.passive] += self._nu
+        self.curve()
+
+    def stretch(self, powers: tuple[float, ...], out: Floats) -> None:
+        """Add what T does to the slopes to second derivatives (groups + 1, ..)."""
+        self._stretch(
+            self.grid, self.instants, powers, self.z, self.rows.group, self.slope, self._cross, out
+        )
+
+
+def _instants(spline: BSpline, rows: StageRows) -> Instants:
+    """The basis at all rows, of the segment that each belongs to."""
+    s, left = rows.s.ravel(), rows.left.ravel()
+    basis, first = spline.basis(s).transpose(1, 0, 2), spline.span(s)
+    basis[left] = spline.basis(s[left], side="left").transpose(1, 0, 2)
+    first[left] = spline.span(s[left], side="left")
+    first = first.reshape(rows.s.shape).astype(np.int64)
+    lanes = in_lanes(basis.reshape(len(s), -1))
+    return Instants(first, np.ones(first.shape, bool), lanes, tuple(range(spline.degree + 1)))
+
+
+class StageSet(InstantSet):
+    """Rows that look at stages. `rows` are those of the phase, `chosen` the lanes that count.
+
+    The whole set (all rows) holds the integrated costs and takes the second partials of all
+    channels, of whichever set.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        phase: int,
+        spline: BSpline,
+        at: StageRows,
+        rows: Ints,
+        chosen: NDArray[np.bool_],
+        weights: Floats | None,
+    ) -> None:
+        timed = weights is not None
+        share = np.where(chosen, 1.0, 0.0) if weights is None else weights
+        super().__init__(model, phase, spline, at.s[rows].ravel(), share.ravel(), timed)
+        self.rows, self.groups_of = rows, at.group[rows]
+        self.chosen = chosen.ravel()
+        self.whole = len(rows) == len(at.s)
+        self.curved: dict[str, set[int]] = {}  # channels of all sets of a phase, for the whole set
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*super().channels, *self.curved)))
+
+    def _curved_components(self, name: str, used: Ints) -> Sequence[int]:
+        return sorted(self.curved.get(name, set()) | {int(x) for x in used})
+
+    def settle(self, pool: StagePool) -> None:
+        """Make the arrays."""
+        self._pool = pool
+        self._excerpt = None if self.whole else Excerpt(pool, self.rows)
+        self.build(self._excerpt or pool, 0)
+        self._names = [name for name in self.channels if name in pool.derived]
+        self._local_gradient = Direct(segments.gradient)
+        self._local_jacobian, self._bend = Direct(segments.jacobian), Direct(segments.bend)
+
+    def move(self, T: float, powers: tuple[float, ...]) -> None:
+        if self._excerpt is not None and not self.still:
+            self._excerpt.fetch(self._names)
+        super().move(T, powers)
+
+    def derive(self) -> None:
+        if self._excerpt is not None:
+            self._excerpt.fetch_partials(self._names)
+        super().derive()
+
+    def local_gradient(self, target: int, out: Floats) -> float:
+        """Add the gradient of the summed blocks of a target in the segments' numbers to out
+        (groups + 1, P, WIDTH); returns d/dT of the factor T.
+        """
+        pool, chained = self._pool, self.chained
+        by_T: float = self._local_gradient(
+            pool.grid, pool.instants, self._powers, pool.timed, pool.z, pool.Z, self.rows,
+            self.groups_of, chained.groups, self._sums, target, chained.partials, chained.explicit,
+            self._T, self.timed, self._mu, self._slope, pool.room, out,
+        )  # fmt: skip
+        return by_T
+
+    def local_jacobian(self, place: Ints, out: Floats) -> None:
+        """Add the pointwise rows to the values of the Jacobian; place (chunks, rows P, WIDTH)."""
+        pool, chained = self._pool, self.chained
+        self._local_jacobian(
+            pool.grid, pool.instants, self._powers, pool.timed, pool.z, pool.Z, self.rows,
+            chained.groups, chained.partials, chained.explicit, place, pool.room, out,
+        )  # fmt: skip
+
+    def give_back(self) -> None:
+        """Add slopes and weights of channels to those of the pool, after weigh()."""
+        if self._excerpt is None:
+            self._pool.slope += self._slope
+        else:
+            self._excerpt.give_back(self._names, self._slope)
+
+    def bend(self, exact: bool, out: Floats) -> None:
+        """Add second derivatives in the segments' numbers to out (groups + 1, P (P + 1) / 2)."""
+        pool, chained = self._pool, self.chained
+        _, spread, _, curvature = self._main
+        if exact:
+            self._bend_terms()
+        if exact and self.whole:
+            self._spread_others()
+        else:
+            spread = _NOWHERE
+        self._bend(
+            pool.grid, pool.instants, self._powers, pool.timed, pool.z, pool.Z, self.rows,
+            self.groups_of, self.joints, spread, curvature, self._curved_rows, self._kappa,
+            chained.groups, chained.partials, chained.explicit, self._pair, self._blocks,
+            self._cross, self._square, pool.room, out,
+        )  # fmt: skip
+
+
+class Excerpt:
+    """Some rows of a pool, copied: what a set of instants sees of it."""
+
+    def __init__(self, pool: StagePool, rows: Ints) -> None:
+        self._pool, self._rows = pool, rows
+        self.orders = pool.orders
+        at = pool.instants
+        self.instants = Instants(at.first[rows], at.last[rows], at.basis[rows], at.points)
+        self.z = tuple(aligned(len(rows), x.shape[1], WIDTH) for x in pool.z)
+        self.derived = {name: _Copied(channel, rows) for name, channel in pool.derived.items()}
+
+    def fetch(self, names: Sequence[str]) -> None:
+        """States and channel values."""
+        for x, source in zip(self.z, self._pool.z, strict=True):
+            np.take(source, self._rows, axis=0, out=x)
+        for name in names:
+            self.derived[name].fetch(("value",))
+
+    def fetch_partials(self, names: Sequence[str]) -> None:
+        for name in names:
+            self.derived[name].fetch(("dq", "dv", "da"))
+
+    def give_back(self, names: Sequence[str], slope: Floats) -> None:
+        """Add weights of channels and slopes to the pool's."""
+        self._pool.slope[self._rows] += slope
+        for name in names:
+            self.derived[name].give_back()
+
+
+class _Copied(Derived):
+    """Some rows of a channel."""
+
+    def __init__(self, channel: Derived, rows: Ints) -> None:
+        self._channel, self._rows = channel, rows
+        for name in ("value", "weights", "dq", "dv", "da"):
+            setattr(self, name, np.ascontiguousarray(getattr(channel, name)[rows]))
+        self.depends, self.pairs = channel.depends, channel.pairs
+        self.curvature = tuple(x[: len(rows)] for x in channel.curvature)
+
+    def fetch(self, names: Sequence[str]) -> None:
+        for name in names:
+            np.take(getattr(self._channel, name), self._rows, axis=0, out=getattr(self, name))
+
+    def give_back(self) -> None:
+        self._channel.weights[self._rows] += self.weights
+
+    def evaluate(self) -> None:
+        self.fetch(("value",))
+
+    def derive(self) -> None:
+        self.fetch(("dq", "dv", "da"))
+
+    def curve(self) -> None:
+        """The pool curves all rows at once."""
