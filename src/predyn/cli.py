@@ -1,4 +1,4 @@
-"""The command line: predyn examples | solve | check | report | view | export."""
+"""The command line: predyn examples | solve | check | simulate | report | view | export."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from predyn.errors import InputError, PredynError
 
 if TYPE_CHECKING:
     from predyn.problem import Problem
+    from predyn.replaying import Replay
     from predyn.solution import Solution
+    from predyn.trajectories import Trajectory
 
 BUG, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
 
@@ -264,6 +266,65 @@ def check(
             f"{file}: expected a task (.toml, or a name from `predyn examples`), a model (.urdf) "
             "or a solution (.h5)"
         )
+
+
+@app.command()
+@_guarded
+def simulate(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A solution.h5 or its folder; or a task (.toml or name).",
+            metavar="TASK_OR_SOLUTION",
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option(help="Folder for simulation.csv.")] = None,
+    torque: Annotated[
+        list[str] | None, typer.Option(help="Of a task: JOINT=VALUE, held; repeat it.")
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="Of a task: how long.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Of a task: rows per second (100).")] = None,
+    allow_absolute: AllowAbsolute = False,
+    allow_code: AllowCode = False,
+) -> None:
+    """Simulate forward in time, independently of the solver.
+
+    A solution is replayed: its torques drive the mechanism, and the table says how far the motion
+    is from the predicted one. The mechanism of a task moves from the task's first state on, under
+    no torques unless told. Exit code 3: the simulation diverged; what there is is written.
+    """
+    from predyn import results, simulation_results
+    from predyn.files import write_text
+
+    path = Path(source)
+    solved = path.suffix.lower() in (".h5", ".hdf5") or (path / results.SOLUTION).is_file()
+    motion: Replay | Trajectory
+    if solved:
+        from predyn.replaying import replay
+
+        if torque or seconds is not None or rate is not None:
+            raise InputError(
+                f"{source} is a solution: --torque, --seconds and --rate are for tasks; "
+                "predyn.simulate in Python takes a solution's torques and anything else"
+            )
+        motion = replay(_load(path))
+        text = str(motion)
+    else:
+        from predyn.config import load_task
+
+        problem = load_task(source, allow_absolute=allow_absolute, allow_code=allow_code)
+        motion, notes = simulation_results.simulate_task(problem, torque or (), seconds, rate)
+        for note in notes:
+            _say(f"predyn: note: {note}")
+        text = simulation_results.trajectory_text(problem.name, motion)
+    typer.echo(text)
+    if out is not None:
+        with results.prepared(out):
+            write_text(out / simulation_results.CSV, simulation_results.motion_csv(motion))
+        typer.echo(f"\nwrote {out / simulation_results.CSV}")
+    if motion.status != "finished":
+        _say(f"predyn: {motion.status}: {motion.message}")
+        raise typer.Exit(NOT_CONVERGED)
 
 
 @app.command()

@@ -54,6 +54,7 @@ class Replay:
     work_friction: Floats  # not positive
     work_forces: Floats
     energy_error: Floats  # (K,) change of the energy less all work
+    passive: tuple[str, ...] = ()  # names of the joints without a motor
     jumps: tuple[float, ...] = ()  # times at which the predicted state jumps, and this one with it
 
     @property
@@ -220,5 +221,6 @@ def _compared(
         work_friction=work[1],
         work_forces=work[2],
         energy_error=energy - energy[0] - work.sum(axis=0),
+        passive=solution.passive,
         jumps=tuple(jumps),
     )

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 FINISHED, EVENT, DIVERGED = "finished", "event", "diverged"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
     """A simulated motion, or a batch of them: arrays (..., K, n), times (K,).
 
@@ -58,6 +58,13 @@ class Trajectory:
         """Kinetic and potential energy (..., K), J, springs included."""
         return self._where_known(
             lambda q, v, tau: kinetic_energy(self.model, q, v) + potential_energy(self.model, q)
+        )
+
+    def __repr__(self) -> str:
+        told = f"{self.status}: {self.message}" if self.message else self.status
+        return (
+            f"Trajectory of {self.model.name!r}, q {self.q.shape}, t {self.t[0]:.6g} to "
+            f"{self.t[-1]:.6g} s, {told}"
         )
 
     def _where_known(self, function: Callable[..., Floats]) -> Floats:
@@ -147,7 +154,7 @@ def _told(model: Model, parts: Marched, row: int, event: int, events: Sequence[E
     if event < 0:
         time, place, value = parts.stop[row]
         trouble = Trouble(float(time), int(place), float(value))
-        return f"{trouble.text(model)}; check the model and torques, or shorten step"
+        return f"{trouble.text(model)}; check the model and the torques, with rk4 the step too"
     name = getattr(events[event], "__name__", type(events[event]).__name__)
     return f"events[{event}] ({name}) changed sign at t = {parts.last_t[row]:.9g} s"
 
