@@ -27,6 +27,7 @@ import against_pinocchio  # noqa: E402
 import cold_start  # noqa: E402
 import growth  # noqa: E402
 import predict  # noqa: E402
+import simulation  # noqa: E402
 
 
 def show(title: str, rows: list[dict]) -> None:
@@ -69,6 +70,9 @@ def main() -> None:
             growth.three_formulations
         ),
         "Growth with the number of links": growth.chains,
+        "RK4 simulation, microseconds a step of one trajectory, against MuJoCo's rollout": (
+            simulation.against_mujoco
+        ),
         "Optimal motions, milliseconds, against CasADi with IPOPT": predict.solves,
         "Growth with control points per joint, milliseconds an iteration": predict.growth,
     }
@@ -86,6 +90,7 @@ def main() -> None:
 
 def _machine() -> dict:
     import casadi
+    import mujoco
     import numba
     import numpy
     import pinocchio
@@ -102,6 +107,7 @@ def _machine() -> dict:
         "numba": numba.__version__,
         "pinocchio": pinocchio.__version__,
         "casadi": casadi.__version__,
+        "mujoco": mujoco.__version__,
     }
 
 
