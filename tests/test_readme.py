@@ -16,7 +16,7 @@ from predyn.terms import TERMS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = ("examples", "problems", "terms", "solver", "solutions")
+PAGES = ("examples", "problems", "terms", "solver", "solutions", "simulation")
 BASE = {  # what a part of a task file is added to
     "model": '[model]\nbuiltin = "two_link"\n',
     "phases": "[[phases]]\nduration = 1.0\nstart = { q = [1.32, -2.37], v = 0.0 }\n"
