@@ -8,6 +8,7 @@ than 200 steps: STEPS * RTOL of the largest number.
 from __future__ import annotations
 
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -343,6 +344,16 @@ def test_function_controls_get_the_shapes_that_are_documented() -> None:
     assert seen == {"adaptive": {((2,), (2,), float)}, "rk4": {((2, 3, 2), (2, 3, 2), float)}}
 
 
+def test_functions_cannot_change_the_state() -> None:
+    def clumsy(t: float, q: NDArray, v: NDArray) -> NDArray:
+        q -= 1.0
+        return q
+
+    for options in ({"control": clumsy}, {"control": None, "events": clumsy}):
+        with pytest.raises(ValueError, match="read-only"):
+            simulate(models.pendulum_chain(2), [0.0, 0.0], [0.0, 0.0], t=[0.0, 1.0], **options)
+
+
 # -- events ---------------------------------------------------------------------------------------
 
 
@@ -481,6 +492,7 @@ def test_positions_beyond_all_bounds(method: str) -> None:
         ({"atol": -1.0}, "atol: expected a finite number above 0"),
         ({"events": [3]}, r"events: expected functions event\(t, q, v\)"),
         ({"events": lambda t, q, v: q}, r"events\[0\]: expected one finite number"),
+        ({"events": lambda t, q, v: q[0] > 0.0}, r"events\[0\]: expected one finite number"),
         ({"events": lambda t, q, v: math.nan}, r"events\[0\]: expected one finite number"),
         ({"forces": [ExternalForce("arm")]}, "arm"),
         ({"forces": [ExternalForce("link2", np.zeros((3, 3)))], "q0": np.zeros((2, 2))},
@@ -513,6 +525,24 @@ def test_a_singular_mass_matrix(method: str) -> None:
         ModelBuilder("massless tip").add_link("rod", **ROD).add_link("tip", "rod").build()
     with pytest.raises(ModelError, match="mass matrix is singular"):
         simulate(ball_joint(), [0.1, 0.0, 0.2], np.zeros(3), [1.0, 0.0, 0.0], TIMES, method=method)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+def test_ctrl_c_ends_a_long_simulation() -> None:
+    """Some minutes of compiled steps, interrupted after the first second."""
+    code = (
+        "import predyn, numpy as np, signal, threading, os\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "def run(t):\n"
+        "    predyn.simulate(m, np.zeros((8, 2)), [0.0, 0.0], None, [0.0, t], method='rk4', "
+        "step=1e-6)\n"
+        "m = predyn.models.pendulum_chain(2)\n"
+        "run(1e-5)\n"
+        "threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n    run(900.0)\nexcept KeyboardInterrupt:\n    print('ended')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "ended\n", done.stderr
 
 
 def test_simulation_loads_scipy_only_when_it_needs_it() -> None:

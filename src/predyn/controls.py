@@ -93,12 +93,19 @@ class Feedback(Control):
 
     def at(self, t: float, q: Floats, v: Floats) -> Floats:
         n = self._model.n
-        given = self._function(float(t), q.reshape(self._shape), v.reshape(self._shape))
+        given = self._function(float(t), read_only(q, self._shape), read_only(v, self._shape))
         tau = real(self._model, "control(t, q, v)", given, (n,))
         if tau.shape not in ((n,), self._shape):
             expected = " or ".join(sorted({f"({n},)", str(self._shape)}))
             raise InputError(f"control(t, q, v): expected shape {expected}, got {tau.shape}")
         return tau.reshape(-1, n)
+
+
+def read_only(x: Floats, shape: tuple[int, ...]) -> Floats:
+    """The numbers for a function of the user, which shall not change them."""
+    view = x.reshape(shape).view()
+    view.flags.writeable = False
+    return view
 
 
 class Pieces:

@@ -73,7 +73,7 @@ def simulate(
     driven = given.flat(lead)
     if method == "rk4" and not stops:
         _determined(model, q, v, driven, times[0], loads)
-        plan = Plan(times, _steps(times, longest), np.zeros(1))
+        plan = _plan(times, longest)
         parts, none = _march(model, q, v, driven, plan, loads), np.full(len(q), -1)
         return gathered(model, times, parts, none, driven, lead, tuple(forces), stops)
     controls, runs = [driven.of(row) for row in range(len(q))], []
@@ -84,8 +84,7 @@ def simulate(
         accelerations = Accelerations(model, pushes)
         stepper: Fixed | Adaptive
         if method == "rk4":
-            plan = Plan(times, _steps(times, longest), np.zeros(1))
-            stepper = Fixed(RK4(accelerations, alone.at), plan, y)
+            stepper = Fixed(RK4(accelerations, alone.at), _plan(times, longest), y)
         else:
             slopes = _slopes(accelerations, alone, model.n)
             span = (float(times[0]), float(times[-1]))
@@ -148,14 +147,15 @@ def _slopes(accelerations: Accelerations, control: Control, n: int) -> Callable[
     return within
 
 
-def _steps(t: Floats, longest: float) -> NDArray[np.int64]:
+def _plan(t: Floats, longest: float) -> Plan:
+    """Equal steps within each interval of t, no longer than told."""
     count = np.maximum(np.ceil(np.diff(t) / longest * (1.0 - 1e-12)), 1.0)
     if count.sum() > MOST_STEPS:
         raise InputError(
             f"step: {longest:g} s makes {count.sum():.3g} steps from {t[0]:g} to {t[-1]:g} s, more "
             f"than {MOST_STEPS:g}; choose a longer one"
         )
-    return count.astype(np.int64)
+    return Plan(t, count.astype(np.int64), np.zeros(1), np.zeros(1, np.int64))
 
 
 def positive(name: str, value: Any, least: float = 0.0) -> float:

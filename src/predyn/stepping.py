@@ -5,12 +5,14 @@ A state y holds q, v and whatever else is integrated with them, one after the ot
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.controls import read_only
 from predyn.dynamics.evaluations import Accelerations
 from predyn.dynamics.rk4 import LARGEST, Marched, Plan, empty_march
 from predyn.errors import InputError
@@ -95,7 +97,6 @@ class Adaptive:
         self._ends = [x for x in inside if x - first > apart and last - x > apart] + [last]
         self._slopes, self._n = slopes, n
         self._options = {"rtol": rtol, "atol": atol, "max_step": longest}
-        self._step: float | None = None
         self._solver: Any = None
         self._dense: Any = None
         self.t_old, self.t, self.y = first, first, y
@@ -103,7 +104,9 @@ class Adaptive:
     def advance(self) -> Trouble | None:
         with np.errstate(all="ignore"):
             if self._solver is None or self._solver.t == self._solver.t_bound:
-                self._start_piece()
+                trouble = self._start_piece()
+                if trouble is not None:
+                    return trouble
             self._solver.step()
         if self._solver.status == "failed":
             fastest = int(np.argmax(np.abs(self.y[self._n : 2 * self._n]))) + self._n
@@ -114,14 +117,19 @@ class Adaptive:
             self._dense = None
         return trouble
 
-    def _start_piece(self) -> None:
+    def _start_piece(self) -> Trouble | None:
         from scipy.integrate import DOP853
 
         end = self._ends.pop(0)
+        slope, first = self._slopes(self.t, end), None
         if self._solver is not None:
-            self._step = min(float(self._solver.h_abs), end - self.t)
-        slope = self._slopes(self.t, end)
-        self._solver = DOP853(slope, self.t, self.y, end, first_step=self._step, **self._options)
+            first = min(float(self._solver.h_abs), end - self.t)
+        else:  # SciPy would look for a first step for ever
+            wrong = ~np.isfinite(slope(self.t, self.y)[: 2 * self._n])
+            if wrong.any():
+                return Trouble(self.t, int(np.argmax(wrong)), math.nan)
+        self._solver = DOP853(slope, self.t, self.y, end, first_step=first, **self._options)
+        return None
 
     def between(self, t: float) -> Floats:
         if t == self.t:
@@ -265,8 +273,8 @@ def _sign(event: Event, j: int, t: float, y: Floats, n: int) -> float:
 
 
 def _value(event: Event, j: int, t: float, y: Floats, n: int) -> float:
-    value = np.asarray(event(t, y[:n], y[n : 2 * n]))
-    if value.shape != () or value.dtype.kind not in "fiub" or not np.isfinite(value):
+    value = np.asarray(event(float(t), read_only(y[:n], (n,)), read_only(y[n : 2 * n], (n,))))
+    if value.shape != () or value.dtype.kind not in "fiu" or not np.isfinite(value):
         raise InputError(
             f"events[{j}]: expected one finite number from event(t, q, v), got {value!r:.60} at "
             f"t = {t:g}"

@@ -73,9 +73,12 @@ def shares(batch: int, work: int) -> list[slice]:
     return [slice(first, first + step) for first in range(0, batch, step)] or [slice(0, 0)]
 
 
-def on_threads(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
-    """What the jobs return, each run on a thread of its own if there are several."""
-    if len(jobs) == 1:
+def on_threads(jobs: Sequence[Callable[[], Any]], apart: bool = False) -> list[Any]:
+    """What the jobs return, each run on a thread of its own if there are several.
+
+    apart: a single one too, so that Ctrl-C reaches the thread that waits here.
+    """
+    if len(jobs) == 1 and not apart:
         return [jobs[0]()]
     return [future.result() for future in [_pool().submit(job) for job in jobs]]
 

@@ -25,6 +25,8 @@ from predyn.model import Model
 
 LARGEST = 1e6  # rad, m, rad/s, m/s; within it sin and cos of lanes need no detour
 
+_LONG = 10**7  # trajectories x joints x steps: seconds
+
 # Rows of the state: position and velocity at the start of the step, sums over its stages
 _Q, _V, _SUM_V, _SUM_A = 0, 1, 2, 3
 
@@ -35,6 +37,7 @@ class Plan(NamedTuple):
     t: Floats  # (K,) output times
     steps: Ints  # (K - 1,) equal steps from one to the next
     knots: Floats  # (S,) times of the torque samples; one if the torque is constant
+    ended: Ints  # (1,) not zero once nobody waits for the results any more
 
 
 class Marched(NamedTuple):
@@ -132,7 +135,9 @@ def _march(tree, loads, plan, ins, outs, space, work):
         knot, running = 0, count
         for k in range(K - 1):
             h = (plan.t[k + 1] - plan.t[k]) / plan.steps[k]
-            for s in range(plan.steps[k] if running > 0 else 0):
+            for s in range(plan.steps[k]):
+                if running == 0 or plan.ended[0] != 0:
+                    break
                 start = plan.t[k] + s * h
                 for i in range(n):
                     store(q, 0, i, load(state, _Q, i))
@@ -217,11 +222,16 @@ def march(
         values[:, 3 * k : 3 * k + 3] = wrench
     out = empty_march(B, K, n)
     ins = tuple(np.array(x, order="C") for x in (q, v, torques, values))
+    work = B * n * int(plan.steps.sum())
     jobs = []
-    for rows in shares(B, B * n * int(plan.steps.sum())):
+    for rows in shares(B, work):
         part = tuple(x[rows] if len(x) == B else x for x in ins)
         jobs.append(partial(_march_part, tree, loads, plan, part, tuple(x[rows] for x in out)))
-    on_threads(jobs)
+    try:
+        on_threads(jobs, apart=work > _LONG)
+    except BaseException:
+        plan.ended[0] = 1
+        raise
     return out
 
 
