@@ -210,7 +210,7 @@ class Arrangement:
         if self.problem.passive:
             points = self._at(p, self.layouts[p].spline.greville_of_acceleration.tolist())
             term = JointTorque(joints=self.problem.passive)
-            self._rows(p, Constraint(term, 0.0, 0.0, name=PASSIVE_TORQUE), points, True)
+            self._rows(p, Constraint(term, 0.0, 0.0, name=PASSIVE_TORQUE), points, False)
 
     def _continuity(self, p: int) -> None:
         """Between a phase and the next. Accelerations of passive joints follow from the rest."""

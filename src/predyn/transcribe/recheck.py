@@ -17,7 +17,6 @@ from predyn.dynamics.kinematics import frame_kinematics
 from predyn.dynamics.reactions import joint_reactions
 from predyn.dynamics.rnea import inverse_dynamics
 from predyn.model import Model
-from predyn.problem import Hybrid
 from predyn.samples import STATES, Samples, split_side
 from predyn.solution import Curve, Violation
 from predyn.terms.joints import JointTorque
@@ -70,17 +69,30 @@ def dense_violations(program: Program, curves: tuple[Curve, ...]) -> list[Violat
             for rows in program.rows
             if isinstance(rows, Rows) and rows.points.phase == p and rows.throughout
         ]
-        if program.problem.passive and isinstance(program.problem.transcription, Hybrid):
-            zero = np.zeros(len(program.problem.passive))
-            torque = JointTorque(joints=program.problem.passive).bind(program.model)
-            throughout.append((PASSIVE_TORQUE, torque, zero, zero))
-        channels = tuple(dict.fromkeys(c for _, x, _, _ in throughout for c in x.channels))
+        needed = [c for _, x, _, _ in throughout for c in x.channels]
+        channels = tuple(dict.fromkeys(("tau", *needed) if program.problem.passive else needed))
         samples = curve_samples(program.model, curve, s, channels, forces)
+        if program.problem.passive:
+            throughout.append(_passive(program, p, samples["tau"]))
         for name, residual, lower, upper in throughout:
             value = residual_values(residual, samples, len(s))
             t = begin[p] + s * curve.duration
             result += violations(name, residual, value, lower, upper, t)
     return sorted(result, key=lambda x: -x.relative)
+
+
+def _passive(program: Program, p: int, tau: Floats) -> tuple[str, Residual, Floats, Floats]:
+    """That passive joints have no torque, measured by the largest torque of the motion."""
+    residual = JointTorque(joints=program.problem.passive).bind(program.model)
+    zero = np.zeros(len(residual.rows))
+    residual.scale = zero + max(float(np.abs(tau).max()), 1e-12)
+    name = PASSIVE_TORQUE
+    return (
+        (name if len(program.phases) == 1 else f"{program.phases[p].name}: {name}"),
+        residual,
+        zero,
+        zero,
+    )
 
 
 def residual_values(residual: Residual, samples: Samples, instants: int) -> Floats:
