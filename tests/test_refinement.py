@@ -18,6 +18,7 @@ from predyn.solution import Solution
 from predyn.solving import solve
 
 BUILT_IN = sorted(path.stem for path in Path(predyn.tasks.__file__).parent.glob("*.toml"))
+LIMITED = [name for name in BUILT_IN if "acrobot" not in name]  # those have no limits
 CONTINUOUS = {  # objective, relative distance
     "two-link-time-optimal": (0.3918545, 1e-3),
     "two-link-lifting": (0.8448780, 1e-4),
@@ -54,7 +55,7 @@ def test_the_other_reading_of_the_slide() -> None:
     assert found.duration == pytest.approx(0.5857839, rel=1e-4)
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", LIMITED)
 def test_hardly_outside_limits_anywhere(name: str) -> None:
     """Less than 0.1 % of the limit: as told, and as measured here."""
     found = refined(name)
@@ -66,7 +67,7 @@ def test_hardly_outside_limits_anywhere(name: str) -> None:
         strict=True,
     ):
         lower, upper = found.limits[kind].T
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore"):
             over = np.maximum((values - upper) / np.abs(upper), (lower - values) / np.abs(lower))
         over = np.where(np.isfinite(over), over, 0.0)
         assert over.max() < 1.05e-3

@@ -11,6 +11,11 @@ NAMES = (
     "manutec-min-time",
     "manutec-min-energy",
     "arm6-pick",
+    "acrobot-swingup",
+    "acrobot-swingup-far",
+    "branched-acrobot-swingup",
+    "cart-pole-swingup",
+    "gymnast-swing",
 )
 
 
