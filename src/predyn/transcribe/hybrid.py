@@ -8,7 +8,6 @@ in lanes. RK4 sums the costs too: they are looked at in its stages.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,104 +15,20 @@ from numpy.typing import NDArray
 from predyn.dynamics.batch import aligned
 from predyn.errors import InputError
 from predyn.lanes import WIDTH
-from predyn.problem import At, Hybrid, Problem
-from predyn.samples import STATES
+from predyn.problem import Problem
 from predyn.solution import Curve
-from predyn.terms.joints import JointTorque
-from predyn.terms.term import Smoothed
 from predyn.transcribe import segments
-from predyn.transcribe.arrange import Arrangement, Rows
+from predyn.transcribe.arrange import Rows
 from predyn.transcribe.hermite import hermite_curve
-from predyn.transcribe.instants import Block, InstantSet
-from predyn.transcribe.layout import passive_mask
+from predyn.transcribe.instants import InstantSet
 from predyn.transcribe.pattern import Places
-from predyn.transcribe.pool import Pool
 from predyn.transcribe.program import Floats, Ints, Program
-from predyn.transcribe.shooting import StagePool, StageSet
 from predyn.transcribe.shooting_layout import ShootingLayout, lay_out_shooting
+from predyn.transcribe.stage_arrange import StageArrangement
+from predyn.transcribe.stage_pool import StagePool
+from predyn.transcribe.stage_sets import StageSet
 
 GAP = "passive motion"  # name of the constraints that join segments
-
-
-class StageArrangement(Arrangement):
-    """Sets of rows at stages: costs at all, limits where steps begin."""
-
-    layouts: list[ShootingLayout]  # type: ignore[assignment]
-
-    def _passive_joints(self, p: int) -> None:
-        """Nothing: the integration keeps their torque zero."""
-
-    def _at(
-        self, p: int, at: At | Literal["knots"], cost: bool = False, still: bool = False
-    ) -> InstantSet:
-        if isinstance(at, str):
-            key: tuple = (p, still, at, cost and at == "throughout")
-        else:
-            key = (p, still, *(float(s) for s in at))
-        if key not in self._sets:
-            self._sets[key] = self._choose(p, at, cost)
-        return self._sets[key]
-
-    def _choose(self, p: int, at: At | Literal["knots"], cost: bool) -> StageSet:
-        layout, method = self.layouts[p], self.problem.transcription
-        assert isinstance(method, Hybrid)
-        rows = layout.rows
-        every = np.arange(len(rows.s))
-        weights = None
-        if at == "throughout" and cost:
-            chosen, weights = rows.there.copy(), rows.weights
-            chosen[rows.end] = False
-        elif at in ("throughout", "knots"):
-            apart = 4 * (method.steps if at == "knots" else method.steps // method.limit_points)
-            every = np.append(every[: rows.end : apart], rows.end)
-            chosen = rows.there[every]
-        else:
-            ends = {"start": (0.0,), "end": (1.0,)}
-            if isinstance(at, str) and at not in ends:
-                raise InputError(
-                    f"at: expected 'throughout', 'start', 'end' or fractions, got {at!r}"
-                )
-            wanted = ends[at] if isinstance(at, str) else at
-            found = [rows.find(float(s)) for s in wanted]
-            every = np.unique([row for row, _ in found])
-            chosen = np.zeros((len(every), WIDTH), bool)
-            for row, lane in found:
-                chosen[np.searchsorted(every, row), lane] = True
-        return StageSet(self.model, p, layout.spline, rows, every, chosen, weights)
-
-    def _pool(self) -> list[tuple[int, Pool]]:
-        pools: list[tuple[int, Pool]] = []
-        for p, layout in enumerate(self.layouts):
-            sets = [x for x in self.sets if isinstance(x, StageSet) and x.phase == p]
-            orders = 4 if any("jerk" in x.channels for x in sets) else 3
-            names = {name for x in sets for name in x.channels if name not in (*STATES, "t")}
-            pool = StagePool(
-                self.model, layout.spline, layout.rows, passive_mask(self.problem), orders,
-                sorted(names), self.problem.forces, layout.T_column >= 0,
-            )  # fmt: skip
-            whole = self._whole(p)
-            for x in sets:
-                for row in x._dependences():
-                    for channel, component, _ in row:
-                        if channel in pool.derived:
-                            whole.curved.setdefault(channel, set()).add(component)
-            whole.curved.setdefault("tau", set()).update(int(j) for j in layout.passive)
-            for x in (*sets, whole) if whole not in sets else sets:
-                x.settle(pool)
-            pools.append((p, pool))
-        return pools
-
-    def _whole(self, p: int) -> StageSet:
-        """The set of the integrated costs of a phase; if there is none, one that adds nothing."""
-        whole = self._at(p, "throughout", cost=True)
-        assert isinstance(whole, StageSet)
-        if not whole.blocks:
-            self.sets = list(self._sets.values())
-            joints = tuple(self.model.joint_names)
-            loss = Smoothed("linear", 1.0)
-            residual = JointTorque(joints=joints).bind(self.model)
-            whole.add(Block("no cost", residual, loss=loss, weight=0.0))
-        return whole
 
 
 class HybridProgram(Program):
@@ -144,36 +59,10 @@ class HybridProgram(Program):
         """Of each phase."""
         return [pool for _, pool in self._pools if isinstance(pool, StagePool)]
 
-    def _touched(self, points: StageSet) -> NDArray[np.bool_]:
-        """(chunks, rows, P): which of the segment's numbers can act on a row."""
-        pool, layout = points._pool, self.phases[points.phase]
-        grid, chained = pool.grid, points.chained
-        count, others, n_points = len(grid.passive), len(grid.active), layout.spline.degree + 1
-        result = np.zeros((points.chunks, chained.explicit.shape[1], pool.size), bool)
-        node = (points.rows % (4 * layout.rows.steps) == 0)[:, None]
-        basis = pool.instants.basis[points.rows].reshape(points.chunks, 4, n_points, WIDTH)
-        acts: NDArray[np.bool_] = np.any(basis, axis=3)  # (chunks, orders, points)
-        for g, (r, j) in enumerate(zip(chained.groups.row, chained.groups.joint, strict=True)):
-            for o in np.flatnonzero(chained.orders[g]):
-                if grid.role[j] < 0:
-                    first = 2 * count + (-1 - grid.role[j])
-                    columns = first + others * np.arange(n_points)
-                    result[:, r, columns] |= acts[:, o]
-                    timed = bool(o > 0)
-                else:
-                    own = np.arange(pool.size) == o * count + grid.role[j]
-                    result[:, r] |= np.where(node, own, True) if o < 2 else True
-                    timed = False
-                if pool.timed and timed:
-                    result[:, r, -1] = True
-        if pool.timed:
-            result[:, chained.timed, -1] = True
-        return result
-
     def _places(self, points: StageSet) -> Ints:
         """(chunks, rows, P, WIDTH): places in x that act on a row, -1 for none."""
         columns = self.segment_columns[points.phase][points.groups_of]
-        return np.where(self._touched(points)[..., None], columns[:, None], -1)
+        return np.where(points.touched()[..., None], columns[:, None], -1)
 
     def _alive(self, rows: Rows) -> NDArray[np.bool_]:
         points = rows.points
@@ -252,7 +141,7 @@ class HybridProgram(Program):
             for points in self.sets:
                 if isinstance(points, StageSet) and points.phase == p and not points.still:
                     chosen = points.chosen.reshape(points.chunks, 1, WIDTH)
-                    acts = self._touched(points) & np.any(chosen, axis=2)[..., None]
+                    acts = points.touched() & np.any(chosen, axis=2)[..., None]
                     np.logical_or.at(touched, points.groups_of, np.any(acts, axis=1))
             if len(self.phases[p].passive) and self._exact:
                 touched[:-1] = True

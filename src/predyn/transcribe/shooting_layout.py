@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from predyn.lanes import WIDTH
 from predyn.problem import Hybrid, Phase, Problem, State
 from predyn.transcribe.layout import ORDERS, End, PhaseLayout, end_values, lay_out, passive_mask
-from predyn.transcribe.shooting import StageRows
+from predyn.transcribe.stage_pool import StageRows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

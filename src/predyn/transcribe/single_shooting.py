@@ -23,8 +23,8 @@ from predyn.solution import Curve
 from predyn.transcribe.arrange import Rows
 from predyn.transcribe.hybrid import HybridProgram, by_segment
 from predyn.transcribe.program import Floats, Program
-from predyn.transcribe.shooting import StagePool
 from predyn.transcribe.shooting_layout import ShootingLayout
+from predyn.transcribe.stage_pool import StagePool
 
 
 class _Rolled(HybridProgram):
