@@ -240,6 +240,29 @@ def test_ctrl_c_saves_the_best_iterate_and_is_code_130() -> None:
     assert load_solution("out/solution.h5").status == "interrupted"
 
 
+def test_check_names_passive_joints_and_the_method() -> None:
+    said = run("check", "gymnast-swing").stdout
+    assert "passive (no motor): grip\n" in said
+    assert "hybrid: spline of degree 3, passive joints by multiple shooting in 10 RK4 steps" in said
+    assert "guess curve" in said
+    assert "passive" not in run("check", TASK).stdout
+
+
+def test_method_replaces_that_of_the_task(tmp_path: Path) -> None:
+    task = tasks.path_of("cart-pole-swingup").read_text(encoding="utf-8")
+    (tmp_path / "pole.toml").write_text(task)
+    for method, kind in (("spline", "Spline("), ("hybrid", "Hybrid(")):
+        options = ("--method", method, "--segments", "10", "--quiet", "--no-report")
+        result = run("solve", "pole.toml", *options, "--out", method)
+        assert result.exit_code == 0, result.output
+        solution = load_solution(tmp_path / method / "solution.h5")
+        assert solution.provenance["transcription"].startswith(kind)
+        assert solution.passive == ("hinge",)
+    refused = run("solve", "pole.toml", "--method", "hybird")
+    assert refused.exit_code == 2
+    assert "unknown method 'hybird': did you mean 'hybrid'?" in refused.output
+
+
 def test_check_of_a_task_a_model_and_a_solution(solved: Path) -> None:
     task = run("check", "arm6-pick")
     assert task.exit_code == 0

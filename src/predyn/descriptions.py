@@ -52,7 +52,9 @@ def problem_text(problem: Problem) -> str:
             f"{_vector(np.asarray(force.force))} N, {_vector(np.asarray(force.moment))} N m, "
             f"{force.frame} axes"
         )
-    guess = problem.guess if isinstance(problem.guess, str) else type(problem.guess).__name__
+    guess = problem.guess
+    if not isinstance(guess, str):
+        guess = "curve" if isinstance(guess, tuple | list) else type(guess).__name__
     method = f"spline of degree {spline.degree}"
     if isinstance(spline, Hybrid):
         method = (
