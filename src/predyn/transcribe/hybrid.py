@@ -21,7 +21,7 @@ from predyn.transcribe import segments
 from predyn.transcribe.arrange import Rows
 from predyn.transcribe.hermite import hermite_curve
 from predyn.transcribe.instants import InstantSet
-from predyn.transcribe.pattern import Places
+from predyn.transcribe.pattern import Places, paced
 from predyn.transcribe.program import Floats, Ints, Program
 from predyn.transcribe.shooting_layout import ShootingLayout, lay_out_shooting
 from predyn.transcribe.stage_arrange import StageArrangement
@@ -62,14 +62,17 @@ class HybridProgram(Program):
     def _places(self, points: StageSet) -> Ints:
         """(chunks, rows, P, WIDTH): places in x that act on a row, -1 for none."""
         columns = self.segment_columns[points.phase][points.groups_of]
-        return np.where(points.touched()[..., None], columns[:, None], -1)
+        return np.where(points.touched(), columns[:, None], -1)
 
     def _alive(self, rows: Rows) -> NDArray[np.bool_]:
-        points = rows.points
+        points, layout = rows.points, self.phases[rows.points.phase]
         assert isinstance(points, StageSet)
-        some: NDArray[np.bool_] = np.any(self._places(points) >= 0, axis=2)  # (chunks, rows, WIDTH)
-        on = some[:, rows.block.rows].transpose(0, 2, 1).reshape(len(points.s), -1)
-        return on & points.chosen[:, None]
+        places = self._places(points)
+        some: NDArray[np.bool_] = np.any((places >= 0) & (places != layout.T_column), axis=2)
+        on = some.transpose(0, 2, 1).reshape(len(points.s), -1)
+        if layout.T_column >= 0:
+            on |= points.chained.timed | paced(points, layout)
+        return on[:, rows.block.rows] & points.chosen[:, None]
 
     def _number_gaps(self) -> None:
         """Constraints that join segments, after all others."""
@@ -141,8 +144,8 @@ class HybridProgram(Program):
             for points in self.sets:
                 if isinstance(points, StageSet) and points.phase == p and not points.still:
                     chosen = points.chosen.reshape(points.chunks, 1, WIDTH)
-                    acts = points.touched() & np.any(chosen, axis=2)[..., None]
-                    np.logical_or.at(touched, points.groups_of, np.any(acts, axis=1))
+                    acts: NDArray[np.bool_] = points.touched() & chosen[:, :, None]
+                    np.logical_or.at(touched, points.groups_of, np.any(acts, axis=(1, 3)))
             if len(self.phases[p].passive) and self._exact:
                 touched[:-1] = True
             if self.phases[p].T_column >= 0:
@@ -340,7 +343,8 @@ def _in_groups(values: Ints, groups: int) -> Ints:
 
 def by_segment(lanes: NDArray, count: int) -> NDArray:
     """(groups, m, WIDTH) to (segments, m)."""
-    return lanes.transpose(0, 2, 1).reshape(-1, lanes.shape[1])[:count]
+    groups, m, _ = lanes.shape
+    return lanes.transpose(0, 2, 1).reshape(groups * WIDTH, m)[:count]
 
 
 def _begins(rows: Floats, groups: int, count: int) -> Floats:

@@ -42,11 +42,11 @@ def alive(points: InstantSet, layout: PhaseLayout, rows: slice) -> Flags:
     for g, r in enumerate(points.chained.groups.row):
         result[:, r] |= some[:, g]
     if layout.T_column >= 0:
-        result |= points.chained.timed | _paced(points, layout)
+        result |= points.chained.timed | paced(points, layout)
     return result[:, rows]
 
 
-def _paced(points: InstantSet, layout: PhaseLayout) -> Flags:
+def paced(points: InstantSet, layout: PhaseLayout) -> Flags:
     """(instants, rows): whether a row moves in states of fixed control points, so that T acts."""
     spline, groups = layout.spline, points.chained.groups
     basis = spline.basis(points.s)[1 : points.orders]  # (orders from v on, instants, points)

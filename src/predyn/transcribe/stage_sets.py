@@ -66,14 +66,13 @@ class StageSet(InstantSet):
         self._local_jacobian, self._bend = Direct(segments.jacobian), Direct(segments.bend)
 
     def touched(self) -> NDArray[np.bool_]:
-        """(chunks, rows, P): which of the segment's numbers can act on a row."""
+        """(chunks, rows, P, WIDTH): which of the segment's numbers can act on a row."""
         pool, chained = self._pool, self.chained
         grid, points = pool.grid, len(pool.instants.points)
         count, others = len(grid.passive), len(grid.active)
-        result = np.zeros((self.chunks, chained.explicit.shape[1], pool.size), bool)
-        begins = (self.rows % (4 * grid.steps) == 0)[:, None]  # of segments: there w is the state
-        basis = pool.instants.basis[self.rows].reshape(self.chunks, 4, points, WIDTH)
-        acts: NDArray[np.bool_] = np.any(basis, axis=3)  # (chunks, orders, points)
+        result = np.zeros((self.chunks, chained.explicit.shape[1], pool.size, WIDTH), bool)
+        begins = (self.rows % (4 * grid.steps) == 0)[:, None, None]  # of segments: w has the state
+        acts = pool.instants.basis[self.rows].reshape(self.chunks, 4, points, WIDTH) != 0.0
         for g, (r, j) in enumerate(zip(chained.groups.row, chained.groups.joint, strict=True)):
             for o in np.flatnonzero(chained.orders[g]):
                 if grid.role[j] < 0:
@@ -82,7 +81,7 @@ class StageSet(InstantSet):
                     if pool.timed and o > 0:
                         result[:, r, -1] = True
                 else:
-                    own = np.arange(pool.size) == o * count + grid.role[j]
+                    own = (np.arange(pool.size) == o * count + grid.role[j])[:, None]
                     result[:, r] |= np.where(begins, own, True) if o < 2 else True
         if pool.timed:
             result[:, chained.timed, -1] = True
