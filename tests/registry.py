@@ -18,8 +18,10 @@ import numpy as np
 
 from predyn import dynamics
 from predyn.dynamics.aba import ABA
+from predyn.dynamics.actuation import actuated
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.forces import NO_LOADS
+from predyn.dynamics.hybrid import HYBRID, HYBRID_PARTITIONED
 from predyn.dynamics.kinematics import FRAME_DERIVATIVES, FRAME_MOTION, FrameMotion, target_of
 from predyn.dynamics.lagrangian_dh import LAGRANGIAN, POINT
 from predyn.dynamics.momentum import CENTROIDAL_MOTION
@@ -34,10 +36,12 @@ from registry_cases import (
     Case,
     Inputs,
     coupled_cases,
+    coupled_hybrid_cases,
     cross_matrix,
     dh_cases,
     dh_point_cases,
     frame_cases,
+    hybrid_cases,
     length_cases,
     loaded_cases,
     payload_cases,
@@ -78,7 +82,8 @@ def outputs(
     dtype: Any = np.complex128,
 ) -> list[np.ndarray]:
     """Dense outputs (B, ...) of a kernel's source, run on plain numbers of a type or on LANES."""
-    model, view, site = case.model, kernel.view(case.model), case.options
+    model, site = case.model, case.options
+    view = actuated(model, site["active"]) if "active" in site else kernel.view(model)
     loads: Any = NO_LOADS
     if "frame" in site:
         loads = target_of(model, **site)
@@ -175,6 +180,16 @@ def acceleration_partials(case: Case) -> Inputs:
 def accelerations(case: Case, x: Inputs) -> np.ndarray:
     forces = case.forces(x)
     return dynamics.forward_dynamics(case.model, x["q"], x["v"], x["tau"], forces=forces)
+
+
+def hybrid_partials(case: Case) -> Inputs:
+    names = ("q", "v", "a", "tau")
+    state = (case.x[name] for name in names)
+    a, tau, da, dtau = dynamics.hybrid_dynamics_derivatives(
+        case.model, *state, case.options["active"], forces=case.forces()
+    )
+    by_input = zip(names, da, dtau, strict=True)
+    return {"value": values(a, tau)} | {name: partials(x, y) for name, x, y in by_input}
 
 
 def mass_condition(case: Case) -> np.ndarray:
@@ -341,6 +356,19 @@ ENTRIES = [
         acceleration_partials,
         CENTRAL,
         mass_condition,
+    ),
+    *(
+        Entry(
+            "hybrid_dynamics_derivatives",
+            cases,
+            kernel_value(kernel, "q", "v", "a", "tau"),
+            hybrid_partials,
+            condition=mass_condition,
+        )
+        for cases, kernel in (
+            (hybrid_cases, HYBRID),
+            (coupled_hybrid_cases, HYBRID_PARTITIONED),
+        )
     ),
     Entry("joint_reactions_derivatives", tree_cases, kernel_value(REACTIONS), reaction_partials),
     Entry(

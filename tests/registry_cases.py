@@ -189,6 +189,26 @@ def loaded_cases() -> list[Case]:
     return [case for case in tree_cases() if case.sites]
 
 
+def with_masks(cases: Sequence[Case]) -> list[Case]:
+    """All joints active, all passive, and a mix of both on every branch."""
+    result = []
+    for case in cases:
+        joints = np.arange(case.model.n)
+        masks = {"active": joints >= 0, "passive": joints < 0, "mixed": joints % 3 != 1}
+        for word, mask in masks.items():
+            label = f"{case.label}, {word}"
+            result.append(replace(case, label=label, options={"active": mask}))
+    return result
+
+
+def hybrid_cases() -> list[Case]:
+    return with_masks(uncoupled_cases())
+
+
+def coupled_hybrid_cases() -> list[Case]:
+    return with_masks(coupled_cases())
+
+
 def frame_cases() -> list[Case]:
     frames = {"tool": forest(2), "l7": forest(3), "post": forest(4), "l0": one_joint()}
     return [

@@ -180,7 +180,13 @@ def test_load_and_store(shape: tuple[int, ...], dtype: type) -> None:
 
 # -- kernels ------------------------------------------------------------------------------------
 
-FEWER_INPUTS = {"CRBA": ("q",), "ENERGIES": ("q", "v"), "ABA": ("q", "v", "tau")}
+OTHER_INPUTS = {
+    "CRBA": ("q",),
+    "ENERGIES": ("q", "v"),
+    "ABA": ("q", "v", "tau"),
+    "HYBRID": ("q", "v", "a", "tau"),
+    "HYBRID_PARTITIONED": ("q", "v", "a", "tau"),
+}
 WEIGHTS = {"RNEA_HESSIAN": (9,), "REACTIONS_HESSIAN": (54,), "FRAME_HESSIAN": (9, 3, 3, 3, 3, 3)}
 
 
@@ -202,11 +208,13 @@ def kernel_case(name: str) -> tuple[Case, tuple[str, ...]]:
         case = make_case(name, forest(5), 5, frame="tool", **site)
     elif name.startswith("POINT"):
         case = make_case(name, dh_forest(2), 2, link="link5", **site)
+    elif name.startswith("HYBRID"):
+        case = make_case(name, forest(5), 5, SITES, active=np.arange(9) % 3 != 1)
     elif KERNELS[name].view is dh_tree_of:
         case = make_case(name, dh_forest(2), 2, DH_SITES)
     else:
         case = make_case(name, forest(5), 5, SITES)
-    names = FEWER_INPUTS.get(name, ("q", "v", "a"))
+    names = OTHER_INPUTS.get(name, ("q", "v", "a"))
     ends = np.cumsum(WEIGHTS.get(name, ()))
     for k, part in enumerate(np.split(case.x["weights"], ends, axis=1)[: len(ends)]):
         names = (*names, f"weights {k}")
@@ -231,7 +239,7 @@ def assert_same_to_rounding(name: str, got: list, expected: list) -> None:
     """
     case, _ = kernel_case(name)
     relative = 32 * np.sqrt(case.model.n) * EPS
-    if name.startswith("ABA"):
+    if name.startswith(("ABA", "HYBRID")):
         relative *= np.linalg.cond(dynamics.mass_matrix(case.model, case.x["q"])).max()
     for x, y in zip(got, expected, strict=True):
         assert x.shape == y.shape

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from predyn.dynamics.crba import mass_matrix as mass_matrix
     from predyn.dynamics.forces import ExternalForce as ExternalForce
     from predyn.dynamics.hybrid import hybrid_dynamics as hybrid_dynamics
+    from predyn.dynamics.hybrid_derivatives import (
+        hybrid_dynamics_derivatives as hybrid_dynamics_derivatives,
+    )
     from predyn.dynamics.pose_search import inverse_kinematics as inverse_kinematics
     from predyn.dynamics.reactions import joint_reactions as joint_reactions
     from predyn.dynamics.rnea import inverse_dynamics as inverse_dynamics
@@ -91,6 +94,7 @@ _NAMES = {
     "forward_dynamics": "predyn.dynamics.aba",
     "forward_dynamics_derivatives": "predyn.dynamics.aba_derivatives",
     "hybrid_dynamics": "predyn.dynamics.hybrid",
+    "hybrid_dynamics_derivatives": "predyn.dynamics.hybrid_derivatives",
     "inverse_dynamics": "predyn.dynamics.rnea",
     "inverse_dynamics_derivatives": "predyn.dynamics.rnea_derivatives",
     "inverse_dynamics_hessian": "predyn.dynamics.rnea_hessian",

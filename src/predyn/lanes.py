@@ -44,7 +44,14 @@ def _width() -> int:
 
 WIDTH = _width()
 
-_OPTIONS: dict[str, Any] = {"error_model": "numpy", "boundscheck": False, "nogil": True}
+# Kernels allocate nothing: without Numba's runtime they count no references either, which would be
+# atomic operations in inner loops.
+_OPTIONS: dict[str, Any] = {
+    "error_model": "numpy",
+    "boundscheck": False,
+    "nogil": True,
+    "_nrt": False,
+}
 entry = njit(**_OPTIONS)  # for functions that Python calls
 jit = njit(
     **_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     )
     from predyn.dynamics.forces import ExternalForce as ExternalForce
     from predyn.dynamics.hybrid import hybrid_dynamics as hybrid_dynamics
+    from predyn.dynamics.hybrid_derivatives import (
+        hybrid_dynamics_derivatives as hybrid_dynamics_derivatives,
+    )
     from predyn.dynamics.kinematics import FrameDerivatives as FrameDerivatives
     from predyn.dynamics.kinematics import FrameMotion as FrameMotion
     from predyn.dynamics.kinematics import frame_kinematics as frame_kinematics
@@ -88,6 +91,7 @@ _HOMES = {
     "force_derivatives": ("inverse_dynamics_force_derivatives",),
     "forces": ("ExternalForce",),
     "hybrid": ("hybrid_dynamics",),
+    "hybrid_derivatives": ("hybrid_dynamics_derivatives",),
     "kinematics": (
         "FrameDerivatives",
         "FrameMotion",

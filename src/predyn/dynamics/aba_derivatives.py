@@ -95,6 +95,5 @@ def forward_dynamics_derivatives(
             target[...] = part
     else:
         inputs = (("q", q, (n,)), ("v", v, (n,)), ("a", a, (n,)))
-        inner = tuple(np.empty((*a.shape[:-1], 0)) for _ in range(4))
-        ABA_DERIVATIVES(model, inputs, forces, (*given[1:], *inner))
+        ABA_DERIVATIVES(model, inputs, forces, given[1:])
     return given  # type: ignore[return-value]

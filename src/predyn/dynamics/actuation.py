@@ -1,4 +1,9 @@
-"""Which joints have a motor: the mask that the hybrid kernels read beside the tree."""
+"""Which joints have a motor: the mask that the hybrid kernels read beside the tree.
+
+Between passive joints the mass matrix has entries for ancestor pairs only, as in the whole tree:
+take the active joints out, and what is left is a tree again. Where rotors couple joints, every
+joint counts as an ancestor of those after it.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +20,44 @@ from predyn.dynamics.tree import Floats, Ints, Tree, tree_of
 from predyn.errors import InputError
 from predyn.model import Model
 
+Mask = NDArray[np.bool_]
 _KEPT = 16  # masks of a model
 
 
+class Pairs(NamedTuple):
+    """Ancestor pairs, packed as those of a Tree."""
+
+    parent: Ints  # (m,) one more than the parent's index, 0 at a root
+    pair: Ints  # (m + 1,) where the pairs of i start
+
+
 class Actuated(NamedTuple):
-    """A tree, and which of its joints are active: their acceleration is given."""
+    """A tree, and which of its joints are active: their acceleration is given.
+
+    Joints i and j are coupled where the mass matrix may have an entry.
+    """
 
     parent: Ints
     active: Ints  # (n,) 1 if active, 0 if passive
     tree: Tree
+    above: Ints  # (n,) one more than the next coupled joint above, 0 if there is none
+    pair: Ints  # (n + 1,) where the coupled pairs of i start, as the mass matrix is packed
+    passive: Pairs  # of the passive joints alone
+    joint: Ints  # (m,) the passive joints
+    source: Ints  # (pairs of passive joints,) where their entries of the mass matrix are
+    upper: Ints  # (pairs of passive joints,) the upper joint of each
+    trees: Ints  # (t, 4) of each tree the range of its joints, and that of its passive ones
+    reach: Ints  # (n,) one more than the last joint that joint i is an ancestor of, or itself
+    rank: Ints  # (n + 1,) number of passive joints before joint i
+    near: Ints  # (n + 1,) where the passive joints coupled with active joint i start in
+    near_joint: Ints  # the list of them, and in
+    near_source: Ints  # that of where their entries of the mass matrix are
 
 
 _views: WeakKeyDictionary[Model, dict[bytes, Actuated]] = WeakKeyDictionary()
 
 
-def mask_of(model: Model, active: ArrayLike) -> NDArray[np.bool_]:
+def mask_of(model: Model, active: ArrayLike) -> Mask:
     """(n,) booleans, after a check."""
     (n,) = joints(model)
     names = ", ".join(model.joint_names)
@@ -55,16 +83,63 @@ def mask_of(model: Model, active: ArrayLike) -> NDArray[np.bool_]:
     return array
 
 
-def actuated(model: Model, mask: NDArray[np.bool_]) -> Actuated:
+def actuated(model: Model, mask: Mask) -> Actuated:
     """The kernels' view of a model with a mask, made once."""
     kept = _views.setdefault(model, {})
     view = kept.get(mask.tobytes())
     if view is None:
         if len(kept) >= _KEPT:
             kept.clear()
-        tree = tree_of(model)
-        view = kept[mask.tobytes()] = Actuated(tree.parent, mask.astype(np.int64), tree)
+        view = kept[mask.tobytes()] = _make(tree_of(model), mask)
     return view
+
+
+def _make(tree: Tree, mask: Mask) -> Actuated:
+    n = len(mask)
+    rotors = len(tree.rotor) > 0
+    parent = np.arange(n) if rotors else tree.parent
+    above: list[list[int]] = []  # of each joint: itself and its ancestors, upwards
+    for i in range(n):
+        above.append([i, *(above[parent[i] - 1] if parent[i] > 0 else [])])
+    pair = _starts(above)
+    place = {(i, j): int(pair[i]) + k for i in range(n) for k, j in enumerate(above[i])}
+    place |= {(j, i): k for (i, j), k in place.items()}
+    joint = [i for i in range(n) if not mask[i]]
+    index = {i: k for k, i in enumerate(joint)}
+    lines = [[j for j in above[i] if j in index] for i in joint]
+    near = [[j for j in joint if mask[i] and (i, j) in place] for i in range(n)]
+    size = n - np.arange(n) if rotors else tree.size
+    roots = [i for i in range(n) if parent[i] == 0]
+    trees = [(i, i + size[i], *np.searchsorted(joint, (i, i + size[i]))) for i in roots]
+    return Actuated(
+        parent=tree.parent,
+        active=_ints(mask),
+        tree=tree,
+        above=_ints(parent),
+        pair=_ints(pair),
+        passive=Pairs(
+            _ints([index[line[1]] + 1 if len(line) > 1 else 0 for line in lines]),
+            _ints(_starts(lines)),
+        ),
+        joint=_ints(joint),
+        source=_ints([place[line[0], j] for line in lines for j in line]),
+        upper=_ints([j for line in lines for j in line]),
+        trees=_ints(trees).reshape(-1, 4),
+        reach=_ints(np.arange(n) + size),
+        rank=_ints(np.concatenate(([0], np.cumsum(~mask)))),
+        near=_ints(_starts(near)),
+        near_joint=_ints([j for some in near for j in some]),
+        near_source=_ints([place[i, j] for i, some in enumerate(near) for j in some]),
+    )
+
+
+def _starts(lists: Sequence[Sequence[int]]) -> NDArray:
+    """Where each starts if they are written one after the other, and the end."""
+    return np.concatenate(([0], np.cumsum([len(some) for some in lists])))
+
+
+def _ints(values: ArrayLike) -> Ints:
+    return np.array(values, np.int64, order="C")
 
 
 def pack_on_tree(

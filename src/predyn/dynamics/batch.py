@@ -185,7 +185,8 @@ class Kernel:
         constants: Any = NO_LOADS,
         view: Any = None,
     ) -> tuple[Floats, ...]:
-        """Evaluate at inputs given as (name, array, trailing shape); arrays as the fields say.
+        """Evaluate at inputs given as (name, array, trailing shape): an array for each field but
+        those that are scratch.
 
         A kernel without forces may be given other constants in their place, and one whose view
         depends on more than the model that view.
@@ -196,9 +197,11 @@ class Kernel:
             constants, wrenches = self.pack(model, tree, forces)
         arrays, lead = gather(model, inputs, wrenches)
         fields = self.fields(tree)
-        given = results(fields, lead, out, arrays)
+        given = results([f for f in fields if f.size], lead, out, arrays)
         batch = len(arrays[0])
-        flat = tuple(x.reshape(batch, field.size) for x, field in zip(given, fields, strict=True))
+        nothing = np.empty((batch, 0))
+        rest = iter(given)
+        flat = tuple(next(rest).reshape(batch, f.size) if f.size else nothing for f in fields)
         if self.run(tree, constants, tuple(arrays), flat) != 0.0:
             for name, value, trailing in inputs:
                 finite(name, real(model, name, value, trailing))

@@ -1,0 +1,155 @@
+"""Exact partials of hybrid dynamics: what hybrid_partials.py finds, as matrices for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from predyn.dynamics.actuation import Actuated, Mask, actuated, mask_of, pack_on_tree
+from predyn.dynamics.batch import Kernel
+from predyn.dynamics.composite import SUMS_END
+from predyn.dynamics.fields import Field, dense, scratch
+from predyn.dynamics.forces import ExternalForce
+from predyn.dynamics.hybrid import hybrid_dynamics
+from predyn.dynamics.hybrid_partials import PANEL, hybrid_partials
+from predyn.errors import InputError
+from predyn.lanes import jit, load, store
+from predyn.model import Model
+
+Partials = tuple[NDArray, NDArray, NDArray, NDArray]
+
+
+def _room(view: Actuated) -> tuple[Field, ...]:
+    """What hybrid_partials needs beside tau and f_q, f_v, f_u."""
+    pairs, coupled = int(view.tree.pair[-1]), int(view.pair[-1])
+    sizes = (2 * pairs, 2 * pairs, pairs, coupled, len(view.source), PANEL * len(view.parent))
+    return tuple(scratch(size) for size in sizes)
+
+
+def _whole(view: Actuated) -> tuple[Field, ...]:
+    n = len(view.parent)
+    return (scratch(n), dense(n, n), dense(n, n), dense(n, n), *_room(view))
+
+
+@jit
+def hybrid_partials_apart(view, loads, c, ins, outs, work):
+    """f_q, f_v, f_u taken apart: partials of a and of tau in q, v, a and tau."""
+    a_q, a_v, a_a, a_tau, tau_q, tau_v, tau_a, tau_tau = outs[:8]
+    f_q, f_v, f_u = outs[9:12]
+    hybrid_partials(view, loads, c, ins, outs[8:], work)
+    n = view.parent.shape[0]
+    for i in range(n):
+        if view.active[i] == 1:
+            _split_row(view, c, i, f_q, f_v, f_u, (tau_q, tau_v, tau_a, tau_tau))
+            _constant_row(c, i, n, (a_q, a_v, a_tau, a_a))
+        else:
+            _split_row(view, c, i, f_q, f_v, f_u, (a_q, a_v, a_a, a_tau))
+            _constant_row(c, i, n, (tau_q, tau_v, tau_a, tau_tau))
+
+
+@jit
+def _split_row(view, c, i, f_q, f_v, f_u, outs):
+    in_q, in_v, in_a, in_tau = outs
+    n = view.parent.shape[0]
+    for k in range(n):
+        at = i * n + k
+        store(in_q, c, at, load(f_q, c, at))
+        store(in_v, c, at, load(f_v, c, at))
+        if view.active[k] == 1:
+            store(in_a, c, at, load(f_u, c, at))
+            store(in_tau, c, at, 0.0)
+        else:
+            store(in_a, c, at, 0.0)
+            store(in_tau, c, at, load(f_u, c, at))
+
+
+@jit
+def _constant_row(c, i, n, outs):
+    """What is given depends on itself alone: the last of the matrices."""
+    for k in range(n):
+        at = i * n + k
+        store(outs[0], c, at, 0.0)
+        store(outs[1], c, at, 0.0)
+        store(outs[2], c, at, 0.0)
+        store(outs[3], c, at, 0.0)
+    store(outs[3], c, i * n + i, 1.0)
+
+
+def _apart(view: Actuated) -> tuple[Field, ...]:
+    n = len(view.parent)
+    inner = (scratch(n), scratch(n * n), scratch(n * n), scratch(n * n), *_room(view))
+    return (*(dense(n, n) for _ in range(8)), *inner)
+
+
+HYBRID_PARTIALS = Kernel(
+    hybrid_partials,
+    work=lambda view: (len(view.parent) + 1, SUMS_END),
+    outputs=_whole,
+    forces=True,
+    pack=pack_on_tree,
+)
+HYBRID_PARTIALS_APART = Kernel(
+    hybrid_partials_apart,
+    work=lambda view: (len(view.parent) + 1, SUMS_END),
+    outputs=_apart,
+    forces=True,
+    pack=pack_on_tree,
+)
+
+
+def hybrid_dynamics_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike | None,
+    tau: ArrayLike | None,
+    active: ArrayLike,
+    *,
+    forces: Sequence[ExternalForce] = (),
+    out: tuple | None = None,
+) -> tuple[NDArray, NDArray, Partials, Partials]:
+    """hybrid_dynamics and its exact partials: a, tau, da, dtau.
+
+    da and dtau hold the partials in q, v, a and tau, each (..., n, n), [i, k] in number k: those
+    in a at passive joints and in tau at active ones, which nothing depends on, are zero, and what
+    is given depends on itself alone. If all joints are active or all passive, some matrices are
+    the same for every sample: these are read-only views of one. For large batches reuse the arrays
+    with out=(a, tau, da, dtau).
+    """
+    mask = mask_of(model, active)
+    n = model.n
+    given = _flat(out)
+    a, tau = hybrid_dynamics(
+        model, q, v, a, tau, mask, forces=forces, out=None if given is None else given[:2]
+    )
+    constant = _constant(mask, a.shape[:-1])
+    if given is not None:
+        given = tuple(x for k, x in enumerate(given[2:]) if k not in constant)
+    kernel = HYBRID_PARTIALS if constant else HYBRID_PARTIALS_APART
+    inputs = (("q", q, (n,)), ("v", v, (n,)), ("a", a, (n,)))
+    found = iter(kernel(model, inputs, forces, given, view=actuated(model, mask)))
+    every = [constant[k] if k in constant else next(found) for k in range(8)]
+    return a, tau, tuple(every[:4]), tuple(every[4:])  # type: ignore[return-value]
+
+
+def _constant(mask: Mask, lead: tuple[int, ...]) -> dict[int, NDArray]:
+    """Which of the eight matrices are the same for all samples, if f_q, f_v, f_u are the others."""
+    if mask.any() and not mask.all():
+        return {}
+    n = len(mask)
+    zero, one = (np.broadcast_to(x, (*lead, n, n)) for x in (np.zeros((n, n)), np.eye(n)))
+    if mask.all():
+        return {0: zero, 1: zero, 2: one, 3: zero, 7: zero}
+    return {2: zero, 4: zero, 5: zero, 6: zero, 7: one}
+
+
+def _flat(out: tuple | None) -> tuple | None:
+    """The ten arrays of out=(a, tau, da, dtau)."""
+    if out is None:
+        return None
+    shape = [len(x) if isinstance(x, (tuple, list)) else 0 for x in out]
+    if not isinstance(out, (tuple, list)) or shape != [0, 0, 4, 4]:
+        raise InputError("out: expected (a, tau, da, dtau) as returned, da and dtau of four arrays")
+    return (out[0], out[1], *out[2], *out[3])
