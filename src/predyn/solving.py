@@ -9,12 +9,13 @@ from typing import Any
 
 from predyn.config import read_task
 from predyn.errors import InputError
-from predyn.problem import Problem
+from predyn.problem import Hybrid, Problem
 from predyn.refinement import refined, with_free_knots
 from predyn.several_starts import best_of_starts
 from predyn.single_solve import Keeper, Report, solve_once
 from predyn.solution import Solution
 from predyn.solution_file import load_solution
+from predyn.transcribe.arrange import PASSIVE_TORQUE
 
 
 def solve(
@@ -99,8 +100,15 @@ def _with_caution(problem: Problem, solution: Solution, refined: bool) -> Soluti
         return solution
     advice = "refine" if not refined else f"raise max_refinements (now {options.max_refinements})"
     worst = solution.dense_violations[0]
-    caution = (
-        f"{worst.name} is outside its bounds by {100 * worst.relative:.2g} % between the points "
-        f"where they were imposed: {advice}, or use more segments or limit points"
-    )
+    if PASSIVE_TORQUE in worst.name:
+        other = "more steps" if isinstance(options, Hybrid) else "degree 5 or method 'hybrid'"
+        caution = (
+            f"{worst.name} is {worst.value:.2g}, {100 * worst.relative:.2g} % of the largest torque, "
+            f"between the points where it is zero: {advice}, or use more segments, {other}"
+        )
+    else:
+        caution = (
+            f"{worst.name} is outside its bounds by {100 * worst.relative:.2g} % between the "
+            f"points where they were imposed: {advice}, or use more segments or limit points"
+        )
     return replace(solution, message=f"{solution.message}; {caution}")
