@@ -93,8 +93,7 @@ def key_numbers(solution: Solution, more: Sequence[tuple[str, str, str]] = ()) -
             shown(solution.max_violation_dense, 2),
             _worst(solution.dense_violations),
         ),
-        ("Variables", str(solution.n_variables), ""),
-        ("Constraints", str(solution.n_constraints), ""),
+        ("Variables, constraints", f"{solution.n_variables}, {solution.n_constraints}", ""),
         *more,
     ]
     return "".join(

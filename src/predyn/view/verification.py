@@ -161,13 +161,14 @@ def _passive(checks: Verification) -> str:
                 f"{shown(float(np.sqrt(np.mean(size**2))), 3)} {unit}",
             )
         )
-    driven = [
-        j for j, name in enumerate(solution.model.joint_names) if name not in solution.passive
-    ]
-    most = float(np.abs(solution.tau[:, driven]).max())
+    sizes = np.abs(solution.tau).max(axis=0)
+    sizes[[solution.model.joint_index(name) for name in solution.passive]] = -1.0
+    most = int(sizes.argmax())
+    unit = "N" if solution.model.kind[most] == PRISMATIC else "N m"
     return (
         "<p>Passive joints have no motor: the torque that their curves need is an error of the "
-        f"curves, to be compared with {shown(most, 3)} at the motors.</p>"
+        f"curves, to be seen beside the largest effort of a motor, {shown(float(sizes[most]), 3)} "
+        f"{unit} at {escape(solution.model.joint_names[most])}.</p>"
         + table(("Passive joint", "Largest error", "At", "Root mean square"), rows, "tnnn")
     )
 
@@ -197,7 +198,8 @@ def _balance(run: Replay) -> str:
     )
     gained = float(run.energy[-1] - run.energy[0])
     return (
-        f"<p>Energy gained {shown(gained, 5)} J, work of torques "
+        "<p>Energy gained and work done should be equal: gained "
+        f"{shown(gained, 5)} J; work of torques "
         f"{shown(float(run.work_torques[-1]), 5)} J, of friction "
         f"{shown(float(run.work_friction[-1]), 5)} J, of external forces "
         f"{shown(float(run.work_forces[-1]), 5)} J; largest imbalance "
