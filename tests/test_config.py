@@ -13,6 +13,7 @@ import pytest
 from predyn.config import LARGEST, load_task, read_task, task_names
 from predyn.config.lines import described, line_numbers
 from predyn.errors import FileError, InputError
+from predyn.nlp import SolverOptions
 from predyn.problem import Duration, Hybrid, Spline
 from predyn.terms import TERMS
 
@@ -249,7 +250,7 @@ def test_one_word_changes_the_method(tmp_path: Path) -> None:
 def test_each_method_has_its_own_defaults(tmp_path: Path) -> None:
     assert loaded(tmp_path, ACROBOT).transcription == Spline()
     assert loaded(tmp_path, ACROBOT + "method = 'hybrid'").transcription == Hybrid()
-    assert loaded(tmp_path, ACROBOT).solver.hessian is None
+    assert loaded(tmp_path, ACROBOT).solver == SolverOptions()
 
 
 def test_method_from_outside_replaces_that_of_the_file(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import predyn
-from predyn.problem import Spline
+from predyn.problem import Hybrid
 from predyn.terms import TERMS
 
 ROOT = Path(__file__).parents[1]
@@ -84,8 +84,18 @@ def test_every_example_of_the_task_page_loads(task_folder: Path) -> None:
 
 def test_the_task_page_names_every_key() -> None:
     page = (DOCS / "tasks.md").read_text("utf-8")
-    keys = [f.name for kind in (Spline, predyn.SolverOptions) for f in dataclasses.fields(kind)]
-    keys += ["name", "description", "continuity", "builtin", "urdf", "dh", "gravity", "payloads"]
+    keys = [f.name for kind in (Hybrid, predyn.SolverOptions) for f in dataclasses.fields(kind)]
+    keys += [
+        "name",
+        "description",
+        "continuity",
+        "passive",
+        "builtin",
+        "urdf",
+        "dh",
+        "gravity",
+        "payloads",
+    ]
     keys += [*predyn.DHRow.__dataclass_fields__, "convention", "floating_base", "jerk"]
     assert not [key for key in keys if f"`{key}`" not in page and f"`{key} =" not in page]
 
