@@ -182,14 +182,18 @@ def accelerations(case: Case, x: Inputs) -> np.ndarray:
     return dynamics.forward_dynamics(case.model, x["q"], x["v"], x["tau"], forces=forces)
 
 
-def hybrid_partials(case: Case) -> Inputs:
-    names = ("q", "v", "a", "tau")
-    state = (case.x[name] for name in names)
-    a, tau, da, dtau = dynamics.hybrid_dynamics_derivatives(
-        case.model, *state, case.options["active"], forces=case.forces()
-    )
-    by_input = zip(names, da, dtau, strict=True)
-    return {"value": values(a, tau)} | {name: partials(x, y) for name, x, y in by_input}
+def hybrid_partials(function: Callable) -> Callable[[Case], Inputs]:
+    """Of a function that returns a, tau, da, dtau."""
+
+    def of(case: Case) -> Inputs:
+        names = ("q", "v", "a", "tau")
+        state = (case.x[name] for name in names)
+        mask = case.options["active"]
+        a, tau, da, dtau = function(case.model, *state, mask, forces=case.forces())
+        by_input = zip(names, da, dtau, strict=True)
+        return {"value": values(a, tau)} | {name: partials(x, y) for name, x, y in by_input}
+
+    return of
 
 
 def mass_condition(case: Case) -> np.ndarray:
@@ -359,15 +363,16 @@ ENTRIES = [
     ),
     *(
         Entry(
-            "hybrid_dynamics_derivatives",
+            name,
             cases,
             kernel_value(kernel, "q", "v", "a", "tau"),
-            hybrid_partials,
+            hybrid_partials(getattr(dynamics, name)),
             condition=mass_condition,
         )
-        for cases, kernel in (
-            (hybrid_cases, HYBRID),
-            (coupled_hybrid_cases, HYBRID_PARTITIONED),
+        for name, cases, kernel in (
+            ("hybrid_dynamics_derivatives", hybrid_cases, HYBRID),
+            ("hybrid_dynamics_derivatives", coupled_hybrid_cases, HYBRID_PARTITIONED),
+            ("hybrid_recursion_derivatives", hybrid_cases, HYBRID),
         )
     ),
     Entry("joint_reactions_derivatives", tree_cases, kernel_value(REACTIONS), reaction_partials),

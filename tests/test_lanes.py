@@ -186,6 +186,8 @@ OTHER_INPUTS = {
     "ABA": ("q", "v", "tau"),
     "HYBRID": ("q", "v", "a", "tau"),
     "HYBRID_PARTITIONED": ("q", "v", "a", "tau"),
+    "HYBRID_RECURSION": ("q", "v", "a", "tau"),
+    "HYBRID_RECURSION_SENSITIVITY": ("q", "v", "a", "tau"),
 }
 WEIGHTS = {"RNEA_HESSIAN": (9,), "REACTIONS_HESSIAN": (54,), "FRAME_HESSIAN": (9, 3, 3, 3, 3, 3)}
 

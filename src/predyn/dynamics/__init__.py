@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from predyn.dynamics.hybrid_derivatives import (
         hybrid_dynamics_derivatives as hybrid_dynamics_derivatives,
     )
+    from predyn.dynamics.hybrid_recursion import (
+        hybrid_recursion_dynamics as hybrid_recursion_dynamics,
+    )
+    from predyn.dynamics.hybrid_recursion_sensitivity import (
+        hybrid_recursion_derivatives as hybrid_recursion_derivatives,
+    )
     from predyn.dynamics.kinematics import FrameDerivatives as FrameDerivatives
     from predyn.dynamics.kinematics import FrameMotion as FrameMotion
     from predyn.dynamics.kinematics import frame_kinematics as frame_kinematics
@@ -92,6 +98,8 @@ _HOMES = {
     "forces": ("ExternalForce",),
     "hybrid": ("hybrid_dynamics",),
     "hybrid_derivatives": ("hybrid_dynamics_derivatives",),
+    "hybrid_recursion": ("hybrid_recursion_dynamics",),
+    "hybrid_recursion_sensitivity": ("hybrid_recursion_derivatives",),
     "kinematics": (
         "FrameDerivatives",
         "FrameMotion",

@@ -35,10 +35,15 @@ def _whole(view: Actuated) -> tuple[Field, ...]:
 
 @jit
 def hybrid_partials_apart(view, loads, c, ins, outs, work):
-    """f_q, f_v, f_u taken apart: partials of a and of tau in q, v, a and tau."""
-    a_q, a_v, a_a, a_tau, tau_q, tau_v, tau_a, tau_tau = outs[:8]
-    f_q, f_v, f_u = outs[9:12]
     hybrid_partials(view, loads, c, ins, outs[8:], work)
+    take_apart(view, c, outs[9:12], outs[:8])
+
+
+@jit
+def take_apart(view, c, found, outs):
+    """f_q, f_v, f_u as partials of a and of tau in q, v, a and tau."""
+    a_q, a_v, a_a, a_tau, tau_q, tau_v, tau_a, tau_tau = outs
+    f_q, f_v, f_u = found
     n = view.parent.shape[0]
     for i in range(n):
         if view.active[i] == 1:
@@ -120,7 +125,7 @@ def hybrid_dynamics_derivatives(
     """
     mask = mask_of(model, active)
     n = model.n
-    given = _flat(out)
+    given = flat_out(out)
     a, tau = hybrid_dynamics(
         model, q, v, a, tau, mask, forces=forces, out=None if given is None else given[:2]
     )
@@ -145,7 +150,7 @@ def _constant(mask: Mask, lead: tuple[int, ...]) -> dict[int, NDArray]:
     return {2: zero, 4: zero, 5: zero, 6: zero, 7: one}
 
 
-def _flat(out: tuple | None) -> tuple | None:
+def flat_out(out: tuple | None) -> tuple | None:
     """The ten arrays of out=(a, tau, da, dtau)."""
     if out is None:
         return None
