@@ -114,6 +114,17 @@ def test_failure_without_violations_says_so():
     assert "No constraint is violated" in report_html(solution)
 
 
+def test_spread_of_the_starts():
+    runs = [(9.5, "optimal"), (9.5000001, "acceptable"), (110.0, "optimal"), (3.0, "infeasible")]
+    runs = [{"start": k, "status": s, "objective": f} for k, (f, s) in enumerate(runs, 1)]
+    text = Page(report_html(replace(fake_solution(), starts=tuple(runs)))).text
+    told = "3 of 4 converged, to objectives from 9.5 to 110, half of them to at most 9.5; 2 to the"
+    assert told in text
+    assert text.count("Start ") == 1  # one column of numbers
+    none = replace(fake_solution(), starts=tuple(runs[3:]))
+    assert "None converged." in report_html(none)
+
+
 def test_names_cannot_break_out():
     body = {"mass": 1.0, "com": (0.1, 0.0, 0.0), "inertia": (0.1, 0.1, 0.1)}
     builder = predyn.ModelBuilder(NASTY).add_link(NASTY, "world", NASTY + "j", **body)

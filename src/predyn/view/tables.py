@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.model import KINDS, PRISMATIC
-from predyn.solution import Solution, Violation
+from predyn.solution import SUCCESS, Solution, Violation
 from predyn.view.numbers import NOTHING, seconds, shown
 
 MOST_ROWS = 40
 TOLERABLE = 1e-3  # relative excess between the imposed points that needs no word of caution
+SAME = 1e-6  # objectives closer than this, relative, are one local optimum
 NOISE = 1e-9  # a relative violation that is rounding
 
 
@@ -163,14 +164,35 @@ def active(solution: Solution) -> str:
 
 
 def starts(solution: Solution) -> str:
-    """One row per start, best first, with whatever each start recorded."""
-    keys = list(dict.fromkeys(key for start in solution.starts for key in start))
+    """The spread of the starts in words, and a row for each, best first, with what it recorded."""
+    numbered = [{"start": k + 1} | start for k, start in enumerate(solution.starts)]
     order = sorted(
-        range(len(solution.starts)),
-        key=lambda k: np.nan_to_num(solution.starts[k].get("objective", np.nan), nan=np.inf),
+        numbered, key=lambda start: np.nan_to_num(start.get("objective", np.nan), nan=np.inf)
     )
-    rows = [(str(k + 1), *(_cell(solution.starts[k].get(key, "")) for key in keys)) for k in order]
-    return table(("Start", *keys), rows, "n" + "".join("t" if k == "status" else "n" for k in keys))
+    keys = list(dict.fromkeys(key for start in order for key in start))
+    rows = [[_cell(start.get(key, "")) for key in keys] for start in order]
+    kinds = "".join("t" if key == "status" else "n" for key in keys)
+    return _spread(solution) + table(
+        [key.replace("_", " ").capitalize() for key in keys], rows, kinds
+    )
+
+
+def _spread(solution: Solution) -> str:
+    """How many starts converged, and how far apart their local optima are."""
+    found = [
+        float(start["objective"])
+        for start in solution.starts
+        if start.get("status") in SUCCESS and np.isfinite(start.get("objective", np.nan))
+    ]
+    if not found:
+        return "<p>None converged.</p>"
+    best, worst, middle = min(found), max(found), float(np.median(found))
+    near = sum(value - best <= SAME * max(abs(best), 1e-12) for value in found)
+    return (
+        f"<p>{len(found)} of {len(solution.starts)} converged, to objectives from "
+        f"{shown(best, 7)} to {shown(worst, 7)}, half of them to at most {shown(middle, 7)}; "
+        f"{near} to the best.</p>"
+    )
 
 
 def _cell(value: object) -> str:
