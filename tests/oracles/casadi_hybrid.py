@@ -128,7 +128,7 @@ def _add_constraint(rows: Rows, i: int, constraint: Constraint, track: Track) ->
     parts, r = residual(constraint.term, symbols)
     bounds = bounds_of(constraint, len(parts))
     everywhere = constraint.at == "throughout"
-    s = track.throughout(bounds) if everywhere else _instants(constraint.at)
+    s = track.throughout(bounds) if everywhere else np.sort(_instants(constraint.at))
     timed = track.timed and ca.depends_on(r, symbols.t)
     kind = constraint.name or constraint.term.kind
     rows.add(i, kind, parts, track.at(s, r), bounds, timed=timed)

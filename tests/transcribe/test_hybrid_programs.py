@@ -1,0 +1,92 @@
+"""Values, derivatives and sparsity of programs with integrated joints, against CasADi."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from oracles.casadi_terms import RESIDUALS
+from predyn.transcribe.hybrid import HybridProgram
+from predyn.transcribe.methods import transcribe
+from transcribe.hybrid_cases import HYBRID_CASES, any_term
+from transcribe.hybrid_oracle import HybridCase, HybridOracle
+from transcribe.program_values import declared, values
+
+ROUNDING = 1e-13  # of the largest in a row: hundreds of sums and products
+TALL = 1e-11  # the same where reactions of 1e5 N on a tree make up the sums
+ZERO = 1e-13  # of the largest in its row: an entry below it is rounding
+
+
+@cache
+def case(name: str) -> HybridCase:
+    return HybridCase(HYBRID_CASES[name]())
+
+
+@pytest.mark.parametrize("name", HYBRID_CASES)
+def test_values_and_derivatives(name: str) -> None:
+    assert isinstance(case(name).program, HybridProgram)
+    tolerance = TALL if name == "every term" else ROUNDING
+    assert {k: x for k, x in case(name).errors().items() if x > tolerance} == {}
+
+
+@pytest.mark.parametrize("name", HYBRID_CASES)
+def test_sparsity(name: str) -> None:
+    """Nothing is left out, and little is declared that CasADi does not find in the formulas."""
+    c = case(name)
+    n, m = c.program.n, c.program.m
+    functions = c.oracle.program.functions
+    structures = (
+        (c.program.jacobian_pattern, functions.jacobian.sparsity_out(0), (m, n), c.oracle.order),
+        (c.program.hessian_pattern, functions.hessian.sparsity_out(0), (n, n), np.arange(n)),
+    )
+    for k, (pattern, sparsity, shape, order) in enumerate(structures):
+        told, there = declared(pattern, shape), np.zeros(shape, bool)
+        for _, theirs in c.pairs:
+            entries = np.abs((theirs.jacobian, np.tril(theirs.hessian))[k])
+            there |= entries > ZERO * entries.max(axis=1, keepdims=True, initial=0.0)
+        if k:
+            assert not np.triu(told, 1).any()
+        by_formula = np.zeros(shape, bool)
+        by_formula[tuple(np.array(x, int) for x in sparsity.get_triplet())] = True
+        assert not (there & ~told).any()
+        assert told.sum() <= 1.1 * by_formula[order].sum()
+
+
+def test_every_term_takes_part() -> None:
+    assert set(RESIDUALS) - any_term(HYBRID_CASES["every term"]()) == {
+        "acceleration", "torque", "torque_speed"
+    }  # fmt: skip
+
+
+def test_the_same_bits_twice() -> None:
+    """Of one program after it has been elsewhere, and of another one."""
+    c = case("loads")
+    first = values(c.program, *c.points[0])
+    values(c.program, *c.points[1])
+    for program in (c.program, transcribe(c.problem)):
+        again = values(program, *c.points[0])
+        for mine, other in zip(first, again, strict=True):
+            assert np.array_equal(mine, other)
+
+
+def test_names_are_those_of_the_numbers() -> None:
+    program = case("two phases").program
+    names = [program.x_name(i) for i in range(program.n)]
+    assert len(set(names)) == program.n
+    assert names[:2] == ["up: duration", "up: control point 1 of joint2"]
+    assert names[-1] == "phase 2: velocity of joint1 at 80 %"
+    rows = [program.g_name(i) for i in range(program.m)]
+    assert len(set(rows)) == program.m
+    assert rows[-1] == "phase 2: passive motion joint1 velocity at 100 %"
+    with pytest.raises(IndexError):
+        program.x_name(program.n)
+
+
+def test_the_oracle_sees_a_wrong_row() -> None:
+    """Rows are matched by what they are called, not by what they hold."""
+    problem = HYBRID_CASES["acrobot"]()
+    other = HYBRID_CASES["branched acrobot"]()
+    with pytest.raises(AssertionError):
+        HybridOracle(problem, transcribe(other))
