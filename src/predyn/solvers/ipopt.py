@@ -162,10 +162,11 @@ def _run(
             *(part.ctypes.data if np.any(part != 1.0) else None for part in factors),
         )
         library.SetIntermediateCallback(problem, callbacks.iteration)
-        code = library.IpoptSolve(
-            *(problem, x.ctypes.data, None, None),
-            *(y.ctypes.data, z_lower.ctypes.data, z_upper.ctypes.data, None),
-        )
+        with np.errstate(all="ignore"):  # what is not finite shortens the step, or is told by name
+            code = library.IpoptSolve(
+                *(problem, x.ctypes.data, None, None),
+                *(y.ctypes.data, z_lower.ctypes.data, z_upper.ctypes.data, None),
+            )
     finally:
         library.FreeIpoptProblem(problem)
     return code, x, Multipliers(y, z_lower, z_upper)
