@@ -72,6 +72,24 @@ def casadi_hybrid(problem: Problem) -> Program:
     return Program(x, f, g[kept], names, *bounds, [rows.rows[k] for k in kept], guess, spent)
 
 
+def casadi_residuals(problem: Problem) -> tuple[ca.MX, ca.MX]:
+    """x, and r with f = r . r, of a problem with one phase whose losses are all squares."""
+    mechanism = Mechanism(problem)
+    (phase,) = problem.phases
+    track = Track(problem, mechanism, phase)
+    x = ca.MX.sym("x", track.size)
+    track.take(x)
+    costs = (*phase.costs, *problem.costs)
+    assert {cost.loss or cost.term.loss for cost in costs} == {"square"}
+    parts = [
+        (cost.at, np.sqrt(cost.weight) * residual(cost.term, mechanism.symbols)[1])
+        for cost in costs
+    ]
+    track.integrate([], [r for at, r in parts if at == "throughout"])
+    ends = [ca.vec(track.at(_instants(at), r)) for at, r in parts if at != "throughout"]
+    return x, ca.vertcat(track.squared, *ends)
+
+
 def _loss(entry: Cost | Constraint, mechanism: Mechanism) -> ca.SX:
     loss = getattr(entry, "loss", None) or entry.term.loss
     return loss_of(loss, entry.term, residual(entry.term, mechanism.symbols)[1])

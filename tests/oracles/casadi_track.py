@@ -37,9 +37,10 @@ class Mechanism:
         self.a = ca.SX(s.a)
         p = self.passive
         if p:
-            tau = s.tau[p]
-            rest = ca.substitute(tau, s.a[p], ca.SX.zeros(len(p)))
-            self.a[p] = _solved(ca.densify(ca.jacobian(tau, s.a[p])), -rest)
+            M = ca.densify(ca.jacobian(s.tau, s.a[p]))
+            rest = ca.substitute(s.tau, s.a[p], ca.SX.zeros(len(p)))
+            s.tau = rest + M @ s.a[p]  # the same: most of it is shared with the next line
+            self.a[p] = _solved(M[p, :], -rest[p])
         self.accelerate = ca.Function("accelerate", s.inputs, [self.a], {"cse": True})
 
     def moving(self, wanted: ca.SX) -> ca.SX:
@@ -107,10 +108,13 @@ class Track:
             filled.append(ca.reshape(values, flags.shape[1], flags.shape[0]))
         self.curve.c, self.nodes = filled
 
-    def integrate(self, summed: Sequence[ca.SX]) -> None:
-        """Through all segments, with the sums of expressions of the symbols over time."""
+    def integrate(self, summed: Sequence[ca.SX], listed: Sequence[ca.SX] = ()) -> None:
+        """Through all segments, with the sums of expressions of the symbols over time.
+
+        listed: expressions whose squares are summed; what is squared is kept, stage by stage.
+        """
         s, p, T = self.mechanism.symbols, len(self.mechanism.passive), ca.MX(self.T)
-        rates = [self.mechanism.moving(x) for x in (s.a[self.mechanism.passive], *summed)]
+        rates = [self.mechanism.moving(x) for x in (s.a[self.mechanism.passive], *summed, *listed)]
         look = ca.Function("look", s.inputs, [ca.densify(ca.vertcat(*rates))], {"cse": True})
         breaks, width = self.curve.breaks, np.diff(self.curve.breaks)
         functions: list[tuple[np.ndarray, ca.Function]] = []
@@ -119,7 +123,7 @@ class Track:
             basis = self._basis(k)
             same = [i for i, (x, _) in enumerate(functions) if _near(x, basis)]
             if not same:
-                functions.append((basis, self._segment(look, basis, len(summed))))
+                functions.append((basis, self._segment(look, basis, len(summed), bool(listed))))
             kinds.append(same[0] if same else len(functions) - 1)
         chosen = [self.curve.c[:, k : k + self.curve.degree + 1] for k in range(self.segments)]
         known = [ca.DM([[width[k]], [breaks[k]]]) for k in range(self.segments)]
@@ -145,6 +149,7 @@ class Track:
             self.ends = ca.horzcat(*(x[0] for x in found))
         self.sums = sum((x[1] for x in found), ca.MX.zeros(max(len(summed), 1)))
         last = self.nodes[:, -1]
+        self.squared = ca.vertcat(*(ca.vec(x) for one in found for x in one[3:]))
         self.inner = ca.horzcat(*(x[2] for x in found), last)  # states where steps begin
         share = np.arange(self.method.steps) / self.method.steps
         self.grid = np.append(breaks[:-1, None] + np.outer(width, share), 1.0)
@@ -168,13 +173,15 @@ class Track:
                 result[d] += np.outer(series[d + m], (s - middle) ** m) / math.factorial(m)
         return np.where(np.abs(result) <= ZERO * np.abs(result).max(axis=1)[:, None], 0.0, result)
 
-    def _segment(self, look: ca.Function, basis: np.ndarray, sums: int) -> ca.Function:
+    def _segment(
+        self, look: ca.Function, basis: np.ndarray, sums: int, listing: bool
+    ) -> ca.Function:
         """(T, node, control points, (width, begin)) -> state at the end, sums, inner states."""
         mechanism, steps, p = self.mechanism, self.method.steps, len(self.mechanism.passive)
         T, y0 = ca.SX.sym("T"), ca.SX.sym("y", 2 * p)
         c = ca.SX.sym("c", len(mechanism.active), basis.shape[1])
         where = ca.SX.sym("where", 2)
-        y, total, inner = y0, ca.SX.zeros(max(sums, 1)), []
+        y, total, inner, listed = y0, ca.SX.zeros(max(sums, 1)), [], []
         h = T * where[0] / steps
         driven = [c @ ca.sparsify(ca.DM(basis[d])) / T**d for d in range(4)]
         for step in range(steps):
@@ -192,9 +199,12 @@ class Track:
                 found = look(*state, t)
                 rates.append(ca.vertcat(here[p:], found[:p]))
                 if sums:
-                    total += SHARES[stage] * h * found[p:]
+                    total += SHARES[stage] * h * found[p : p + sums]
+                listed.append(ca.sqrt(SHARES[stage] * h) * found[p + sums :])
             y += h * sum((w * rate for w, rate in zip(SHARES, rates, strict=True)), ca.SX(0))
         outputs = [y, total, ca.horzcat(*inner)]
+        if listing:
+            outputs.append(ca.horzcat(*listed))
         return ca.Function("segment", [T, y0, c, where], outputs)
 
     def columns(self, s: np.ndarray) -> list[int]:

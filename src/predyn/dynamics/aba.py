@@ -27,6 +27,7 @@ from predyn.dynamics.articulated import (
     REST,
     add_to,
     apply_articulated,
+    inverse_pivot,
     less_outer,
     less_square,
     outward_bodies,
@@ -73,7 +74,7 @@ def aba(tree, loads, c, ins, outs, work):
             store(a, c, i, 0.0)
             u = u - joint_force(tree, c, i, q, v, a)
             D = D + tree.armature[i]
-        d = 1.0 / D
+        d = inverse_pivot(D, A, C, S)
         store(work, row, REST, d)
         store(work, row, REST + 1, u)
         store6(work, row, PUSH, U)
@@ -122,8 +123,8 @@ def forward_dynamics(
     """Joint accelerations (..., n) that the torques cause.
 
     Accurate to a small multiple of rounding times the condition of the mass matrix. Where that is
-    singular (three axes of a ball joint in one plane) a result that is not finite is an error; one
-    that rounding keeps finite is not noticed.
+    singular (three axes of a ball joint in one plane) it is an error; where rotors couple joints,
+    one that rounding keeps finite is not noticed.
     """
     n = joints(model)
     inputs = (("q", q, n), ("v", v, n), ("tau", tau, n))

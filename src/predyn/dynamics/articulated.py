@@ -17,6 +17,7 @@ from predyn.dynamics.forward import (
     symmetric,
     world_row,
 )
+from predyn.lane_functions import sqrt
 from predyn.lanes import jit, load, store
 from predyn.spatial import (
     add,
@@ -27,6 +28,7 @@ from predyn.spatial import (
     apply_transposed,
     cross_force,
     cross_motion,
+    dot,
     load6,
     scale,
     scale6,
@@ -43,6 +45,16 @@ BIAS = END + 21  # p, 6
 PUSH = END + 27  # U, 6
 REST = END + 33  # 1 / D and u
 COLUMNS = END + 35
+
+
+SINGULAR = 64 * 2.0**-52  # a pivot this small beside what it is left of is made of rounding errors
+
+
+@jit
+def inverse_pivot(D, A, C, S):
+    """1 / D of a joint that gives; NaN where nothing but rounding is left of its inertia."""
+    size = dot(S[0], S[0]) * (A[0] + A[2] + A[5]) + dot(S[1], S[1]) * (C[0] + C[2] + C[5])
+    return 1.0 / D + 0.0 * sqrt(D - SINGULAR * size)
 
 
 @jit

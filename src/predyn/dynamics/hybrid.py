@@ -33,6 +33,7 @@ from predyn.dynamics.articulated import (
     REST,
     add_to,
     apply_articulated,
+    inverse_pivot,
     less_outer,
     less_square,
     outward_bodies,
@@ -91,7 +92,7 @@ def hybrid(tree, loads, active, c, ins, outs, work):
                 store(a, c, i, 0.0)
                 u = u - joint_force(tree, c, i, q, v, a)
                 D = D + tree.armature[i]
-            d = 1.0 / D
+            d = inverse_pivot(D, A, C, S)
             store(work, row, REST, d)
             store(work, row, REST + 1, u)
             if up > 0:
@@ -175,8 +176,9 @@ def hybrid_dynamics(
     a       (..., n) finite; read at active joints only, None if there are none
     tau     (..., n) finite; read at passive joints only, None if there are none
 
-    All active, tau is inverse_dynamics; all passive, a is forward_dynamics. A result that is not
-    finite is an error: the passive joints' mass matrix is singular.
+    All active, tau is inverse_dynamics; all passive, a is forward_dynamics. Where the passive
+    joints' mass matrix is singular it is an error; where rotors couple joints, one that rounding
+    keeps finite is not noticed.
     """
     mask = mask_of(model, active)
     inputs = hybrid_inputs(model, q, v, a, tau, mask)
