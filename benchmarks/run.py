@@ -28,6 +28,7 @@ import cold_start  # noqa: E402
 import growth  # noqa: E402
 import predict  # noqa: E402
 import simulation  # noqa: E402
+import swingup  # noqa: E402
 
 
 def show(title: str, rows: list[dict]) -> None:
@@ -74,6 +75,9 @@ def main() -> None:
             simulation.against_mujoco
         ),
         "Optimal motions, milliseconds, against CasADi with IPOPT": predict.solves,
+        "Swing-up of an acrobot by multiple shooting, milliseconds, against CasADi with IPOPT": (
+            swingup.against_casadi
+        ),
         "Growth with control points per joint, milliseconds an iteration": predict.growth,
     }
     results: dict[str, list[dict]] = {}
