@@ -26,6 +26,7 @@ import against_casadi  # noqa: E402
 import against_pinocchio  # noqa: E402
 import cold_start  # noqa: E402
 import growth  # noqa: E402
+import hybrid  # noqa: E402
 import predict  # noqa: E402
 import simulation  # noqa: E402
 import swingup  # noqa: E402
@@ -63,6 +64,9 @@ def main() -> None:
         ),
         "Partials in lanes, ancestor pairs only, against computeRNEADerivatives": (
             against_pinocchio.partials_in_lanes
+        ),
+        "Partials of hybrid dynamics, against Pinocchio's computeABADerivatives": (
+            hybrid.derivatives
         ),
         "Weighted second derivatives, against CasADi SX (virtual machine, and compiled C)": (
             against_casadi.second_derivatives

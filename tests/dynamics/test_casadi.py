@@ -90,10 +90,12 @@ def evaluate(symbols: list[ca.SX], expressions: list[ca.SX], *numbers: np.ndarra
     ]
 
 
-def assert_close(got: np.ndarray, expected: np.ndarray, what: str) -> None:
+def assert_close(
+    got: np.ndarray, expected: np.ndarray, what: str, allowed: float = RELATIVE
+) -> None:
     expected = expected.reshape(got.shape)
     error = np.abs(got - expected).max() / max(np.abs(expected).max(), 1.0)
-    assert error <= RELATIVE, f"{what}: {error:.2e}"
+    assert error <= allowed, f"{what}: {error:.2e}"
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -173,3 +175,48 @@ def test_motion_of_a_frame_and_its_hessian(name: str) -> None:
     hessian = dynamics.frame_kinematics_hessian(model, frame, q, v, a, FrameMotion(*w), point=point)
     for what, x, y in zip(("qq", "qv", "vv", "qa"), hessian, expected[6:], strict=False):
         assert_close(x, y, what)
+
+
+# -- hybrid dynamics ----------------------------------------------------------------------------
+
+
+def some_passive(n: int, seed: int) -> np.ndarray:
+    """A mask with at most four passive joints: a symbolic solution grows quickly."""
+    mask = np.ones(n, bool)
+    mask[np.random.default_rng([seed, 12]).permutation(n)[: min(4, n - n // 3)]] = False
+    return mask
+
+
+@pytest.mark.parametrize(("n", "seed"), [(1, 0), (2, 1), (3, 2), (4, 5), (5, 6), (6, 9)])
+def test_hybrid_dynamics(n: int, seed: int) -> None:
+    """CasADi solves the partitioned system symbolically and differentiates that solution.
+
+    Rounding is multiplied by the condition of the passive joints' mass matrix. Odd seeds have
+    coupled rotors.
+    """
+    model = random_model(n, seed)
+    sites = random_sites(model, seed)
+    q, v, a, loads, forces = inputs(model, sites)
+    tau = np.random.default_rng([seed, 13]).normal(size=(BATCH, n))
+    mask = some_passive(n, seed)
+    passive = np.flatnonzero(~mask).tolist()
+    e = link_frame_expression(model, sites)
+    torque = ca.SX.sym("tau", n)
+    known = ca.SX(e.a)
+    known[passive] = 0
+    (left,) = ca.substitute([e.tau], [e.a], [known])
+    M = ca.jacobian(e.tau, e.a)
+    complete, given = ca.SX(known), ca.SX(torque)
+    complete[passive] = ca.solve(M[passive, passive], (torque - left)[passive])
+    for i in np.flatnonzero(mask).tolist():
+        given[i] = (left + M @ (complete - known))[i]
+    symbols = [e.q, e.v, e.a, torque, e.loads]
+    partials = [ca.jacobian(x, s) for x in (complete, given) for s in symbols[:4]]
+    expressions = [M[passive, passive], complete, given, *partials]
+    block, *expected = evaluate(symbols, expressions, q, v, a, tau, loads)
+    found = dynamics.hybrid_dynamics_derivatives(model, q, v, a, tau, mask, forces=forces)
+    allowed = RELATIVE * float(np.linalg.cond(block).max())
+    names = ("a", "tau", *(f"d{x} in {s}" for x in ("a", "tau") for s in ("q", "v", "a", "tau")))
+    got = (found[0], found[1], *found[2], *found[3])
+    for what, x, y in zip(names, got, expected, strict=True):
+        assert_close(x, y, what, allowed)
