@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
+import casadi as ca
 import numpy as np
 import pytest
 
+from oracles.casadi_hybrid import casadi_residuals
 from oracles.casadi_terms import RESIDUALS
+from predyn.nlp import SolverOptions
 from predyn.transcribe.hybrid import HybridProgram
 from predyn.transcribe.methods import transcribe
 from transcribe.hybrid_cases import HYBRID_CASES, any_term
@@ -58,6 +62,26 @@ def test_every_term_takes_part() -> None:
     assert set(RESIDUALS) - any_term(HYBRID_CASES["every term"]()) == {
         "acceleration", "torque", "torque_speed"
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["acrobot", "branched acrobot"])
+def test_gauss_newton(name: str) -> None:
+    """2 J^T J of the residuals at all stages and at the end; the multipliers add nothing."""
+    c = case(name)
+    problem = replace(c.problem, solver=SolverOptions(hessian="gauss_newton"))
+    x, r = casadi_residuals(problem)
+    function = ca.Function("r", [x], [r]).expand()
+    z = ca.SX.sym("x", x.numel())
+    at, sigma, multipliers = c.points[0]
+    assert float(ca.sumsqr(function(at))) == pytest.approx(c.pairs[0][0].f, rel=1e-13)
+    J = ca.Function("J", [z], [ca.jacobian(function(z), z)])(at).full()
+    expected = 2.0 * sigma * J.T @ J
+    program = transcribe(problem)
+    ours = values(program, at, sigma, multipliers)
+    size = np.abs(expected).max(axis=1, keepdims=True)
+    assert np.all(np.abs(ours.hessian - expected) <= ROUNDING * size)
+    exact = declared(c.program.hessian_pattern, (program.n, program.n))
+    assert not (declared(program.hessian_pattern, (program.n, program.n)) & ~exact).any()
 
 
 def test_the_same_bits_twice() -> None:
