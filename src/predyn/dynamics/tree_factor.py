@@ -24,23 +24,3 @@ def factor_pairs(tree, c, M):
                 kj, ij, j = kj + 1, ij + 1, tree.parent[j - 1]
             store(M, c, ki, ratio)
             ki, i = ki + 1, tree.parent[i - 1]
-
-
-@jit
-def solve_column(tree, c, L, x, first, step):
-    """Overwrite the column x[first + step * i] by the solution of M y = x."""
-    n = tree.parent.shape[0]
-    for i in range(n - 1, -1, -1):
-        y = load(x, c, first + step * i)
-        k, j = tree.pair[i] + 1, tree.parent[i]
-        while j > 0:
-            at = first + step * (j - 1)
-            store(x, c, at, load(x, c, at) - load(L, c, k) * y)
-            k, j = k + 1, tree.parent[j - 1]
-    for i in range(n):
-        y = load(x, c, first + step * i) / load(L, c, tree.pair[i])
-        k, j = tree.pair[i] + 1, tree.parent[i]
-        while j > 0:
-            y = y - load(L, c, k) * load(x, c, first + step * (j - 1))
-            k, j = k + 1, tree.parent[j - 1]
-        store(x, c, first + step * i, y)
