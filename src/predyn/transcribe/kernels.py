@@ -11,6 +11,8 @@ control points c and the duration T by
 orders in play are as many as `powers` = (1, 1/T, ..) has elements, 3 or 4: a tuple, so that its
 length is a constant for the compiler. Column j * orders + o belongs to order o of joint j. Groups
 are pairs of a row and a joint that it depends on. Second derivatives are in curvature.py.
+
+`fixed` are the arguments that never change (see Direct); what they are is said where they are used.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import numpy as np
 from numba import config
 from numpy.typing import NDArray
 
+from predyn.dynamics.held import held
 from predyn.dynamics.kernel_cache import KernelCache
 from predyn.lanes import WIDTH, align_stack, entry, jit, load, store
 
@@ -59,8 +62,9 @@ class Groups(NamedTuple):
 
 
 @kept
-def evaluate(control, instants, powers, z):
+def evaluate(fixed, control, powers):
     """States z, a tuple by order of (chunks, n, WIDTH), of a curve with control (count, n)."""
+    instants, z = held(fixed)
     points = len(instants.points)
     for c in range(z[0].shape[0]):
         for b in range(WIDTH):
@@ -95,9 +99,10 @@ class FromChannel(NamedTuple):
 
 
 @kept
-def chain(direct, derived, given, dq, dv, da, orders, out):
+def chain(fixed, given):
     """Partials in the states from those in channels: in states, and in one derived channel."""
     align_stack()
+    direct, derived, dq, dv, da, orders, out = held(fixed)
     out[:] = 0.0
     for c in range(out.shape[0]):
         for e in range(direct.column.shape[0]):
@@ -128,8 +133,9 @@ def _chain(c, derived, given, dq, dv, da, orders, out):
 
 
 @kept
-def put_rows(source, target_row, out):
+def put_rows(fixed, target_row, out):
     """out[target_row] = source for targets that are not negative; both (chunks, rows, WIDTH)."""
+    (source,) = held(fixed)
     for c in range(source.shape[0]):
         for r in range(source.shape[1]):
             for b in range(WIDTH):
@@ -150,8 +156,9 @@ class Sums(NamedTuple):
 
 
 @kept
-def add_up(values, weights, sums):
+def add_up(fixed):
     """Fill slope, bend and total of the summed rows; returns their part of the objective."""
+    values, weights, sums = held(fixed)
     sums.total[:] = 0.0
     for c in range(values.shape[0]):
         for r in range(values.shape[1]):
@@ -200,13 +207,15 @@ def _with_duration(z, c, j, source, column, powers):
 
 
 @kept
-def jacobian(instants, groups, partials, explicit, z, powers, place, place_T, room, out):
+def jacobian(fixed, powers, place, place_T, out):
     """Add to the values of a Jacobian.
 
     explicit (chunks, rows, WIDTH): partials in T at fixed states. place (chunks, groups * points,
     WIDTH) and place_T (chunks, rows, WIDTH) say where each goes, -1 for nowhere.
     """
     align_stack()
+    instants, z, groups, rows, room = held(fixed)
+    partials, explicit = rows
     points, orders = len(instants.points), len(powers)
     for c in range(partials.shape[0]):
         for r in range(explicit.shape[1]):
@@ -241,11 +250,11 @@ def slopes(c, groups, mu, partials, powers, out):
 
 
 @kept
-def gradient(
-    instants, groups, sums, target, partials, explicit, z, powers, T, timed, mu, slope, room, out
-):
+def gradient(fixed, target, powers, T, timed, out):
     """Add the gradient of the rows summed to a target to out (count, n); returns that in T."""
     align_stack()
+    instants, z, groups, rows, sums, mu, slope, room = held(fixed)
+    partials, explicit = rows
     points, orders = len(instants.points), len(powers)
     by_T = 0.0
     for r in range(mu.shape[1]):

@@ -58,12 +58,12 @@ class Pool:
             tuple(range(spline.degree + 1)),
         )
         self._idle = orders == 0
-        self._evaluate = Direct(kernels.evaluate)
         self.orders = orders or 3
         chunks = len(s) // WIDTH
         self.z = tuple(aligned(chunks, model.n, WIDTH) for _ in range(self.orders))
         for x in self.z:
             x[:] = 0.0
+        self._evaluate = Direct(kernels.evaluate, self.instants, self.z)
         states = (self.z[0], self.z[1], self.z[2])
         self.derived: dict[str, Derived] = {
             name: derived_channel(model, name, states, forces) for name in channels
@@ -76,7 +76,7 @@ class Pool:
         """
         if self._idle:
             return
-        self._evaluate(control, self.instants, powers, self.z)
+        self._evaluate(control, powers)
         self._eager = eager
         for channel in self.derived.values():
             if eager:
