@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from ctypes import CDLL, memmove
+from ctypes import CDLL, c_double, memmove
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from .ipopt_library import (
 )
 
 ACCEPTABLE = 100.0  # times the tolerance
+_KEPT_ARRAYS = 64
 MAX_RELAXATION = 1e-8  # of unequal bounds, in proportion to them; an interior always exists then
 
 
@@ -84,14 +85,8 @@ class Callbacks:
         self._best_rank = (2, 0.0)
 
         n, m = len(program.x), len(program.g_lower)
-        self._x, self._gradient, self._f = np.empty(n), np.empty(n), np.empty(1)
-        self._g, self._multipliers = np.empty(m), np.empty(m)
-        self._jacobian = np.empty(len(program.jacobian_rows))
-        self._hessian = np.empty(len(program.hessian_rows))
-        self._x_at, self._gradient_at = self._x.ctypes.data, self._gradient.ctypes.data
-        self._f_at, self._g_at = self._f.ctypes.data, self._g.ctypes.data
-        self._multipliers_at = self._multipliers.ctypes.data
-        self._jacobian_at, self._hessian_at = self._jacobian.ctypes.data, self._hessian.ctypes.data
+        self._f = 0.0
+        self._arrays: dict[tuple[int | None, int], Floats] = {}
         self._now_x, self._now_lower, self._now_upper = np.empty(n), np.empty(n), np.empty(n)
         self._now_g, self._now_y = np.empty(m), np.empty(m)
         self._below, self._above = np.empty(m), np.empty(m)
@@ -135,15 +130,20 @@ class Callbacks:
         elif self.stop is None:
             self.stop = "interrupted"
 
-    def _move(self, x: int) -> None:
-        memmove(self._x_at, x, 8 * len(self._x))
-        self._nlp.move(self._x)
+    def _array(self, address: int | None, size: int) -> Floats:
+        """IPOPT's memory; it hands over the same places again and again."""
+        array = self._arrays.get((address, size))
+        if array is None:
+            if len(self._arrays) >= _KEPT_ARRAYS:
+                self._arrays.clear()
+            there = np.frombuffer((c_double * size).from_address(address)) if size else np.empty(0)
+            self._arrays[address, size] = array = there
+        return array
 
     def _eval_objective(self, n: int, x: int, new_x: bool, out: int, _: int) -> bool:
         if new_x:
-            self._move(x)
-        self._f[0] = value = self._nlp.objective()
-        memmove(out, self._f_at, 8)
+            self._nlp.move(self._array(x, n))
+        self._f = self._array(out, 1)[0] = value = self._nlp.objective()
         if math.isfinite(value):
             return True
         if not self.history:
@@ -152,26 +152,25 @@ class Callbacks:
 
     def _eval_gradient(self, n: int, x: int, new_x: bool, out: int, _: int) -> bool:
         if new_x:
-            self._move(x)
-        self._nlp.gradient(self._gradient)
-        if not _finite(self._gradient):
-            k = _first_not_finite(self._gradient)
-            name = self._nlp.x_name(k)
-            self._fail(f"the gradient of the objective is {self._gradient[k]} for {name}")
-            return False
-        memmove(out, self._gradient_at, 8 * n)
-        return True
+            self._nlp.move(self._array(x, n))
+        gradient = self._array(out, n)
+        self._nlp.gradient(gradient)
+        if _finite(gradient):
+            return True
+        k = _first_not_finite(gradient)
+        self._fail(f"the gradient of the objective is {gradient[k]} for {self._nlp.x_name(k)}")
+        return False
 
     def _eval_constraints(self, n: int, x: int, new_x: bool, m: int, out: int, _: int) -> bool:
         if new_x:
-            self._move(x)
-        self._nlp.constraints(self._g)
-        memmove(out, self._g_at, 8 * m)  # IPOPT shortens the step if they are not finite
-        if not self.history and not np.isfinite(self._g).all():
-            k = _first_not_finite(self._g)
-            self._fail(f"constraint {self._nlp.g_name(k)} is {self._g[k]} at the initial point")
-            return False
-        return True
+            self._nlp.move(self._array(x, n))
+        g = self._array(out, m)
+        self._nlp.constraints(g)  # IPOPT shortens the step if they are not finite
+        if self.history or _finite(g):
+            return True
+        k = _first_not_finite(g)
+        self._fail(f"constraint {self._nlp.g_name(k)} is {g[k]} at the initial point")
+        return False
 
     def _eval_jacobian(
         self,
@@ -190,16 +189,16 @@ class Callbacks:
             memmove(columns, self._program.jacobian_columns.ctypes.data, 4 * size)
             return True
         if new_x:
-            self._move(x)
-        self._nlp.jacobian(self._jacobian)
-        if not _finite(self._jacobian):
-            k = _first_not_finite(self._jacobian)
-            row = self._nlp.g_name(int(self._program.jacobian_rows[k]))
-            column = self._nlp.x_name(int(self._program.jacobian_columns[k]))
-            self._fail(f"the derivative of {row} by {column} is {self._jacobian[k]}")
-            return False
-        memmove(out, self._jacobian_at, 8 * size)
-        return True
+            self._nlp.move(self._array(x, n))
+        jacobian = self._array(out, size)
+        self._nlp.jacobian(jacobian)
+        if _finite(jacobian):
+            return True
+        k = _first_not_finite(jacobian)
+        row = self._nlp.g_name(int(self._program.jacobian_rows[k]))
+        column = self._nlp.x_name(int(self._program.jacobian_columns[k]))
+        self._fail(f"the derivative of {row} by {column} is {jacobian[k]}")
+        return False
 
     def _eval_hessian(
         self,
@@ -221,20 +220,16 @@ class Callbacks:
             memmove(columns, self._program.hessian_columns.ctypes.data, 4 * size)
             return True
         if new_x:
-            self._move(x)
-        memmove(self._multipliers_at, multipliers, 8 * m)
-        self._nlp.hessian(sigma, self._multipliers, self._hessian)
-        if not _finite(self._hessian):
-            k = _first_not_finite(self._hessian)
-            row = self._nlp.x_name(int(self._program.hessian_rows[k]))
-            column = self._nlp.x_name(int(self._program.hessian_columns[k]))
-            self._fail(
-                f"the second derivative of the Lagrangian by {row} and {column} "
-                f"is {self._hessian[k]}"
-            )
-            return False
-        memmove(out, self._hessian_at, 8 * size)
-        return True
+            self._nlp.move(self._array(x, n))
+        hessian = self._array(out, size)
+        self._nlp.hessian(sigma, self._array(multipliers, m), hessian)
+        if _finite(hessian):
+            return True
+        k = _first_not_finite(hessian)
+        row = self._nlp.x_name(int(self._program.hessian_rows[k]))
+        column = self._nlp.x_name(int(self._program.hessian_columns[k]))
+        self._fail(f"the second derivative of the Lagrangian by {row} and {column} is {hessian[k]}")
+        return False
 
     def _fail(self, what: str) -> None:
         self.failure, self.stop = what, "evaluation_error"
@@ -258,7 +253,7 @@ class Callbacks:
         try:
             self._current_iterate(self.problem, False, *self._now_at)
             if mode:  # IPOPT gives the objective of its restoration problem
-                f = float(self._f[0])
+                f = self._f
             worst, violation, scaled = self._worst_row()
             elapsed = perf_counter() - self._begin
             length, restoration = step * primal_length, mode != 0
