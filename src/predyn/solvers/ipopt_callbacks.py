@@ -26,6 +26,7 @@ from .ipopt_library import (
 
 ACCEPTABLE = 100.0  # times the tolerance
 _KEPT_ARRAYS = 64
+_BLAS_THREADS = 10_000  # numbers; from here on a product of vectors may start threads
 MAX_RELAXATION = 1e-8  # of unequal bounds, in proportion to them; an interior always exists then
 
 
@@ -322,7 +323,8 @@ class Callbacks:
 
 def _finite(values: Floats) -> bool:
     """A sum is the cheapest look at all numbers; if it overflows they are looked at one by one."""
-    return math.isfinite(np.add.reduce(values)) or bool(np.isfinite(values).all())
+    total = values.dot(values) if len(values) < _BLAS_THREADS else np.add.reduce(values)
+    return math.isfinite(total) or bool(np.isfinite(values).all())
 
 
 def _first_not_finite(values: Floats) -> int:

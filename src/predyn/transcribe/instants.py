@@ -22,7 +22,7 @@ from predyn.transcribe import curvature, kernels
 from predyn.transcribe.chained import Chained
 from predyn.transcribe.channels import ChannelPart
 from predyn.transcribe.curvature import OnChannel, Spread
-from predyn.transcribe.kernels import Floats, Instants, Ints, Sums
+from predyn.transcribe.kernels import Affine, Floats, Instants, Ints, Sums
 from predyn.transcribe.pool import Pool, in_lanes, padded
 
 _NONE = np.zeros(0, np.int64)
@@ -130,7 +130,6 @@ class InstantSet:
         for block in self.blocks:
             self.chained.bent[block.rows] |= bool(block.residual.curved)
         self._arrange_channels(rows, derived)
-        self._lossy = bool((self._sums.kind >= 0).any())
         self._needs_time, self.still = "t" in names, not names
         self._moves = bool(derived) or not all(b.residual.constant for b in self.blocks)
         self._fresh = True
@@ -142,15 +141,41 @@ class InstantSet:
         ]
         self.lambda_row: Ints = np.full((chunks, count, WIDTH), -1)
         self.value_row: Ints = self.lambda_row
-        self._bind_kernels()
+        self._bind_kernels(derived)
 
-    def _bind_kernels(self) -> None:
+    def _affine(self, channel: str) -> Affine:
+        """Rows that are affine in the states and that channel; the others are set apart."""
+        self._not_affine: list[tuple[Block, Floats]] = []
+        rows: list[tuple[int, float]] = []
+        entries: list[tuple[int, int, int, float]] = []
+        for block, values, partials in self._own:
+            residual, first = block.residual, block.rows.start
+            if not residual.constant or not {*residual.channels} <= {*STATES, channel}:
+                self._not_affine.append((block, values))
+                continue
+            zeros = Samples({x: np.zeros_like(self.samples[x]) for x in residual.channels})
+            residual.value(zeros, values)
+            residual.partials(zeros, partials)
+            rows += [(first + r, x) for r, x in enumerate(values[:, 0, 0])]
+            for (r, name, x), factor in zip(residual.entries, partials[:, 0, 0], strict=True):
+                order = STATES.index(name) if name in STATES else -1
+                entries.append((first + r, order, x, factor))
+        at, offset = np.array(rows).reshape(-1, 2).T
+        row, order, component, factor = np.array(entries).reshape(-1, 4).T
+        whole = (x.astype(np.int64) for x in (row, order, component))
+        return Affine(at.astype(np.int64), offset.copy(), *whole, factor.copy())
+
+    def _bind_kernels(self, derived: dict[str, ChannelPart]) -> None:
         chained, sums, mu = self.chained, self._sums, self._mu
         rows = (chained.partials, chained.explicit)
         on_curve = (self.instants, self.z, chained.groups, rows)
         second = (self._slope, self._cross, self._square, self._blocks)
         on_channel, spread, weights, bends = self._main
-        self._add_up = Direct(kernels.add_up, self._values, self.weights, sums)
+        name = next(iter(derived), "")
+        channel = derived[name].value if derived else self.z[0]
+        self._add_up = Direct(
+            kernels.add_up, self._affine(name), self.z, channel, self._values, self.weights, sums
+        )
         self._put_rows = Direct(kernels.put_rows, self._values)
         self._jacobian = Direct(kernels.jacobian, *on_curve, self._room)
         self._gradient = Direct(kernels.gradient, *on_curve, sums, mu, self._slope, self._room)
@@ -244,10 +269,9 @@ class InstantSet:
             return
         if self._needs_time:
             np.multiply(self._fraction, T, out=self._time)
-        for block, values, _ in self._own:
+        for block, values in self._not_affine:
             block.residual.value(self.samples, values)
-        if self._lossy:
-            self._cost = self._add_up()
+        self._cost = self._add_up()
 
     def values_of(self, block: Block) -> Floats:
         """(instants, rows) of a block."""

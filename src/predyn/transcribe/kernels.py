@@ -64,17 +64,40 @@ class Groups(NamedTuple):
 @kept
 def evaluate(fixed, control, powers):
     """States z, a tuple by order of (chunks, n, WIDTH), of a curve with control (count, n)."""
-    instants, z = held(fixed)
+    align_stack()
+    instants, z, room = held(fixed)
     points = len(instants.points)
     for c in range(z[0].shape[0]):
-        for b in range(WIDTH):
-            first = instants.first[c, b]
-            for j in range(z[0].shape[1]):
-                for o in range(len(z)):
-                    total = 0.0
-                    for k in range(points):
-                        total += instants.basis[c, o * points + k, b] * control[first + k, j]
-                    z[o][c, j, b] = total * powers[o]
+        for j in range(z[0].shape[1]):
+            for b in range(WIDTH):
+                for k in range(points):
+                    room[0, k, b] = control[instants.first[c, b] + k, j]
+            for o in range(len(z)):
+                total = load(instants.basis, c, o * points) * load(room, 0, 0)
+                for k in range(1, points):
+                    total = total + load(instants.basis, c, o * points + k) * load(room, 0, k)
+                store(z[o], c, j, powers[o] * total)
+
+
+@kept
+def take(fixed, x):
+    """Free control points from x; columns (count, n) are their places in it, -1 where fixed."""
+    columns, control = held(fixed)
+    for k in range(columns.shape[0]):
+        for j in range(columns.shape[1]):
+            if columns[k, j] >= 0:
+                control[k, j] = x[columns[k, j]]
+
+
+@kept
+def give(fixed, out):
+    """Add a gradient in control points to that in x, and clear it."""
+    gradient, columns = held(fixed)
+    for k in range(columns.shape[0]):
+        for j in range(columns.shape[1]):
+            if columns[k, j] >= 0:
+                out[columns[k, j]] += gradient[k, j]
+            gradient[k, j] = 0.0
 
 
 # -- rows and what they depend on -----------------------------------------------------------------
@@ -155,32 +178,59 @@ class Sums(NamedTuple):
     total: Floats  # (rows,) sum of weight of the instant times rho
 
 
+class Affine(NamedTuple):
+    """Rows whose partials never change, with their offsets, and the entries of these rows."""
+
+    rows: Ints
+    offset: Floats
+    row: Ints  # (entries,)
+    order: Ints  # of the state, -1 for a derived channel
+    component: Ints
+    factor: Floats
+
+
 @kept
 def add_up(fixed):
-    """Fill slope, bend and total of the summed rows; returns their part of the objective."""
-    values, weights, sums = held(fixed)
+    """Values of affine rows; slope, bend and total of summed rows.
+
+    Returns what these add to the objective.
+    """
+    align_stack()
+    affine, z, channel, values, weights, sums = held(fixed)
     sums.total[:] = 0.0
     for c in range(values.shape[0]):
+        for k in range(affine.rows.shape[0]):
+            store(values, c, affine.rows[k], affine.offset[k])
+        for e in range(affine.row.shape[0]):
+            r, o = affine.row[e], affine.order[e]
+            source = channel if o < 0 else z[o]
+            x = load(source, c, affine.component[e])
+            store(values, c, r, load(values, c, r) + affine.factor[e] * x)
         for r in range(values.shape[1]):
-            for b in range(WIDTH):
-                w, x = weights[c, 0, b], values[c, r, b]
-                rho = first = second = 0.0
-                if sums.kind[r] == 0:
-                    rho, first = x, 1.0
-                elif sums.kind[r] == 1:
-                    rho, first, second = x * x, 2.0 * x, 2.0
-                elif sums.kind[r] == 2:
-                    d = sums.width[r]
-                    root = np.sqrt(x * x + d * d)
-                    rho, first, second = root - d, x / root, d * d / root**3
-                sums.total[r] += w * rho
-                sums.slope[c, r, b] = w * first
-                sums.bend[c, r, b] = w * second
+            if sums.kind[r] >= 0:
+                _add_up(c, r, values, weights, sums)
     objective = 0.0
     for r in range(values.shape[1]):
         if sums.target[r] == -1:
             objective += sums.weight[r] * sums.total[r]
     return objective
+
+
+@jit
+def _add_up(c, r, values, weights, sums):
+    for b in range(WIDTH):
+        w, x = weights[c, 0, b], values[c, r, b]
+        if sums.kind[r] == 0:
+            rho, first, second = x, 1.0, 0.0
+        elif sums.kind[r] == 1:
+            rho, first, second = x * x, 2.0 * x, 2.0
+        else:
+            d = sums.width[r]
+            root = np.sqrt(x * x + d * d)
+            rho, first, second = root - d, x / root, d * d / root**3
+        sums.total[r] += w * rho
+        sums.slope[c, r, b] = w * first
+        sums.bend[c, r, b] = w * second
 
 
 # -- first derivatives ----------------------------------------------------------------------------

@@ -63,7 +63,8 @@ class Pool:
         self.z = tuple(aligned(chunks, model.n, WIDTH) for _ in range(self.orders))
         for x in self.z:
             x[:] = 0.0
-        self._evaluate = Direct(kernels.evaluate, self.instants, self.z)
+        room = aligned(1, spline.degree + 1, WIDTH)
+        self._evaluate = Direct(kernels.evaluate, self.instants, self.z, room)
         states = (self.z[0], self.z[1], self.z[2])
         self.derived: dict[str, Derived] = {
             name: derived_channel(model, name, states, forces) for name in channels

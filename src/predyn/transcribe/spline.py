@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.dynamics.batch import Direct
 from predyn.errors import InputError
 from predyn.nlp import NLP
 from predyn.problem import Problem
+from predyn.transcribe import kernels
 from predyn.transcribe.arrange import Arrangement, PairEvaluation, PairRows, Rows
 from predyn.transcribe.instants import InstantSet
 from predyn.transcribe.layout import PhaseLayout, lay_out
@@ -43,12 +45,11 @@ class SplineProgram(NLP):
         self._lay_hessian(count)
         self._cost_sets = list({id(s): s for _, s, _ in self.costs}.values())
         self._evaluated = self._differentiated = self._eager = False
+        self._x = np.zeros(count)
+        self._take = [Direct(kernels.take, p.columns, p.control) for p in self.phases]
         self._grads = [np.zeros_like(p.control) for p in self.phases]
-        self._flat = [_stretches(p.columns) for p in self.phases]
-        self._moves = [
-            (p, p.control.reshape(-1), *places)
-            for p, places in zip(self.phases, self._flat, strict=True)
-        ]
+        pairs = zip(self._grads, self.phases, strict=True)
+        self._give = [Direct(kernels.give, grad, p.columns) for grad, p in pairs]
         self.f_scale = 1.0
         self._check_fixed_rows()
 
@@ -197,8 +198,8 @@ class SplineProgram(NLP):
     # -- evaluation ---------------------------------------------------------------------------
 
     def move(self, x: Floats) -> None:
-        for phase, control, columns, flat in self._moves:
-            control[flat] = x[columns]
+        for phase, take in zip(self.phases, self._take, strict=True):
+            take(x)
             if phase.T_column >= 0:
                 phase.T = T = float(x[phase.T_column])
                 phase.powers = (1.0, 1 / T, 1 / T**2, 1 / T**3)
@@ -249,7 +250,7 @@ class SplineProgram(NLP):
 
     def gradient(self, out: Floats) -> None:
         self._differentiate()
-        out[:] = 0.0
+        out.fill(0.0)
         self._add_gradient(self._cost_sets, -1, out)
 
     def _add_gradient(self, sets: Sequence[InstantSet], target: int, out: Floats) -> None:
@@ -258,16 +259,14 @@ class SplineProgram(NLP):
             if points.still:
                 by_T = points.still_slope(target)
             else:
-                grad[:] = 0.0
                 by_T = points.gradient(target, grad)
-                columns, flat = self._flat[points.phase]
-                out[columns] += grad.reshape(-1)[flat]
+                self._give[points.phase](out)
             if phase.T_column >= 0:
                 out[phase.T_column] += by_T
 
     def jacobian(self, out: Floats) -> None:
         self._differentiate()
-        out[:] = 0.0
+        out.fill(0.0)
         for points, place, place_T in self._jacobian_sets:
             points.jacobian(place, place_T, out)
         for total, columns, places in self._jacobian_sums:
@@ -277,7 +276,7 @@ class SplineProgram(NLP):
 
     def hessian(self, sigma: float, multipliers: Floats, out: Floats) -> None:
         self._differentiate()
-        out[:] = 0.0
+        out.fill(0.0)
         for points, _, _, _ in self._hessian_sets:
             points.weigh(sigma, multipliers)
         if self._exact:
@@ -331,17 +330,6 @@ class SplineProgram(NLP):
             if first <= i < first + len(kept):
                 return name, rows, int(kept[i - first])
         raise IndexError(i)
-
-
-def _stretches(columns: Ints) -> tuple[slice, slice | Ints]:
-    """Places in x of the free control points, and theirs in the flat array of all."""
-    flat = np.flatnonzero(columns.ravel() >= 0)
-    if not len(flat):
-        return slice(0, 0), slice(0, 0)
-    first = int(columns.ravel()[flat[0]])
-    whole = int(flat[-1]) + 1 - int(flat[0]) == len(flat)
-    inside = slice(int(flat[0]), int(flat[-1]) + 1) if whole else flat
-    return slice(first, first + len(flat)), inside
 
 
 def _own(values: Ints, other: Ints) -> Ints:
