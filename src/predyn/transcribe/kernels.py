@@ -90,13 +90,15 @@ def take(fixed, x):
 
 
 @kept
-def give(fixed, out):
-    """Add a gradient in control points to that in x, and clear it."""
-    gradient, columns = held(fixed)
+def give(fixed, by_T, out):
+    """Put the gradient of a phase in its places of that in x, and clear it."""
+    gradient, columns, T_column = held(fixed)
+    if T_column >= 0:
+        out[T_column] = by_T
     for k in range(columns.shape[0]):
         for j in range(columns.shape[1]):
             if columns[k, j] >= 0:
-                out[columns[k, j]] += gradient[k, j]
+                out[columns[k, j]] = gradient[k, j]
             gradient[k, j] = 0.0
 
 

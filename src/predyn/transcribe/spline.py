@@ -45,11 +45,11 @@ class SplineProgram(NLP):
         self._lay_hessian(count)
         self._cost_sets = list({id(s): s for _, s, _ in self.costs}.values())
         self._evaluated = self._differentiated = self._eager = False
-        self._x = np.zeros(count)
-        self._take = [Direct(kernels.take, p.columns, p.control) for p in self.phases]
-        self._grads = [np.zeros_like(p.control) for p in self.phases]
-        pairs = zip(self._grads, self.phases, strict=True)
-        self._give = [Direct(kernels.give, grad, p.columns) for grad, p in pairs]
+        self._moves = [(p, Direct(kernels.take, p.columns, p.control)) for p in self.phases]
+        self._grads = [
+            (grad, Direct(kernels.give, grad, p.columns, p.T_column))
+            for p, grad in ((p, np.zeros_like(p.control)) for p in self.phases)
+        ]
         self.f_scale = 1.0
         self._check_fixed_rows()
 
@@ -198,11 +198,12 @@ class SplineProgram(NLP):
     # -- evaluation ---------------------------------------------------------------------------
 
     def move(self, x: Floats) -> None:
-        for phase, take in zip(self.phases, self._take, strict=True):
+        for phase, take in self._moves:
             take(x)
             if phase.T_column >= 0:
-                phase.T = T = float(x[phase.T_column])
-                phase.powers = (1.0, 1 / T, 1 / T**2, 1 / T**3)
+                phase.T = T = x.item(phase.T_column)
+                inverse = 1.0 / T
+                phase.powers = (1.0, inverse, inverse * inverse, inverse * inverse * inverse)
         self._eager = self._differentiated  # if the last point was accepted, this one may be too
         self._evaluated = self._differentiated = False
 
@@ -231,7 +232,10 @@ class SplineProgram(NLP):
 
     def objective(self) -> float:
         self._evaluate()
-        return sum(points.objective() for points in self._cost_sets)
+        total = 0.0
+        for points in self._cost_sets:
+            total += points.objective()
+        return total
 
     def cost_parts(self) -> dict[str, float]:
         """The objective by name of cost."""
@@ -250,19 +254,19 @@ class SplineProgram(NLP):
 
     def gradient(self, out: Floats) -> None:
         self._differentiate()
-        out.fill(0.0)
-        self._add_gradient(self._cost_sets, -1, out)
+        self._gradient_of(self._cost_sets, -1, out)
 
-    def _add_gradient(self, sets: Sequence[InstantSet], target: int, out: Floats) -> None:
+    def _gradient_of(self, sets: Sequence[InstantSet], target: int, out: Floats) -> None:
+        """Gradient of what the summed blocks of some sets add up to."""
+        by_T = [0.0] * len(self.phases)
         for points in sets:
-            phase, grad = self.phases[points.phase], self._grads[points.phase]
+            p = points.phase
             if points.still:
-                by_T = points.still_slope(target)
+                by_T[p] += points.still_slope(target)
             else:
-                by_T = points.gradient(target, grad)
-                self._give[points.phase](out)
-            if phase.T_column >= 0:
-                out[phase.T_column] += by_T
+                by_T[p] += points.gradient(target, self._grads[p][0])
+        for p, (_, give) in enumerate(self._grads):
+            give(by_T[p], out)
 
     def jacobian(self, out: Floats) -> None:
         self._differentiate()
@@ -270,8 +274,8 @@ class SplineProgram(NLP):
         for points, place, place_T in self._jacobian_sets:
             points.jacobian(place, place_T, out)
         for total, columns, places in self._jacobian_sums:
-            whole = np.zeros(len(self.x_lower))
-            self._add_gradient([points for points, _ in total.parts], total.row, whole)
+            whole = np.empty(len(self.x_lower))
+            self._gradient_of([points for points, _ in total.parts], total.row, whole)
             out[places] = whole[columns]
 
     def hessian(self, sigma: float, multipliers: Floats, out: Floats) -> None:
