@@ -87,7 +87,7 @@ class Callbacks:
 
         n, m = len(program.x), len(program.g_lower)
         self._f = 0.0
-        self._arrays: dict[tuple[int | None, int], Floats] = {}
+        self._arrays: dict[tuple[int, int], Floats] = {}
         self._now_x, self._now_lower, self._now_upper = np.empty(n), np.empty(n), np.empty(n)
         self._now_g, self._now_y = np.empty(m), np.empty(m)
         self._below, self._above = np.empty(m), np.empty(m)
@@ -131,14 +131,14 @@ class Callbacks:
         elif self.stop is None:
             self.stop = "interrupted"
 
-    def _array(self, address: int | None, size: int) -> Floats:
+    def _array(self, address: int, size: int) -> Floats:
         """IPOPT's memory; it hands over the same places again and again."""
         array = self._arrays.get((address, size))
         if array is None:
             if len(self._arrays) >= _KEPT_ARRAYS:
                 self._arrays.clear()
-            there = np.frombuffer((c_double * size).from_address(address)) if size else np.empty(0)
-            self._arrays[address, size] = array = there
+            there: Any = (c_double * size).from_address(address) if size else bytearray()
+            self._arrays[address, size] = array = np.frombuffer(there)
         return array
 
     def _eval_objective(self, n: int, x: int, new_x: bool, out: int, _: int) -> bool:

@@ -156,7 +156,7 @@ class Torques(_Dynamics):
                 )
 
     def derive(self) -> None:
-        super().derive()
+        self._derive()
         if len(self._rotor):
             self.da += self._rotor[:, None]
 

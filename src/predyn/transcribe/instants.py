@@ -160,10 +160,14 @@ class InstantSet:
             for (r, name, x), factor in zip(residual.entries, partials[:, 0, 0], strict=True):
                 order = STATES.index(name) if name in STATES else -1
                 entries.append((first + r, order, x, factor))
-        at, offset = np.array(rows).reshape(-1, 2).T
-        row, order, component, factor = np.array(entries).reshape(-1, 4).T
-        whole = (x.astype(np.int64) for x in (row, order, component))
-        return Affine(at.astype(np.int64), offset.copy(), *whole, factor.copy())
+        return Affine(
+            np.array([r for r, _ in rows], np.int64),
+            np.array([x for _, x in rows], float),
+            np.array([r for r, _, _, _ in entries], np.int64),
+            np.array([o for _, o, _, _ in entries], np.int64),
+            np.array([x for _, _, x, _ in entries], np.int64),
+            np.array([factor for _, _, _, factor in entries], float),
+        )
 
     def _bind_kernels(self, derived: dict[str, ChannelPart]) -> None:
         chained, sums, mu = self.chained, self._sums, self._mu

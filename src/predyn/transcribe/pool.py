@@ -57,7 +57,7 @@ class Pool:
             in_lanes(basis.reshape(len(s), -1)),
             tuple(range(spline.degree + 1)),
         )
-        self._idle = orders == 0
+        self.idle = orders == 0
         self.orders = orders or 3
         chunks = len(s) // WIDTH
         self.z = tuple(aligned(chunks, model.n, WIDTH) for _ in range(self.orders))
@@ -75,7 +75,7 @@ class Pool:
 
         eager: the partials will be asked for too, and the channels compute both at once for less.
         """
-        if self._idle:
+        if self.idle:
             return
         self._evaluate(control, powers)
         self._eager = eager
@@ -87,7 +87,7 @@ class Pool:
 
     def derive(self) -> None:
         """Partials of the channels."""
-        if not self._idle and not self._eager:
+        if not self.idle and not self._eager:
             for channel in self.derived.values():
                 channel.derive()
 

@@ -36,7 +36,7 @@ class SplineProgram(NLP):
         count = 1 + max(int(max(free)), *(p.T_column for p in self.phases))
         arrangement = Arrangement(problem, self.phases, total)
         self.sets, self.costs, self.sums = arrangement.sets, arrangement.costs, arrangement.sums
-        self._pools = arrangement.pools
+        self._pools = [(p, pool) for p, pool in arrangement.pools if not pool.idle]
         self.rows = arrangement.rows
         self._pairs = [PairEvaluation(x) for x in self.rows if isinstance(x, PairRows)]
         self._number_rows()
