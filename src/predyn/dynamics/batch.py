@@ -20,7 +20,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -79,7 +79,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Direct:
-    """A compiled function whose arguments always have the types of the first call.
+    """A compiled function whose arguments always have the types of the first call: call `run`.
 
     Looking at types takes longer than small problems do; later calls go to the machine code at
     once. Arrays must stay C-contiguous float64 (or what they were): nobody looks again. `fixed`
@@ -89,17 +89,15 @@ class Direct:
     def __init__(self, function: Any, *fixed: Any) -> None:
         self._function: Any = function
         self._held = Held(*fixed)
-        self._entry: Any = None
+        self.run: Callable[..., Any] = self._run_first
 
-    def __call__(self, *arguments: Any) -> Any:
-        if self._entry is not None:
-            return self._entry(self._held, *arguments)
+    def _run_first(self, *arguments: Any) -> Any:
         result = self._function(self._held, *arguments)
-        if config.DISABLE_JIT:
-            self._entry = self._function
-        else:
+        code = self._function
+        if not config.DISABLE_JIT:
             kinds = tuple(self._function.typeof_pyval(x) for x in (self._held, *arguments))
-            self._entry = self._function.overloads[kinds].entry_point
+            code = self._function.overloads[kinds].entry_point
+        self.run = partial(code, self._held)
         return result
 
 

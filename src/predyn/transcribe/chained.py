@@ -85,7 +85,7 @@ class Chained:
 
     def update(self, given: Floats) -> None:
         """From the rows' partials in channels, (chunks, columns, WIDTH)."""
-        self._chain(given)
+        self._chain.run(given)
         for entries, dq, dv, da in self._others:
             kernels.chain_more(entries, given, dq, dv, da, self._width, self.partials)
         if len(self._explicit):

@@ -120,13 +120,13 @@ class _Dynamics(Derived):
         self.pairs = ancestor_pairs(self._tree)
 
     def evaluate(self) -> None:
-        self._evaluate()
+        self._evaluate.run()
 
     def derive(self) -> None:
-        self._derive()
+        self._derive.run()
 
     def curve(self) -> None:
-        self._curve()
+        self._curve.run()
 
 
 class Torques(_Dynamics):
@@ -156,7 +156,7 @@ class Torques(_Dynamics):
                 )
 
     def derive(self) -> None:
-        self._derive()
+        self._derive.run()
         if len(self._rotor):
             self.da += self._rotor[:, None]
 
@@ -215,14 +215,14 @@ class FrameChannel(Derived):
             )
 
     def evaluate(self) -> None:
-        self._move()
+        self._move.run()
         for part, values in zip(FRAME_PARTS.values(), self._parts, strict=True):
             self.value[:, part] = values
 
     def derive(self) -> None:
         self.evaluate()
         n = self._n
-        self._derive()
+        self._derive.run()
         jacobian, velocity_q, acceleration_q, acceleration_v = self._partials
         turn = jacobian[:, : 3 * n].reshape(-1, 3, n, WIDTH)
         R = self._parts[0].reshape(-1, 3, 3, WIDTH)
@@ -240,7 +240,7 @@ class FrameChannel(Derived):
     def curve(self) -> None:
         for part, weights in zip(FRAME_PARTS.values(), self._split, strict=True):
             weights[:] = self.weights[:, part]
-        self._curve()
+        self._curve.run()
 
 
 def derived_channel(

@@ -275,7 +275,7 @@ class InstantSet:
             np.multiply(self._fraction, T, out=self._time)
         for block, values in self._not_affine:
             block.residual.value(self.samples, values)
-        self._cost = self._add_up()
+        self._cost = self._add_up.run()
 
     def values_of(self, block: Block) -> Floats:
         """(instants, rows) of a block."""
@@ -289,7 +289,7 @@ class InstantSet:
 
     def put_values(self, out: Floats) -> None:
         """Pointwise rows into the vector of constraints."""
-        self._put_rows(self.value_row, out)
+        self._put_rows.run(self.value_row, out)
 
     def objective(self) -> float:
         """What all summed blocks add to the objective."""
@@ -312,7 +312,7 @@ class InstantSet:
 
     def jacobian(self, place: Ints, place_T: Ints, out: Floats) -> None:
         """Add the pointwise rows to the values of the Jacobian."""
-        self._jacobian(self._powers, place, place_T, out)
+        self._jacobian.run(self._powers, place, place_T, out)
 
     def still_slope(self, target: int) -> float:
         """d/dT of the summed blocks of a target in a set that is the same for every motion."""
@@ -325,12 +325,12 @@ class InstantSet:
 
     def gradient(self, target: int, out: Floats) -> float:
         """Add the gradient of the summed blocks of a target to out (count, n); returns d/dT."""
-        by_T: float = self._gradient(target, self._powers, self._T, self.timed, out)
+        by_T: float = self._gradient.run(target, self._powers, self._T, self.timed, out)
         return by_T
 
     def weigh(self, sigma: float, lam: Floats) -> None:
         """Weights of the rows in the Lagrangian, and those of the channels' components."""
-        self._weigh(sigma, lam, self._powers, self._T, self.timed)
+        self._weigh.run(sigma, lam, self._powers, self._T, self.timed)
         for on_channel, _, weights, _ in self._others:
             curvature.weigh_channel(on_channel, self._mu, self._partials, weights)
 
@@ -342,7 +342,7 @@ class InstantSet:
         """
         if exact:
             self._curve_more()
-        total: float = self._hessian(exact, self._powers, place, place_T, out)
+        total: float = self._hessian.run(exact, self._powers, place, place_T, out)
         return total
 
     def _curve_more(self) -> None:

@@ -77,7 +77,7 @@ class Pool:
         """
         if self.idle:
             return
-        self._evaluate(control, powers)
+        self._evaluate.run(control, powers)
         self._eager = eager
         for channel in self.derived.values():
             if eager:

@@ -199,7 +199,7 @@ class SplineProgram(NLP):
 
     def move(self, x: Floats) -> None:
         for phase, take in self._moves:
-            take(x)
+            take.run(x)
             if phase.T_column >= 0:
                 phase.T = T = x.item(phase.T_column)
                 inverse = 1.0 / T
@@ -266,7 +266,7 @@ class SplineProgram(NLP):
             else:
                 by_T[p] += points.gradient(target, self._grads[p][0])
         for p, (_, give) in enumerate(self._grads):
-            give(by_T[p], out)
+            give.run(by_T[p], out)
 
     def jacobian(self, out: Floats) -> None:
         self._differentiate()
