@@ -55,6 +55,18 @@ HISTORY_FIELDS = (
 )
 
 
+class _Memory(dict[tuple[int, int], Floats]):
+    """IPOPT's arrays by address and size; it hands over the same places again and again."""
+
+    def __missing__(self, key: tuple[int, int]) -> Floats:
+        if len(self) >= _KEPT_ARRAYS:
+            self.clear()
+        address, size = key
+        there: Any = (c_double * size).from_address(address) if size else bytearray()
+        array = self[key] = np.frombuffer(there)
+        return array
+
+
 class Callbacks:
     """The state of one solve, shared by the functions that IPOPT calls.
 
@@ -87,7 +99,7 @@ class Callbacks:
 
         n, m = len(program.x), len(program.g_lower)
         self._f = 0.0
-        self._arrays: dict[tuple[int, int], Floats] = {}
+        self._memory = _Memory()
         self._now_x, self._now_lower, self._now_upper = np.empty(n), np.empty(n), np.empty(n)
         self._now_g, self._now_y = np.empty(m), np.empty(m)
         self._below, self._above = np.empty(m), np.empty(m)
@@ -131,20 +143,10 @@ class Callbacks:
         elif self.stop is None:
             self.stop = "interrupted"
 
-    def _array(self, address: int, size: int) -> Floats:
-        """IPOPT's memory; it hands over the same places again and again."""
-        array = self._arrays.get((address, size))
-        if array is None:
-            if len(self._arrays) >= _KEPT_ARRAYS:
-                self._arrays.clear()
-            there: Any = (c_double * size).from_address(address) if size else bytearray()
-            self._arrays[address, size] = array = np.frombuffer(there)
-        return array
-
     def _eval_objective(self, n: int, x: int, new_x: bool, out: int, _: int) -> bool:
         if new_x:
-            self._nlp.move(self._array(x, n))
-        self._f = self._array(out, 1)[0] = value = self._nlp.objective()
+            self._nlp.move(self._memory[x, n])
+        self._f = self._memory[out, 1][0] = value = self._nlp.objective()
         if math.isfinite(value):
             return True
         if not self.history:
@@ -153,8 +155,8 @@ class Callbacks:
 
     def _eval_gradient(self, n: int, x: int, new_x: bool, out: int, _: int) -> bool:
         if new_x:
-            self._nlp.move(self._array(x, n))
-        gradient = self._array(out, n)
+            self._nlp.move(self._memory[x, n])
+        gradient = self._memory[out, n]
         self._nlp.gradient(gradient)
         if _finite(gradient):
             return True
@@ -164,8 +166,8 @@ class Callbacks:
 
     def _eval_constraints(self, n: int, x: int, new_x: bool, m: int, out: int, _: int) -> bool:
         if new_x:
-            self._nlp.move(self._array(x, n))
-        g = self._array(out, m)
+            self._nlp.move(self._memory[x, n])
+        g = self._memory[out, m]
         self._nlp.constraints(g)  # IPOPT shortens the step if they are not finite
         if self.history or _finite(g):
             return True
@@ -190,8 +192,8 @@ class Callbacks:
             memmove(columns, self._program.jacobian_columns.ctypes.data, 4 * size)
             return True
         if new_x:
-            self._nlp.move(self._array(x, n))
-        jacobian = self._array(out, size)
+            self._nlp.move(self._memory[x, n])
+        jacobian = self._memory[out, size]
         self._nlp.jacobian(jacobian)
         if _finite(jacobian):
             return True
@@ -221,9 +223,9 @@ class Callbacks:
             memmove(columns, self._program.hessian_columns.ctypes.data, 4 * size)
             return True
         if new_x:
-            self._nlp.move(self._array(x, n))
-        hessian = self._array(out, size)
-        self._nlp.hessian(sigma, self._array(multipliers, m), hessian)
+            self._nlp.move(self._memory[x, n])
+        hessian = self._memory[out, size]
+        self._nlp.hessian(sigma, self._memory[multipliers, m], hessian)
         if _finite(hessian):
             return True
         k = _first_not_finite(hessian)

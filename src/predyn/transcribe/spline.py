@@ -220,8 +220,8 @@ class SplineProgram(NLP):
                 pair.value()
 
     def _differentiate(self) -> None:
-        self._evaluate()
         if not self._differentiated:
+            self._evaluate()
             self._differentiated = True
             for _, pool in self._pools:
                 pool.derive()
