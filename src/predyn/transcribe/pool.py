@@ -23,7 +23,9 @@ from predyn.transcribe.kernels import Floats, Instants
 def in_lanes(values: Floats) -> Floats:
     """(instants, ...) to (chunks, ..., WIDTH); the number of instants fills whole chunks."""
     chunks = len(values) // WIDTH
-    return np.ascontiguousarray(values.reshape(chunks, WIDTH, -1).transpose(0, 2, 1))
+    lanes = aligned(chunks, values[0].size, WIDTH)
+    lanes[:] = values.reshape(chunks, WIDTH, -1).transpose(0, 2, 1)
+    return lanes
 
 
 def padded(s: Floats) -> Floats:
