@@ -80,9 +80,9 @@ def evaluate(fixed, control, powers):
 
 
 @kept
-def take(fixed):
+def take(fixed, x):
     """Free control points from x; columns (count, n) are their places in it, -1 where fixed."""
-    x, columns, control = held(fixed)
+    columns, control = held(fixed)
     for k in range(columns.shape[0]):
         for j in range(columns.shape[1]):
             if columns[k, j] >= 0:

@@ -45,10 +45,7 @@ class SplineProgram(NLP):
         self._lay_hessian(count)
         self._cost_sets = list({id(s): s for _, s, _ in self.costs}.values())
         self._evaluated = self._differentiated = self._eager = False
-        self._x = np.zeros(count)
-        self._moves = [
-            (p, Direct(kernels.take, self._x, p.columns, p.control)) for p in self.phases
-        ]
+        self._moves = [(p, Direct(kernels.take, p.columns, p.control)) for p in self.phases]
         self._grads = [
             (grad, Direct(kernels.give, grad, p.columns, p.T_column))
             for p, grad in ((p, np.zeros_like(p.control)) for p in self.phases)
@@ -201,11 +198,11 @@ class SplineProgram(NLP):
     # -- evaluation ---------------------------------------------------------------------------
 
     def move(self, x: Floats) -> None:
-        self._x[:] = x
+        x = np.ascontiguousarray(x, np.float64)
         for phase, take in self._moves:
-            take.run()
+            take.run(x)
             if phase.T_column >= 0:
-                phase.T = T = self._x.item(phase.T_column)
+                phase.T = T = x.item(phase.T_column)
                 inverse = 1.0 / T
                 phase.powers = (1.0, inverse, inverse * inverse, inverse * inverse * inverse)
         self._eager = self._differentiated  # if the last point was accepted, this one may be too
