@@ -85,7 +85,7 @@ def growth(repeats: int) -> list[dict]:
     transcribe(six_axis())  # compiles
     rows, programs = [], []
     for segments in SEGMENTS:
-        problem = six_axis(segments)
+        problem = six_axis(segments, torque_points=3 * segments + 1)
         began = time.perf_counter()
         nlp = transcribe(problem)
         build = time.perf_counter() - began

@@ -6,10 +6,12 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
+
 import predyn
 from predyn.dynamics import ExternalForce
-from predyn.problem import Cost, Duration, Phase, Problem, Spline, State
-from predyn.terms import Effort, TotalTime
+from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Spline, State
+from predyn.terms import Effort, JointTorque, TotalTime
 
 REFERENCE = json.loads((Path(__file__).parent / "data" / "reference_optima.json").read_text())
 FREE = Duration(0.05, 3.0, 1.0)
@@ -64,11 +66,11 @@ def rods() -> predyn.Model:
     return builder.add_link("l1", **rod).add_link("l2", "l1", origin=(1, 0, 0), **rod).build()
 
 
-def six_axis(segments: int = 17, limit_points: int = 3, speed: bool = True) -> Problem:
+def six_axis(segments: int = 17, torque_points: int = 60, speed: bool = True) -> Problem:
     """From rest to rest with an arm like a UR5 in size and mass, for time and effort.
 
-    17 segments make 20 control points per joint and, with 3 limit points per segment, effort
-    limits at 52 instants. speed: whether the joints' speeds are limited too.
+    17 segments make 20 control points per joint. Torques are limited at equally spaced instants,
+    the ends among them. speed: whether the joints' speeds are limited too, at 3 points a segment.
     """
     half = math.pi / 2
     rows = (  # d, a, alpha, mass, com, inertia, effort
@@ -87,10 +89,15 @@ def six_axis(segments: int = 17, limit_points: int = 3, speed: bool = True) -> P
         State((0.0, -1.2, 1.4, -1.6, -1.57, 0.0), [0.0] * 6),
         State((1.6, -0.6, 0.9, -1.2, -1.2, 0.8), [0.0] * 6),
     )
+    model = predyn.load_dh(table, name="six_axis")
+    lower, upper = model.limits.effort.T
+    everywhere = tuple(np.linspace(0.0, 1.0, torque_points))
     return Problem(
-        predyn.load_dh(table, name="six_axis"),
+        model,
         (phase,),
         costs=(Cost(TotalTime(), 1.0), Cost(Effort(), 1e-4)),
-        transcription=Spline(segments=segments, limit_points=limit_points),
+        constraints=(Constraint(JointTorque(), lower, upper, at=everywhere, name="effort"),),
+        limits=model.limits._replace(effort=np.full((6, 2), (-np.inf, np.inf))),
+        transcription=Spline(segments=segments, limit_points=3),
         name="six-axis",
     )

@@ -14,6 +14,7 @@ import pytest
 
 from predyn.errors import InputError
 from predyn.nlp import SolverOptions
+from predyn.solvers import ipopt_callbacks
 from predyn.solvers.ipopt import solve_nlp
 from solvers.programs import HS071, Linear, Rosenbrock
 
@@ -98,6 +99,17 @@ def test_the_initial_point_must_be_finite(value):
     result = solve_nlp(Hooked("objective", 0, lambda *_: value), HS071.start, OPTIONS)
     assert result.status == "evaluation_error"
     assert f"the objective is {value} at the initial point" in result.message
+
+
+@pytest.mark.parametrize("setting", [("_KEPT_ARRAYS", 1), ("_BLAS_THREADS", 0)])
+def test_how_memory_is_looked_at_changes_nothing(setting, monkeypatch):
+    usual = solve_nlp(HS071(), HS071.start, OPTIONS)
+    monkeypatch.setattr(ipopt_callbacks, *setting)
+    result = solve_nlp(HS071(), HS071.start, OPTIONS)
+    assert np.array_equal(result.x, usual.x)
+    assert result.iterations == usual.iterations
+    result = solve_nlp(Hooked("jacobian", 3, spoil(np.inf, 6)), HS071.start, OPTIONS)
+    assert "derivative of row[1] by x[2] is inf" in result.message
 
 
 class Logarithm(Linear):

@@ -246,3 +246,13 @@ def test_friction_acts_near_standstill_only() -> None:
     assert np.allclose(got.jacobian[0], expected, rtol=1e-12)
     bend = -2.0 * friction * y * share / 1e-3
     assert np.allclose(got.hessian, bend * np.outer(slope_v, slope_v), rtol=1e-11)
+
+
+def test_a_point_may_be_any_array_of_numbers() -> None:
+    nlp = transcribe(_problem())
+    x = np.arange(1.0, nlp.n + 1.0)
+    results = []
+    for same in (x, np.repeat(x, 2)[::2], x.astype(np.int64)):
+        nlp.move(same)
+        results.append(nlp.objective())
+    assert results == [results[0]] * 3

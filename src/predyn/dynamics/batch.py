@@ -6,7 +6,8 @@ array holds lanes, a 2-D one plain float64 or complex128. A Kernel compiles its 
 called, into
 
     public  packs WIDTH samples into lanes, runs the core, unpacks while they are in the cache;
-    sweep   runs the core over arrays that are packed already, or over plain numbers.
+    sweep   runs the core over arrays that are packed already, or over plain numbers;
+    again   does the same, for a Direct: with arguments that are always the same.
 
 Nothing is allocated per sample: each thread keeps the workspaces of its latest models.
 """
@@ -28,6 +29,7 @@ from numba import config
 from predyn.dynamics.arguments import Input, finite, gather, real, results
 from predyn.dynamics.fields import Field
 from predyn.dynamics.forces import NO_LOADS, ExternalForce, pack_forces
+from predyn.dynamics.held import Held, held
 from predyn.dynamics.kernel_cache import KernelCache
 from predyn.dynamics.transpose import from_lanes, spread, to_lanes
 from predyn.dynamics.tree import Floats, tree_of
@@ -94,25 +96,25 @@ if hasattr(os, "register_at_fork"):
 
 
 class Direct:
-    """A compiled function whose arguments always have the types of the first call.
+    """A compiled function whose arguments always have the types of the first call: call `run`.
 
     Looking at types takes longer than small problems do; later calls go to the machine code at
-    once. Arrays must stay C-contiguous float64 (or what they were): nobody looks again.
+    once. Arrays must stay C-contiguous float64 (or what they were): nobody looks again. `fixed`
+    are arguments of every call; the function gets them as one Held, before the others.
     """
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, *fixed: Any) -> None:
         self._function: Any = function
-        self._entry: Any = None
+        self._held = Held(*fixed)
+        self.run: Callable[..., Any] = self._run_first
 
-    def __call__(self, *arguments: Any) -> Any:
-        if self._entry is not None:
-            return self._entry(*arguments)
-        result = self._function(*arguments)
-        if config.DISABLE_JIT:
-            self._entry = self._function
-        else:
-            kinds = tuple(self._function.typeof_pyval(x) for x in arguments)
-            self._entry = self._function.overloads[kinds].entry_point
+    def _run_first(self, *arguments: Any) -> Any:
+        result = self._function(self._held, *arguments)
+        code = self._function
+        if not config.DISABLE_JIT:
+            kinds = tuple(self._function.typeof_pyval(x) for x in (self._held, *arguments))
+            code = self._function.overloads[kinds].entry_point
+        self.run = partial(code, self._held)
         return result
 
 
@@ -155,6 +157,13 @@ class Kernel:
                 core(tree, loads, c, ins, outs, work)
 
         @entry
+        def again(arguments):
+            align_stack()
+            tree, loads, ins, outs, work = held(arguments)
+            for c in range(ins[0].shape[0]):
+                core(tree, loads, c, ins, outs, work)
+
+        @entry
         def public(tree, loads, ins, outs, entries, lane_ins, lane_outs, wide, work):
             """Returns 0, or NaN if an input holds a NaN or an infinity."""
             align_stack()
@@ -170,10 +179,11 @@ class Kernel:
                     from_lanes(wide[k], first, count, outs[k])
             return poison
 
-        self.sweep, self.public = sweep, public
+        self.sweep, self.again, self.public = sweep, again, public
         if not config.DISABLE_JIT:
             name = f"{core.__module__}.{core.__name__}"
             sweep._cache = KernelCache(f"{name}.sweep")
+            again._cache = KernelCache(f"{name}.again")
             public._cache = KernelCache(f"{name}.public")
 
     def __call__(

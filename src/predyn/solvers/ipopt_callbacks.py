@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from ctypes import CDLL, memmove
+from ctypes import CDLL, c_double, memmove
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -25,6 +25,8 @@ from .ipopt_library import (
 )
 
 ACCEPTABLE = 100.0  # times the tolerance
+_KEPT_ARRAYS = 64
+_BLAS_THREADS = 10_000  # numbers; from here on a product of vectors may start threads
 MAX_RELAXATION = 1e-8  # of unequal bounds, in proportion to them; an interior always exists then
 
 
@@ -51,6 +53,18 @@ HISTORY_FIELDS = (
     *("iteration", "objective", "violation", "step"),
     *("dual_infeasibility", "mu", "elapsed", "restoration"),
 )
+
+
+class _Memory(dict[tuple[int, int], Floats]):
+    """IPOPT's arrays by address and size; it hands over the same places again and again."""
+
+    def __missing__(self, key: tuple[int, int]) -> Floats:
+        if len(self) >= _KEPT_ARRAYS:
+            self.clear()
+        address, size = key
+        there: Any = (c_double * size).from_address(address) if size else bytearray()
+        array = self[key] = np.frombuffer(there)
+        return array
 
 
 class Callbacks:
@@ -84,14 +98,8 @@ class Callbacks:
         self._best_rank = (2, 0.0)
 
         n, m = len(program.x), len(program.g_lower)
-        self._x, self._gradient, self._f = np.empty(n), np.empty(n), np.empty(1)
-        self._g, self._multipliers = np.empty(m), np.empty(m)
-        self._jacobian = np.empty(len(program.jacobian_rows))
-        self._hessian = np.empty(len(program.hessian_rows))
-        self._x_at, self._gradient_at = self._x.ctypes.data, self._gradient.ctypes.data
-        self._f_at, self._g_at = self._f.ctypes.data, self._g.ctypes.data
-        self._multipliers_at = self._multipliers.ctypes.data
-        self._jacobian_at, self._hessian_at = self._jacobian.ctypes.data, self._hessian.ctypes.data
+        self._f = 0.0
+        self._memory = _Memory()
         self._now_x, self._now_lower, self._now_upper = np.empty(n), np.empty(n), np.empty(n)
         self._now_g, self._now_y = np.empty(m), np.empty(m)
         self._below, self._above = np.empty(m), np.empty(m)
@@ -135,15 +143,10 @@ class Callbacks:
         elif self.stop is None:
             self.stop = "interrupted"
 
-    def _move(self, x: int) -> None:
-        memmove(self._x_at, x, 8 * len(self._x))
-        self._nlp.move(self._x)
-
     def _eval_objective(self, n: int, x: int, new_x: bool, out: int, _: int) -> bool:
         if new_x:
-            self._move(x)
-        self._f[0] = value = self._nlp.objective()
-        memmove(out, self._f_at, 8)
+            self._nlp.move(self._memory[x, n])
+        self._f = self._memory[out, 1][0] = value = self._nlp.objective()
         if math.isfinite(value):
             return True
         if not self.history:
@@ -152,26 +155,25 @@ class Callbacks:
 
     def _eval_gradient(self, n: int, x: int, new_x: bool, out: int, _: int) -> bool:
         if new_x:
-            self._move(x)
-        self._nlp.gradient(self._gradient)
-        if not _finite(self._gradient):
-            k = _first_not_finite(self._gradient)
-            name = self._nlp.x_name(k)
-            self._fail(f"the gradient of the objective is {self._gradient[k]} for {name}")
-            return False
-        memmove(out, self._gradient_at, 8 * n)
-        return True
+            self._nlp.move(self._memory[x, n])
+        gradient = self._memory[out, n]
+        self._nlp.gradient(gradient)
+        if _finite(gradient):
+            return True
+        k = _first_not_finite(gradient)
+        self._fail(f"the gradient of the objective is {gradient[k]} for {self._nlp.x_name(k)}")
+        return False
 
     def _eval_constraints(self, n: int, x: int, new_x: bool, m: int, out: int, _: int) -> bool:
         if new_x:
-            self._move(x)
-        self._nlp.constraints(self._g)
-        memmove(out, self._g_at, 8 * m)  # IPOPT shortens the step if they are not finite
-        if not self.history and not np.isfinite(self._g).all():
-            k = _first_not_finite(self._g)
-            self._fail(f"constraint {self._nlp.g_name(k)} is {self._g[k]} at the initial point")
-            return False
-        return True
+            self._nlp.move(self._memory[x, n])
+        g = self._memory[out, m]
+        self._nlp.constraints(g)  # IPOPT shortens the step if they are not finite
+        if self.history or _finite(g):
+            return True
+        k = _first_not_finite(g)
+        self._fail(f"constraint {self._nlp.g_name(k)} is {g[k]} at the initial point")
+        return False
 
     def _eval_jacobian(
         self,
@@ -190,16 +192,16 @@ class Callbacks:
             memmove(columns, self._program.jacobian_columns.ctypes.data, 4 * size)
             return True
         if new_x:
-            self._move(x)
-        self._nlp.jacobian(self._jacobian)
-        if not _finite(self._jacobian):
-            k = _first_not_finite(self._jacobian)
-            row = self._nlp.g_name(int(self._program.jacobian_rows[k]))
-            column = self._nlp.x_name(int(self._program.jacobian_columns[k]))
-            self._fail(f"the derivative of {row} by {column} is {self._jacobian[k]}")
-            return False
-        memmove(out, self._jacobian_at, 8 * size)
-        return True
+            self._nlp.move(self._memory[x, n])
+        jacobian = self._memory[out, size]
+        self._nlp.jacobian(jacobian)
+        if _finite(jacobian):
+            return True
+        k = _first_not_finite(jacobian)
+        row = self._nlp.g_name(int(self._program.jacobian_rows[k]))
+        column = self._nlp.x_name(int(self._program.jacobian_columns[k]))
+        self._fail(f"the derivative of {row} by {column} is {jacobian[k]}")
+        return False
 
     def _eval_hessian(
         self,
@@ -221,20 +223,16 @@ class Callbacks:
             memmove(columns, self._program.hessian_columns.ctypes.data, 4 * size)
             return True
         if new_x:
-            self._move(x)
-        memmove(self._multipliers_at, multipliers, 8 * m)
-        self._nlp.hessian(sigma, self._multipliers, self._hessian)
-        if not _finite(self._hessian):
-            k = _first_not_finite(self._hessian)
-            row = self._nlp.x_name(int(self._program.hessian_rows[k]))
-            column = self._nlp.x_name(int(self._program.hessian_columns[k]))
-            self._fail(
-                f"the second derivative of the Lagrangian by {row} and {column} "
-                f"is {self._hessian[k]}"
-            )
-            return False
-        memmove(out, self._hessian_at, 8 * size)
-        return True
+            self._nlp.move(self._memory[x, n])
+        hessian = self._memory[out, size]
+        self._nlp.hessian(sigma, self._memory[multipliers, m], hessian)
+        if _finite(hessian):
+            return True
+        k = _first_not_finite(hessian)
+        row = self._nlp.x_name(int(self._program.hessian_rows[k]))
+        column = self._nlp.x_name(int(self._program.hessian_columns[k]))
+        self._fail(f"the second derivative of the Lagrangian by {row} and {column} is {hessian[k]}")
+        return False
 
     def _fail(self, what: str) -> None:
         self.failure, self.stop = what, "evaluation_error"
@@ -258,7 +256,7 @@ class Callbacks:
         try:
             self._current_iterate(self.problem, False, *self._now_at)
             if mode:  # IPOPT gives the objective of its restoration problem
-                f = float(self._f[0])
+                f = self._f
             worst, violation, scaled = self._worst_row()
             elapsed = perf_counter() - self._begin
             length, restoration = step * primal_length, mode != 0
@@ -327,7 +325,8 @@ class Callbacks:
 
 def _finite(values: Floats) -> bool:
     """A sum is the cheapest look at all numbers; if it overflows they are looked at one by one."""
-    return math.isfinite(np.add.reduce(values)) or bool(np.isfinite(values).all())
+    total = values.dot(values) if len(values) < _BLAS_THREADS else np.add.reduce(values)
+    return math.isfinite(total) or bool(np.isfinite(values).all())
 
 
 def _first_not_finite(values: Floats) -> int:

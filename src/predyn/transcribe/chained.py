@@ -60,38 +60,34 @@ class Chained:
                         g = found[r, joint]
                         chained.setdefault(channel, []).append((e, g, tuple(columns)))
                         self.orders[g, :3] |= np.array(columns) >= 0
-        self._direct = FromStates(*np.array(states, np.int64).reshape(-1, 3).T.copy())
+        direct = FromStates(*np.array(states, np.int64).reshape(-1, 3).T.copy())
         self._explicit = np.array(explicit, np.int64).reshape(-1, 2)
-        self._chained = [
+        found_channels = [
             (
-                derived[channel],
                 FromChannel(
                     np.array([e for e, _, _ in items]),
                     np.array([g for _, g, _ in items]),
                     np.array([columns for _, _, columns in items]),
                 ),
+                *(derived[channel].dq, derived[channel].dv, derived[channel].da),
             )
             for channel, items in chained.items()
         ]
         self.partials = aligned(chunks, max(len(found), 1) * orders, WIDTH)
         self.explicit = aligned(chunks, len(rows), WIDTH)
         self.explicit[:] = 0.0
-        self._chain = Direct(kernels.chain)
+        main = found_channels[0] if found_channels else (_NOTHING, *(self.partials,) * 3)
+        self._chain = Direct(kernels.chain, direct, *main, orders, self.partials)
+        self._others = found_channels[1:]
         self.timed = np.zeros(len(rows), bool)  # rows with the channel t
         self.timed[self._explicit[:, 0]] = True
         self.bent = np.array([any(c in derived for c, _, _ in row) for row in rows], bool)  # curved
 
     def update(self, given: Floats) -> None:
         """From the rows' partials in channels, (chunks, columns, WIDTH)."""
-        if self._chained:
-            x, entries = self._chained[0]
-            self._chain(self._direct, entries, given, x.dq, x.dv, x.da, self._width, self.partials)
-            for x, entries in self._chained[1:]:
-                kernels.chain_more(entries, given, x.dq, x.dv, x.da, self._width, self.partials)
-        else:
-            self._chain(
-                self._direct, _NOTHING, given, given, given, given, self._width, self.partials
-            )
+        self._chain.run(given)
+        for entries, dq, dv, da in self._others:
+            kernels.chain_more(entries, given, dq, dv, da, self._width, self.partials)
         if len(self._explicit):
             self.explicit[:] = 0.0
             for r, e in self._explicit:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +89,10 @@ def _room(kernel: Kernel, tree: object, chunks: int) -> tuple[Floats, ...]:
     return tuple(aligned(chunks, field.packed, WIDTH) for field in kernel.fields(tree))
 
 
+def _sweep(kernel: Kernel, tree: Any, constants: Any, ins: tuple, outs: tuple) -> Direct:
+    return Direct(kernel.again, tree, constants, ins, outs, aligned(*kernel.work(tree), WIDTH))
+
+
 class _Dynamics(Derived):
     """Torques or reactions: kernels that take external forces."""
 
@@ -108,22 +113,21 @@ class _Dynamics(Derived):
         self.value, self.dq, self.dv, self.da = _room(kernels[1], self._tree, chunks)
         self.curvature = _room(kernels[2], self._tree, chunks)
         self.weights = aligned(chunks, self.value.shape[1], WIDTH)
-        self._work = [aligned(*kernel.work(self._tree), WIDTH) for kernel in kernels]
-        self._sweeps = [Direct(kernel.sweep) for kernel in kernels]
-        self._ins = (*states, values)
-        self._weighted = (*states, self.weights, values)
+        ins, weighted = (*states, values), (*states, self.weights, values)
+        outs = (self.value, self.dq, self.dv, self.da)
+        self._evaluate = _sweep(kernels[0], self._tree, loads, ins, (self.value,))
+        self._derive = _sweep(kernels[1], self._tree, loads, ins, outs)
+        self._curve = _sweep(kernels[2], self._tree, loads, weighted, self.curvature)
         self.pairs = ancestor_pairs(self._tree)
 
     def evaluate(self) -> None:
-        self._sweeps[0](self._tree, self.loads, self._ins, (self.value,), self._work[0])
+        self._evaluate.run()
 
     def derive(self) -> None:
-        outs = (self.value, self.dq, self.dv, self.da)
-        self._sweeps[1](self._tree, self.loads, self._ins, outs, self._work[1])
+        self._derive.run()
 
     def curve(self) -> None:
-        sweep = self._sweeps[2]
-        sweep(self._tree, self.loads, self._weighted, self.curvature, self._work[2])
+        self._curve.run()
 
 
 class Torques(_Dynamics):
@@ -153,7 +157,7 @@ class Torques(_Dynamics):
                 )
 
     def derive(self) -> None:
-        super().derive()
+        self._derive.run()
         if len(self._rotor):
             self.da += self._rotor[:, None]
 
@@ -183,16 +187,16 @@ class FrameChannel(Derived):
         n, chunks = model.n, len(states[0])
         self._n = n
         self._tree = weightless_tree_of(model)
-        self._target = target_of(model, frame, (0.0, 0.0, 0.0))
-        self._ins = states
+        target = target_of(model, frame, (0.0, 0.0, 0.0))
         self._parts = _room(FRAME_MOTION, self._tree, chunks)
         self._partials = _room(FRAME_DERIVATIVES, self._tree, chunks)
         self.curvature = _room(FRAME_HESSIAN, self._tree, chunks)
-        kernels = (FRAME_MOTION, FRAME_DERIVATIVES, FRAME_HESSIAN)
-        self._work = [aligned(*kernel.work(self._tree), WIDTH) for kernel in kernels]
-        self._sweeps = [Direct(kernel.sweep) for kernel in kernels]
         self.value, self.weights = (aligned(chunks, 24, WIDTH) for _ in range(2))
         self._split = tuple(aligned(chunks, s.stop - s.start, WIDTH) for s in FRAME_PARTS.values())
+        weighted = (*states, *self._split)
+        self._move = _sweep(FRAME_MOTION, self._tree, target, states, self._parts)
+        self._derive = _sweep(FRAME_DERIVATIVES, self._tree, target, states, self._partials)
+        self._curve = _sweep(FRAME_HESSIAN, self._tree, target, weighted, self.curvature)
         self.dq, self.dv, self.da = (aligned(chunks, m * n, WIDTH) for m in (24, 12, 6))
         self.pairs = ancestor_pairs(self._tree)
         link = model.frame(frame).link
@@ -212,14 +216,14 @@ class FrameChannel(Derived):
             )
 
     def evaluate(self) -> None:
-        self._sweeps[0](self._tree, self._target, self._ins, self._parts, self._work[0])
+        self._move.run()
         for part, values in zip(FRAME_PARTS.values(), self._parts, strict=True):
             self.value[:, part] = values
 
     def derive(self) -> None:
         self.evaluate()
         n = self._n
-        self._sweeps[1](self._tree, self._target, self._ins, self._partials, self._work[1])
+        self._derive.run()
         jacobian, velocity_q, acceleration_q, acceleration_v = self._partials
         turn = jacobian[:, : 3 * n].reshape(-1, 3, n, WIDTH)
         R = self._parts[0].reshape(-1, 3, 3, WIDTH)
@@ -237,8 +241,7 @@ class FrameChannel(Derived):
     def curve(self) -> None:
         for part, weights in zip(FRAME_PARTS.values(), self._split, strict=True):
             weights[:] = self.weights[:, part]
-        ins = (*self._ins, *self._split)
-        self._sweeps[2](self._tree, self._target, ins, self.curvature, self._work[2])
+        self._curve.run()
 
 
 def derived_channel(

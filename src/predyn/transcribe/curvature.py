@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from predyn.dynamics.held import held
 from predyn.lanes import WIDTH, align_stack, jit, load, store
 from predyn.transcribe.kernels import Ints, kept, slopes, to_control
 
@@ -32,10 +33,7 @@ class Spread(NamedTuple):
 
 
 @kept
-def weigh(
-    groups, lam, row_of, sums, sigma, partials, explicit, powers, T, timed, mu, kappa, out, cross,
-    square, blocks, on_channel, given, channel_weights,
-):  # fmt: skip
+def weigh(fixed, sigma, lam, powers, T, timed):
     """Weights of the rows and what follows from them before anything is curved.
 
     mu of pointwise rows comes from the multipliers lam by row_of (chunks, rows, WIDTH), mu and
@@ -44,6 +42,9 @@ def weigh(
     channel_weights: the same sum with the partials in a derived channel. blocks are cleared.
     """
     align_stack()
+    groups, rows, sums, row_of, given, mu, kappa, second, on_channel, channel_weights = held(fixed)
+    partials, explicit = rows
+    out, cross, square, blocks = second
     channel_weights[:] = 0.0
     blocks[:] = 0.0
     for c in range(mu.shape[0]):
@@ -161,24 +162,26 @@ def add_cross(c, x, u, groups, partials, powers, cross):
 
 
 @kept
-def hessian(
-    instants, joints, where, curvature, curved_rows, kappa, groups, partials, explicit, pair,
-    blocks, slope, cross, square, z, powers, place, place_T, room, out,
-):  # fmt: skip
+def hessian(fixed, exact, powers, place, place_T, out):
     """Add to the values of a Hessian in control points; returns the second derivative in T.
 
-    blocks come with what is curved besides one channel's second partials and the losses of
-    curved_rows. joints (blocks, 2): the joints of each block, second not after first. slope: first
-    partials in the states, cross: mixed ones of T and the states at fixed states, square: second
-    in T. place (first control points, blocks, points^2) and place_T (control points, n): where
-    each goes in out, -1 for nowhere.
+    blocks come with what is curved besides one channel's second partials, added here if exact, and
+    the losses of curved_rows. joints (blocks, 2): the joints of each block, second not after first.
+    slope: first partials in the states, cross: mixed ones of T and the states at fixed states,
+    square: second in T. place (first control points, blocks, points^2) and place_T (control points,
+    n): where each goes in out, -1 for nowhere.
     """
     align_stack()
+    instants, z, groups, rows, curved_rows, kappa, second, joints, pair, main, room = held(fixed)
+    partials, explicit = rows
+    slope, cross, square, blocks = second
+    where, curvature = main
     points, orders, n = len(instants.points), len(powers), z[0].shape[1]
     with_T = place_T.shape[0] > 0
     store(room, 0, 0, 0.0)
     for c in range(slope.shape[0]):
-        add_spread(c, where, curvature, powers, blocks)
+        if exact:
+            add_spread(c, where, curvature, powers, blocks)
         for e in range(curved_rows.shape[0]):
             r = curved_rows[e]
             u, r_T = load(kappa, c, r), load(explicit, c, r)

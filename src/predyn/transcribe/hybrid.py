@@ -179,7 +179,7 @@ class HybridProgram(Program):
     # -- evaluation ---------------------------------------------------------------------------
 
     def move(self, x: Floats) -> None:
-        self.x = x.copy()
+        self.x = x = np.array(x, np.float64)
         for phase, pool in zip(self.phases, self.stage_pools(), strict=True):
             free = phase.columns >= 0
             phase.control[free] = x[phase.columns[free]]

@@ -23,7 +23,7 @@ from predyn.transcribe import curvature, kernels
 from predyn.transcribe.chained import Chained
 from predyn.transcribe.channels import ChannelPart
 from predyn.transcribe.curvature import OnChannel, Spread
-from predyn.transcribe.kernels import Floats, Instants, Ints, Sums
+from predyn.transcribe.kernels import Affine, Floats, Instants, Ints, Sums
 from predyn.transcribe.pool import Sampled, in_lanes, padded
 
 _NONE = np.zeros(0, np.int64)
@@ -136,12 +136,8 @@ class InstantSet:
         for block in self.blocks:
             self.chained.bent[block.rows] |= bool(block.residual.curved)
         self._arrange_channels(rows, derived)
-        self._lossy = bool((self._sums.kind >= 0).any())
         self._needs_time, self.still = "t" in names, not names
         self._moves = bool(derived) or not all(b.residual.constant for b in self.blocks)
-        self._add_up, self._put_rows = Direct(kernels.add_up), Direct(kernels.put_rows)
-        self._jacobian, self._gradient = Direct(kernels.jacobian), Direct(kernels.gradient)
-        self._weigh, self._hessian = Direct(curvature.weigh), Direct(curvature.hessian)
         self._fresh = True
         self.samples = self._samples(derived)
         self._own = [
@@ -151,6 +147,58 @@ class InstantSet:
         ]
         self.lambda_row: Ints = np.full((chunks, count, WIDTH), -1)
         self.value_row: Ints = self.lambda_row
+        self._bind_kernels(derived)
+
+    def _affine(self, channel: str) -> Affine:
+        """Rows that are affine in the states and that channel; the others are set apart."""
+        self._not_affine: list[tuple[Block, Floats]] = []
+        rows: list[tuple[int, float]] = []
+        entries: list[tuple[int, int, int, float]] = []
+        for block, values, partials in self._own:
+            residual, first = block.residual, block.rows.start
+            if not residual.constant or not {*residual.channels} <= {*STATES, channel}:
+                self._not_affine.append((block, values))
+                continue
+            zeros = Samples({x: np.zeros_like(self.samples[x]) for x in residual.channels})
+            residual.value(zeros, values)
+            residual.partials(zeros, partials)
+            rows += [(first + r, x) for r, x in enumerate(values[:, 0, 0])]
+            for (r, name, x), factor in zip(residual.entries, partials[:, 0, 0], strict=True):
+                order = STATES.index(name) if name in STATES else -1
+                entries.append((first + r, order, x, factor))
+        return Affine(
+            np.array([r for r, _ in rows], np.int64),
+            np.array([x for _, x in rows], float),
+            np.array([r for r, _, _, _ in entries], np.int64),
+            np.array([o for _, o, _, _ in entries], np.int64),
+            np.array([x for _, _, x, _ in entries], np.int64),
+            np.array([factor for _, _, _, factor in entries], float),
+        )
+
+    def _bind_kernels(self, derived: dict[str, ChannelPart]) -> None:
+        chained, sums, mu = self.chained, self._sums, self._mu
+        rows = (chained.partials, chained.explicit)
+        on_curve = (self.instants, self.z, chained.groups, rows)
+        second = (self._slope, self._cross, self._square, self._blocks)
+        on_channel, spread, weights, bends = self._main
+        name = next(iter(derived), "")
+        channel = derived[name].value if derived else self.z[0]
+        self._add_up = Direct(
+            kernels.add_up, self._affine(name), self.z, channel, self._values, self.weights, sums
+        )
+        self._put_rows = Direct(kernels.put_rows, self._values)
+        self._jacobian = Direct(kernels.jacobian, *on_curve, self._room)
+        self._gradient = Direct(kernels.gradient, *on_curve, sums, mu, self._slope, self._room)
+        self._weigh = Direct(
+            curvature.weigh,
+            *(chained.groups, rows, sums, self.lambda_row, self._partials, mu, self._kappa),
+            *(second, on_channel, weights),
+        )
+        self._hessian = Direct(
+            curvature.hessian,
+            *(*on_curve, self._curved_rows, self._kappa, second, self.joints, self._pair),
+            *((spread, bends), self._room),
+        )
 
     def _summed(self, count: int) -> Sums:
         sums = Sums(
@@ -231,10 +279,9 @@ class InstantSet:
             return
         if self._needs_time:
             np.multiply(self._fraction, T, out=self._time)
-        for block, values, _ in self._own:
+        for block, values in self._not_affine:
             block.residual.value(self.samples, values)
-        if self._lossy:
-            self._cost = self._add_up(self._values, self.weights, self._sums)
+        self._cost = self._add_up.run()
 
     def values_of(self, block: Block) -> Floats:
         """(instants, rows) of a block."""
@@ -248,7 +295,7 @@ class InstantSet:
 
     def put_values(self, out: Floats) -> None:
         """Pointwise rows into the vector of constraints."""
-        self._put_rows(self._values, self.value_row, out)
+        self._put_rows.run(self.value_row, out)
 
     def objective(self) -> float:
         """What all summed blocks add to the objective."""
@@ -271,10 +318,7 @@ class InstantSet:
 
     def jacobian(self, place: Ints, place_T: Ints, out: Floats) -> None:
         """Add the pointwise rows to the values of the Jacobian."""
-        self._jacobian(
-            self.instants, self.chained.groups, self.chained.partials, self.chained.explicit,
-            self.z, self._powers, place, place_T, self._room, out,
-        )  # fmt: skip
+        self._jacobian.run(self._powers, place, place_T, out)
 
     def still_slope(self, target: int) -> float:
         """d/dT of the summed blocks of a target in a set that is the same for every motion."""
@@ -287,23 +331,12 @@ class InstantSet:
 
     def gradient(self, target: int, out: Floats) -> float:
         """Add the gradient of the summed blocks of a target to out (count, n); returns d/dT."""
-        chained = self.chained
-        by_T: float = self._gradient(
-            self.instants, chained.groups, self._sums, target, chained.partials, chained.explicit,
-            self.z, self._powers, self._T, self.timed, self._mu, self._slope, self._room, out,
-        )  # fmt: skip
+        by_T: float = self._gradient.run(target, self._powers, self._T, self.timed, out)
         return by_T
 
     def weigh(self, sigma: float, lam: Floats) -> None:
         """Weights of the rows in the Lagrangian, and those of the channels' components."""
-        chained = self.chained
-        on_channel, _, weights, _ = self._main
-        self._weigh(
-            chained.groups, lam, self.lambda_row, self._sums, sigma, chained.partials,
-            chained.explicit, self._powers, self._T, self.timed, self._mu, self._kappa,
-            self._slope, self._cross, self._square, self._blocks, on_channel, self._partials,
-            weights,
-        )  # fmt: skip
+        self._weigh.run(sigma, lam, self._powers, self._T, self.timed)
         for on_channel, _, weights, _ in self._others:
             curvature.weigh_channel(on_channel, self._mu, self._partials, weights)
 
@@ -313,19 +346,10 @@ class InstantSet:
         After weigh() and the pool's curve(). exact=False leaves out the second partials of
         residuals (Gauss-Newton).
         """
-        chained = self.chained
-        _, spread, _, bends = self._main
         if exact:
             self._spread_others()
             self._bend_terms()
-        else:
-            spread = _NOWHERE
-        total: float = self._hessian(
-            self.instants, self.joints, spread, bends, self._curved_rows, self._kappa,
-            chained.groups, chained.partials, chained.explicit, self._pair, self._blocks,
-            self._slope, self._cross, self._square, self.z, self._powers, place, place_T,
-            self._room, out,
-        )  # fmt: skip
+        total: float = self._hessian.run(exact, self._powers, place, place_T, out)
         return total
 
     def _spread_others(self) -> None:

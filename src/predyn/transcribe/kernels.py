@@ -11,6 +11,8 @@ control points c and the duration T by
 orders in play are as many as `powers` = (1, 1/T, ..) has elements, 3 or 4: a tuple, so that its
 length is a constant for the compiler. Column j * orders + o belongs to order o of joint j. Groups
 are pairs of a row and a joint that it depends on. Second derivatives are in curvature.py.
+
+`fixed` are the arguments that never change (see Direct); what they are is said where they are used.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import numpy as np
 from numba import config
 from numpy.typing import NDArray
 
+from predyn.dynamics.held import held
 from predyn.dynamics.kernel_cache import KernelCache
 from predyn.lanes import WIDTH, align_stack, entry, jit, load, store
 
@@ -59,18 +62,44 @@ class Groups(NamedTuple):
 
 
 @kept
-def evaluate(control, instants, powers, z):
+def evaluate(fixed, control, powers):
     """States z, a tuple by order of (chunks, n, WIDTH), of a curve with control (count, n)."""
+    align_stack()
+    instants, z, room = held(fixed)
     points = len(instants.points)
     for c in range(z[0].shape[0]):
-        for b in range(WIDTH):
-            first = instants.first[c, b]
-            for j in range(z[0].shape[1]):
-                for o in range(len(z)):
-                    total = 0.0
-                    for k in range(points):
-                        total += instants.basis[c, o * points + k, b] * control[first + k, j]
-                    z[o][c, j, b] = total * powers[o]
+        for j in range(z[0].shape[1]):
+            for b in range(WIDTH):
+                for k in range(points):
+                    room[0, k, b] = control[instants.first[c, b] + k, j]
+            for o in range(len(z)):
+                total = load(instants.basis, c, o * points) * load(room, 0, 0)
+                for k in range(1, points):
+                    total = total + load(instants.basis, c, o * points + k) * load(room, 0, k)
+                store(z[o], c, j, powers[o] * total)
+
+
+@kept
+def take(fixed, x):
+    """Free control points from x; columns (count, n) are their places in it, -1 where fixed."""
+    columns, control = held(fixed)
+    for k in range(columns.shape[0]):
+        for j in range(columns.shape[1]):
+            if columns[k, j] >= 0:
+                control[k, j] = x[columns[k, j]]
+
+
+@kept
+def give(fixed, by_T, out):
+    """Put the gradient of a phase in its places of that in x, and clear it."""
+    gradient, columns, T_column = held(fixed)
+    if T_column >= 0:
+        out[T_column] = by_T
+    for k in range(columns.shape[0]):
+        for j in range(columns.shape[1]):
+            if columns[k, j] >= 0:
+                out[columns[k, j]] = gradient[k, j]
+            gradient[k, j] = 0.0
 
 
 # -- rows and what they depend on -----------------------------------------------------------------
@@ -95,9 +124,10 @@ class FromChannel(NamedTuple):
 
 
 @kept
-def chain(direct, derived, given, dq, dv, da, orders, out):
+def chain(fixed, given):
     """Partials in the states from those in channels: in states, and in one derived channel."""
     align_stack()
+    direct, derived, dq, dv, da, orders, out = held(fixed)
     out[:] = 0.0
     for c in range(out.shape[0]):
         for e in range(direct.column.shape[0]):
@@ -128,8 +158,9 @@ def _chain(c, derived, given, dq, dv, da, orders, out):
 
 
 @kept
-def put_rows(source, target_row, out):
+def put_rows(fixed, target_row, out):
     """out[target_row] = source for targets that are not negative; both (chunks, rows, WIDTH)."""
+    (source,) = held(fixed)
     for c in range(source.shape[0]):
         for r in range(source.shape[1]):
             for b in range(WIDTH):
@@ -149,31 +180,59 @@ class Sums(NamedTuple):
     total: Floats  # (rows,) sum of weight of the instant times rho
 
 
+class Affine(NamedTuple):
+    """Rows whose partials never change, with their offsets, and the entries of these rows."""
+
+    rows: Ints
+    offset: Floats
+    row: Ints  # (entries,)
+    order: Ints  # of the state, -1 for a derived channel
+    component: Ints
+    factor: Floats
+
+
 @kept
-def add_up(values, weights, sums):
-    """Fill slope, bend and total of the summed rows; returns their part of the objective."""
+def add_up(fixed):
+    """Values of affine rows; slope, bend and total of summed rows.
+
+    Returns what these add to the objective.
+    """
+    align_stack()
+    affine, z, channel, values, weights, sums = held(fixed)
     sums.total[:] = 0.0
     for c in range(values.shape[0]):
+        for k in range(affine.rows.shape[0]):
+            store(values, c, affine.rows[k], affine.offset[k])
+        for e in range(affine.row.shape[0]):
+            r, o = affine.row[e], affine.order[e]
+            source = channel if o < 0 else z[o]
+            x = load(source, c, affine.component[e])
+            store(values, c, r, load(values, c, r) + affine.factor[e] * x)
         for r in range(values.shape[1]):
-            for b in range(WIDTH):
-                w, x = weights[c, 0, b], values[c, r, b]
-                rho = first = second = 0.0
-                if sums.kind[r] == 0:
-                    rho, first = x, 1.0
-                elif sums.kind[r] == 1:
-                    rho, first, second = x * x, 2.0 * x, 2.0
-                elif sums.kind[r] == 2:
-                    d = sums.width[r]
-                    root = np.sqrt(x * x + d * d)
-                    rho, first, second = root - d, x / root, d * d / root**3
-                sums.total[r] += w * rho
-                sums.slope[c, r, b] = w * first
-                sums.bend[c, r, b] = w * second
+            if sums.kind[r] >= 0:
+                _add_up(c, r, values, weights, sums)
     objective = 0.0
     for r in range(values.shape[1]):
         if sums.target[r] == -1:
             objective += sums.weight[r] * sums.total[r]
     return objective
+
+
+@jit
+def _add_up(c, r, values, weights, sums):
+    for b in range(WIDTH):
+        w, x = weights[c, 0, b], values[c, r, b]
+        if sums.kind[r] == 0:
+            rho, first, second = x, 1.0, 0.0
+        elif sums.kind[r] == 1:
+            rho, first, second = x * x, 2.0 * x, 2.0
+        else:
+            d = sums.width[r]
+            root = np.sqrt(x * x + d * d)
+            rho, first, second = root - d, x / root, d * d / root**3
+        sums.total[r] += w * rho
+        sums.slope[c, r, b] = w * first
+        sums.bend[c, r, b] = w * second
 
 
 # -- first derivatives ----------------------------------------------------------------------------
@@ -200,13 +259,15 @@ def _with_duration(z, c, j, source, column, powers):
 
 
 @kept
-def jacobian(instants, groups, partials, explicit, z, powers, place, place_T, room, out):
+def jacobian(fixed, powers, place, place_T, out):
     """Add to the values of a Jacobian.
 
     explicit (chunks, rows, WIDTH): partials in T at fixed states. place (chunks, groups * points,
     WIDTH) and place_T (chunks, rows, WIDTH) say where each goes, -1 for nowhere.
     """
     align_stack()
+    instants, z, groups, rows, room = held(fixed)
+    partials, explicit = rows
     points, orders = len(instants.points), len(powers)
     for c in range(partials.shape[0]):
         for r in range(explicit.shape[1]):
@@ -241,11 +302,11 @@ def slopes(c, groups, mu, partials, powers, out):
 
 
 @kept
-def gradient(
-    instants, groups, sums, target, partials, explicit, z, powers, T, timed, mu, slope, room, out
-):
+def gradient(fixed, target, powers, T, timed, out):
     """Add the gradient of the rows summed to a target to out (count, n); returns that in T."""
     align_stack()
+    instants, z, groups, rows, sums, mu, slope, room = held(fixed)
+    partials, explicit = rows
     points, orders = len(instants.points), len(powers)
     by_T = 0.0
     for r in range(mu.shape[1]):

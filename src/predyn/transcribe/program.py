@@ -129,7 +129,10 @@ class Program(NLP):
 
     def objective(self) -> float:
         self._evaluate()
-        return sum(points.objective() for points in self._cost_sets)
+        total = 0.0
+        for points in self._cost_sets:
+            total += points.objective()
+        return total
 
     def cost_parts(self) -> dict[str, float]:
         """The objective by name of cost."""

@@ -3,10 +3,12 @@
 Active joints reach w by the basis of their spline, passive ones by the sensitivities Z of
 stages.py. Derivatives add up over the rows of a group of segments, lane by lane, and go to their
 places once. `rows` says which row of the phase each chunk of a set is, `groups_of` in which group.
+`fixed` are the arguments that never change (see Direct).
 """
 
 from __future__ import annotations
 
+from predyn.dynamics.held import held
 from predyn.lanes import WIDTH, align_stack, jit, load, store
 from predyn.transcribe.curvature import add_cross, add_outer, add_spread
 from predyn.transcribe.kernels import kept, slopes
@@ -56,14 +58,13 @@ def _add_row(grid, points, timed, j, P, weight, source, first, out, row, to):
 
 
 @kept
-def gradient(
-    grid, instants, powers, timed, z, Z, rows, groups_of, groups, sums, target, partials, explicit,
-    T, factor_T, mu, slope, room, out,
-):  # fmt: skip
+def gradient(fixed, powers, target, T, factor_T, out):
     """Add the gradient in w of the rows summed to a target to out (groups, P); returns that in T
     of the factor T (factor_T: the sum carries it).
     """
     align_stack()
+    on_stages, rows, groups_of, (groups, partials, explicit), sums, mu, slope = held(fixed)
+    grid, instants, timed, z, Z, room = on_stages
     points, orders, P = len(instants.points), len(powers), out.shape[1]
     by_T = 0.0
     for r in range(mu.shape[1]):
@@ -92,11 +93,11 @@ def gradient(
 
 
 @kept
-def jacobian(
-    grid, instants, powers, timed, z, Z, rows, groups, partials, explicit, place, room, out
-):
+def jacobian(fixed, powers, place, out):
     """Put pointwise rows into the values of a Jacobian; place (chunks, rows * P, WIDTH)."""
     align_stack()
+    on_stages, rows, (groups, partials, explicit) = held(fixed)
+    grid, instants, timed, z, Z, room = on_stages
     points, orders = len(instants.points), len(powers)
     count = explicit.shape[1]
     P = place.shape[1] // count
@@ -122,15 +123,16 @@ def jacobian(
 
 
 @kept
-def bend(
-    grid, instants, powers, timed, z, Z, rows, groups_of, joints, where, curvature, curved_rows,
-    kappa, groups, partials, explicit, pair, blocks, cross, square, room, out,
-):  # fmt: skip
+def bend(fixed, exact, powers, out):
     """Add second derivatives in w to out (groups, P (P + 1) / 2), the lower triangle by rows.
 
     Those of a function of the states whose second partials are as in `hessian` of curvature.py.
     """
     align_stack()
+    on_stages, rows, groups_of, (groups, partials, explicit), loss, second, channel = held(fixed)
+    grid, instants, timed, z, Z, room = on_stages
+    (curved_rows, kappa), (blocks, joints, pair, cross, square) = loss, second
+    where, curvature = channel
     points, orders = len(instants.points), len(powers)
     n = grid.role.shape[0]
     size = out.shape[1]
@@ -140,7 +142,8 @@ def bend(
     U = n * orders * P  # W dz/dw, after dz/dw
     for c in range(blocks.shape[0]):
         row, k = rows[c], groups_of[c]
-        add_spread(c, where, curvature, powers, blocks)
+        if exact:
+            add_spread(c, where, curvature, powers, blocks)
         for e in range(curved_rows.shape[0]):
             r = curved_rows[e]
             u, r_T = load(kappa, c, r), load(explicit, c, r)
@@ -192,11 +195,12 @@ def _with_T(c, grid, points, orders, P, cross, square, room, out, k):
 
 
 @kept
-def stretch(grid, instants, powers, z, groups_of, slope, cross, out):
+def stretch(fixed, powers, out):
     """Add what T does to slopes: through the splines, slope (rows, n orders), all of the
     Lagrangian at fixed w; through the length of the steps, cross (groups, P).
     """
     align_stack()
+    grid, instants, z, groups_of, slope, cross = held(fixed)
     count, others, points = len(grid.passive), len(grid.active), len(instants.points)
     P = cross.shape[1]
     last = (P - 1) * P // 2

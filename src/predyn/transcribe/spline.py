@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.dynamics.batch import Direct
 from predyn.errors import InputError
 from predyn.problem import Problem
 from predyn.solution import Curve
+from predyn.transcribe import kernels
 from predyn.transcribe.arrange import Arrangement, Rows
 from predyn.transcribe.instants import InstantSet
 from predyn.transcribe.layout import PhaseLayout, lay_out, passive_mask
@@ -32,14 +34,14 @@ class SplineProgram(Program):
         free = [c.max() for c in (p.columns for p in self.phases)]
         count = 1 + max(int(max(free)), *(p.T_column for p in self.phases))
         self._take(Arrangement(problem, self.phases, total))
+        self._pools = [(p, pool) for p, pool in self._pools if not pool.idle]
         self._variable_bounds(count)
         self._lay_jacobian(count)
         self._lay_hessian(count)
-        self._grads = [np.zeros_like(p.control) for p in self.phases]
-        self._flat = [_stretches(p.columns) for p in self.phases]
-        self._moves = [
-            (p, p.control.reshape(-1), *places)
-            for p, places in zip(self.phases, self._flat, strict=True)
+        self._moves = [(p, Direct(kernels.take, p.columns, p.control)) for p in self.phases]
+        self._grads = [
+            (grad, Direct(kernels.give, grad, p.columns, p.T_column))
+            for p, grad in ((p, np.zeros_like(p.control)) for p in self.phases)
         ]
         self._check_fixed_rows()
 
@@ -126,11 +128,13 @@ class SplineProgram(Program):
     # -- evaluation ---------------------------------------------------------------------------
 
     def move(self, x: Floats) -> None:
-        for phase, control, columns, flat in self._moves:
-            control[flat] = x[columns]
+        x = np.ascontiguousarray(x, np.float64)
+        for phase, take in self._moves:
+            take.run(x)
             if phase.T_column >= 0:
-                phase.T = T = float(x[phase.T_column])
-                phase.powers = (1.0, 1 / T, 1 / T**2, 1 / T**3)
+                phase.T = T = x.item(phase.T_column)
+                inverse = 1.0 / T
+                phase.powers = (1.0, inverse, inverse * inverse, inverse * inverse * inverse)
         self._eager = self._differentiated  # if the last point was accepted, this one may be too
         self._evaluated = self._differentiated = False
 
@@ -147,8 +151,8 @@ class SplineProgram(Program):
                 pair.value()
 
     def _differentiate(self) -> None:
-        self._evaluate()
         if not self._differentiated:
+            self._evaluate()
             self._differentiated = True
             for _, pool in self._pools:
                 pool.derive()
@@ -166,35 +170,33 @@ class SplineProgram(Program):
 
     def gradient(self, out: Floats) -> None:
         self._differentiate()
-        out[:] = 0.0
-        self._add_gradient(self._cost_sets, -1, out)
+        self._gradient_of(self._cost_sets, -1, out)
 
-    def _add_gradient(self, sets: Sequence[InstantSet], target: int, out: Floats) -> None:
+    def _gradient_of(self, sets: Sequence[InstantSet], target: int, out: Floats) -> None:
+        """Gradient of what the summed blocks of some sets add up to."""
+        by_T = [0.0] * len(self.phases)
         for points in sets:
-            phase, grad = self.phases[points.phase], self._grads[points.phase]
+            p = points.phase
             if points.still:
-                by_T = points.still_slope(target)
+                by_T[p] += points.still_slope(target)
             else:
-                grad[:] = 0.0
-                by_T = points.gradient(target, grad)
-                columns, flat = self._flat[points.phase]
-                out[columns] += grad.reshape(-1)[flat]
-            if phase.T_column >= 0:
-                out[phase.T_column] += by_T
+                by_T[p] += points.gradient(target, self._grads[p][0])
+        for p, (_, give) in enumerate(self._grads):
+            give.run(by_T[p], out)
 
     def jacobian(self, out: Floats) -> None:
         self._differentiate()
-        out[:] = 0.0
+        out.fill(0.0)
         for points, place, place_T in self._jacobian_sets:
             points.jacobian(place, place_T, out)
         for total, columns, places in self._jacobian_sums:
-            whole = np.zeros(len(self.x_lower))
-            self._add_gradient([points for points, _ in total.parts], total.row, whole)
+            whole = np.empty(len(self.x_lower))
+            self._gradient_of([points for points, _ in total.parts], total.row, whole)
             out[places] = whole[columns]
 
     def hessian(self, sigma: float, multipliers: Floats, out: Floats) -> None:
         self._differentiate()
-        out[:] = 0.0
+        out.fill(0.0)
         for points, _, _, _ in self._hessian_sets:
             points.weigh(sigma, multipliers)
         if self._exact:
@@ -217,17 +219,6 @@ class SplineProgram(Program):
                 k, j = found[0]
                 return f"{prefix}control point {k} of {self.model.joint_names[j]}"
         raise IndexError(i)
-
-
-def _stretches(columns: Ints) -> tuple[slice, slice | Ints]:
-    """Places in x of the free control points, and theirs in the flat array of all."""
-    flat = np.flatnonzero(columns.ravel() >= 0)
-    if not len(flat):
-        return slice(0, 0), slice(0, 0)
-    first = int(columns.ravel()[flat[0]])
-    whole = int(flat[-1]) + 1 - int(flat[0]) == len(flat)
-    inside = slice(int(flat[0]), int(flat[-1]) + 1) if whole else flat
-    return slice(first, first + len(flat)), inside
 
 
 def _lay_out(problem: Problem) -> list[PhaseLayout]:

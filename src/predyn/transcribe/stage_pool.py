@@ -20,8 +20,8 @@ from predyn.lanes import WIDTH
 from predyn.model import Model
 from predyn.transcribe import segments, stages
 from predyn.transcribe.channels import Torques
-from predyn.transcribe.kernels import Floats, Instants
-from predyn.transcribe.pool import Pool, in_lanes
+from predyn.transcribe.kernels import Floats
+from predyn.transcribe.pool import Pool
 from predyn.transcribe.stages import Grid, Pulls
 
 STAGES = np.array([0.0, 0.5, 0.5, 1.0])  # of a step, where RK4 looks
@@ -88,9 +88,9 @@ class StagePool(Pool):
         timed: bool,
     ) -> None:
         names = dict.fromkeys(("tau", *channels))
-        super().__init__(model, spline, rows.s.ravel(), orders, tuple(names), forces)
+        s, left = rows.s.ravel(), rows.left.ravel()
+        super().__init__(model, spline, s, orders, tuple(names), forces, left)
         self.rows, self.timed = rows, int(timed)
-        self.instants = _instants(spline, rows)
         number = np.cumsum(passive) - 1
         role = np.where(passive, number, -1 - (np.cumsum(~passive) - 1))
         joints = np.arange(model.n)
@@ -112,33 +112,49 @@ class StagePool(Pool):
         self.end_slopes = aligned(groups, 2 * count * self.size, WIDTH)
         self.Z = aligned(total, 3 * count * self.size, WIDTH)
         self.slope = aligned(total, model.n * self.orders, WIDTH)
-        self._factor = aligned(total, count * count, WIDTH)
+        factor, cross = aligned(total, count * count, WIDTH), aligned(groups, self.size, WIDTH)
         self._nu = aligned(total, count, WIDTH)
-        self._cross = aligned(groups, self.size, WIDTH)
-        self._pushes = aligned(1, 8 * max(count, 1), WIDTH)
         self._adjoint_ends = aligned(groups, 2 * count, WIDTH)
         self.room = aligned(1, (2 * model.n * self.orders + 1) * self.size, WIDTH)
-        self._none = np.zeros((total, model.n, WIDTH))
         tree = tree_of(model)
         coupled = has_coupled_rotors(model)
         work = partitioned_work(tree) if coupled else (model.n + 1, COLUMNS)
-        self._work = aligned(*work, WIDTH)
-        self._tree = tree
-        self._integrate = Direct(stages.integrate_coupled if coupled else stages.integrate)
-        self._sensitivities = Direct(stages.sensitivities)
-        self._adjoints, self._stretch = Direct(stages.adjoints), Direct(segments.stretch)
+        x = torques
+        partials, states = (x.dq, x.dv, x.da), self.z[:3]
+        self.on_stages = (self.grid, self.instants, self.timed, self.z, self.Z, self.room)
+        self._integrate = Direct(
+            stages.integrate_coupled if coupled else stages.integrate,
+            *(tree, x.loads, self.grid, self.nodes, states, np.zeros((total, model.n, WIDTH))),
+            *(x.load_values, x.value, self.ends, aligned(*work, WIDTH)),
+        )
+        self._sensitivities = Direct(
+            stages.sensitivities,
+            *(self.grid, self.instants, self.timed, self.pulls, self.z, partials, factor),
+            *(self.Z, self.end_slopes),
+        )
+        self._adjoints = Direct(
+            stages.adjoints,
+            *(self.grid, self.timed, self.orders, self.pulls, partials, factor, self.Z),
+            *(
+                self.slope,
+                self._adjoint_ends,
+                aligned(1, 8 * max(count, 1), WIDTH),
+                self._nu,
+                cross,
+            ),
+        )
+        self._stretch = Direct(
+            segments.stretch, self.grid, self.instants, self.z, rows.group, self.slope, cross
+        )
 
     def shoot(self, T: float, first: int = 0, last: int | None = None) -> None:
         """Integrate groups of segments from their nodes; the active joints are in place."""
         stop = self.rows.groups if last is None else last
-        self._integrate(
-            self._tree, self.torques.loads, self.grid, T, self.nodes, self.z[:3], self._none,
-            self.torques.load_values, self.torques.value, self.ends, self._work, first, stop,
-        )  # fmt: skip
+        self._integrate.run(T, first, stop)
 
     def follow(self, control: Floats, powers: tuple[float, ...]) -> None:
         """States of the active joints at all rows."""
-        self._evaluate(control, self.instants, powers, self.z)
+        self._evaluate.run(control, powers)
 
     def evaluate_channels(self) -> None:
         """Values of the channels, once the passive joints are in place."""
@@ -151,11 +167,7 @@ class StagePool(Pool):
         """Partials of the channels, and the sensitivities."""
         for channel in self.derived.values():
             channel.derive()
-        x = self.torques
-        self._sensitivities(
-            self.grid, self.instants, powers, self.timed, self.pulls, self.z, (x.dq, x.dv, x.da),
-            self._factor, self.Z, self.end_slopes,
-        )  # fmt: skip
+        self._sensitivities.run(powers)
 
     def curve_all(self, powers: tuple[float, ...], ends: Floats) -> None:
         """Second partials of the channels, with the passive torques weighted by their adjoints.
@@ -163,29 +175,11 @@ class StagePool(Pool):
         After `slope` and the channels' weights have been added up; ends (groups, 2 passive, WIDTH):
         slopes in the states at the ends of segments.
         """
-        x = self.torques
         self._adjoint_ends[:] = ends
-        self._adjoints(
-            self.grid, powers, self.timed, self.orders, self.pulls, (x.dq, x.dv, x.da),
-            self._factor, self.Z, self.slope, self._adjoint_ends, self._pushes, self._nu,
-            self._cross,
-        )  # fmt: skip
-        x.weights[:, self.grid.passive] += self._nu
+        self._adjoints.run(powers)
+        self.torques.weights[:, self.grid.passive] += self._nu
         self.curve()
 
     def stretch(self, powers: tuple[float, ...], out: Floats) -> None:
         """Add what T does to the slopes to second derivatives (groups + 1, ..)."""
-        self._stretch(
-            self.grid, self.instants, powers, self.z, self.rows.group, self.slope, self._cross, out
-        )
-
-
-def _instants(spline: BSpline, rows: StageRows) -> Instants:
-    """The basis at all rows, of the segment that each belongs to."""
-    s, left = rows.s.ravel(), rows.left.ravel()
-    basis, first = spline.basis(s).transpose(1, 0, 2), spline.span(s)
-    basis[left] = spline.basis(s[left], side="left").transpose(1, 0, 2)
-    first[left] = spline.span(s[left], side="left")
-    first = first.reshape(rows.s.shape).astype(np.int64)
-    lanes = in_lanes(basis.reshape(len(s), -1))
-    return Instants(first, np.ones(first.shape, bool), lanes, tuple(range(spline.degree + 1)))
+        self._stretch.run(powers, out)

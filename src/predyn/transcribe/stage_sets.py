@@ -62,8 +62,18 @@ class StageSet(InstantSet):
         self._excerpt = None if self.whole else Excerpt(pool, self.rows)
         self.build(self._excerpt or pool, 0)
         self._names = [name for name in self.channels if name in pool.derived]
-        self._local_gradient = Direct(segments.gradient)
-        self._local_jacobian, self._bend = Direct(segments.jacobian), Direct(segments.bend)
+        chained = self.chained
+        partials = (chained.groups, chained.partials, chained.explicit)
+        where = (pool.on_stages, self.rows, self.groups_of, partials)
+        self._local_gradient = Direct(segments.gradient, *where, self._sums, self._mu, self._slope)
+        self._local_jacobian = Direct(segments.jacobian, pool.on_stages, self.rows, partials)
+        _, spread, _, curvature = self._main
+        self._bend = Direct(
+            segments.bend,
+            *(*where, (self._curved_rows, self._kappa)),
+            (self._blocks, self.joints, self._pair, self._cross, self._square),
+            (spread if self.whole else _NOWHERE, curvature),
+        )
 
     def touched(self) -> NDArray[np.bool_]:
         """(chunks, rows, P, WIDTH): which of the segment's numbers can act on a row."""
@@ -101,21 +111,12 @@ class StageSet(InstantSet):
         """Add the gradient of the summed blocks of a target in the segments' numbers to out
         (groups + 1, P, WIDTH); returns d/dT of the factor T.
         """
-        pool, chained = self._pool, self.chained
-        by_T: float = self._local_gradient(
-            pool.grid, pool.instants, self._powers, pool.timed, pool.z, pool.Z, self.rows,
-            self.groups_of, chained.groups, self._sums, target, chained.partials, chained.explicit,
-            self._T, self.timed, self._mu, self._slope, pool.room, out,
-        )  # fmt: skip
+        by_T: float = self._local_gradient.run(self._powers, target, self._T, self.timed, out)
         return by_T
 
     def local_jacobian(self, place: Ints, out: Floats) -> None:
         """Add the pointwise rows to the values of the Jacobian; place (chunks, rows P, WIDTH)."""
-        pool, chained = self._pool, self.chained
-        self._local_jacobian(
-            pool.grid, pool.instants, self._powers, pool.timed, pool.z, pool.Z, self.rows,
-            chained.groups, chained.partials, chained.explicit, place, pool.room, out,
-        )  # fmt: skip
+        self._local_jacobian.run(self._powers, place, out)
 
     def give_back(self) -> None:
         """Add slopes and weights of channels to those of the pool, after weigh()."""
@@ -126,20 +127,11 @@ class StageSet(InstantSet):
 
     def bend(self, exact: bool, out: Floats) -> None:
         """Add second derivatives in the segments' numbers to out (groups + 1, P (P + 1) / 2)."""
-        pool, chained = self._pool, self.chained
-        _, spread, _, curvature = self._main
         if exact:
             self._bend_terms()
-        if exact and self.whole:
-            self._spread_others()
-        else:
-            spread = _NOWHERE
-        self._bend(
-            pool.grid, pool.instants, self._powers, pool.timed, pool.z, pool.Z, self.rows,
-            self.groups_of, self.joints, spread, curvature, self._curved_rows, self._kappa,
-            chained.groups, chained.partials, chained.explicit, self._pair, self._blocks,
-            self._cross, self._square, pool.room, out,
-        )  # fmt: skip
+            if self.whole:
+                self._spread_others()
+        self._bend.run(exact, self._powers, out)
 
 
 class Excerpt:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from predyn.dynamics.held import held
 from predyn.dynamics.hybrid import hybrid
 from predyn.dynamics.hybrid_partitioned import hybrid_partitioned
 from predyn.lanes import align_stack, jit, load, store
@@ -49,13 +50,14 @@ class Pulls(NamedTuple):
 
 
 def _integrator(core: Any) -> Any:
-    def integrate(tree, loads, grid, T, nodes, z, none, values, tau, ends, work, first, last):
+    def integrate(fixed, T, first, last):
         """States, accelerations and torques of groups first to last, and of the end row.
 
         nodes (groups + 1, 2 passive, WIDTH): states where segments begin, and at the end.
         z: q, v, a with the active joints in place. none (rows, n, WIDTH): zeros.
         """
         align_stack()
+        tree, loads, grid, nodes, z, none, values, tau, ends, work = held(fixed)
         q, v, a = z[0], z[1], z[2]
         ins, outs = (q, v, a, none, values), (a, tau)
         count = len(grid.passive)
@@ -102,12 +104,13 @@ integrate_coupled = _integrator(hybrid_partitioned)  # rotors that couple joints
 
 
 @kept
-def sensitivities(grid, instants, powers, timed, pulls, z, partials, factor, Z, ends):
+def sensitivities(fixed, powers):
     """Fill Z, the factors (rows, passive^2) of M_pp, and d(state at the end)/dw of each segment.
 
     ends (groups, 2 passive P, WIDTH). timed: 1 if T is free, the last of the P numbers then.
     """
     align_stack()
+    grid, instants, timed, pulls, z, partials, factor, Z, ends = held(fixed)
     count, P = len(grid.passive), 0
     if count > 0:
         P = Z.shape[1] // (3 * count)
@@ -234,9 +237,7 @@ def _solve(count, factor, row, out, at, first, stride):
 
 
 @kept
-def adjoints(
-    grid, powers, timed, orders, pulls, partials, factor, Z, slope, ends, pushes, nu, cross
-):
+def adjoints(fixed, powers):
     """Weights nu (rows, passive) of the passive torques, and what T does to steps.
 
     slope (rows, n orders): of the Lagrangian in the states; at active joints that of nu . tau_p is
@@ -245,6 +246,7 @@ def adjoints(
     from the length of the steps.
     """
     align_stack()
+    grid, timed, orders, pulls, partials, factor, Z, slope, ends, pushes, nu, cross = held(fixed)
     count = len(grid.passive)
     for k in range(ends.shape[0]):
         width = load(grid.width, k, 0)

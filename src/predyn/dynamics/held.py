@@ -1,0 +1,94 @@
+"""Arguments that stay where they are, taken apart once instead of at every call.
+
+Numba unpacks each array of each argument anew whenever Python calls a compiled function; for a few
+dozen arrays that takes as long as small problems do. A Held is one argument: the address of a block
+of memory that has its values as compiled code keeps them. `held` gives them back inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numba import config, typeof, types
+from numba.extending import (
+    NativeValue,
+    intrinsic,
+    models,
+    overload,
+    register_model,
+    typeof_impl,
+    unbox,
+)
+
+
+class Held:
+    """Arrays, numbers and tuples of these; the arrays must keep their memory and shape."""
+
+    def __init__(self, *values: Any) -> None:
+        self.values = values
+        if not config.DISABLE_JIT:
+            self.kind = HeldType(typeof(values))
+            self._block = np.array(list(_words(values)), np.int64)
+            self.address = self._block.ctypes.data
+
+
+def _words(value: Any) -> Iterator[int]:
+    """A value as in memory: arrays as Numba's ArrayModel, owned by nobody."""
+    if isinstance(value, np.ndarray):
+        yield from (0, 0, value.size, value.itemsize, value.ctypes.data)
+        yield from (*value.shape, *value.strides)
+    elif isinstance(value, tuple):
+        for x in value:
+            yield from _words(x)
+    elif isinstance(value, float):
+        yield int(np.float64(value).view(np.int64))
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield value
+    else:
+        raise TypeError(f"expected arrays, numbers or tuples of these, got {value!r}")
+
+
+def held(arguments: Held) -> tuple:
+    """The values of a Held."""
+    return arguments.values
+
+
+class HeldType(types.Type):
+    def __init__(self, values: types.Type) -> None:
+        self.values = values
+        super().__init__(name=f"Held({values})")
+
+
+@typeof_impl.register(Held)
+def _typeof(value, context):
+    return value.kind
+
+
+@register_model(HeldType)
+class _HeldModel(models.OpaqueModel):
+    pass
+
+
+@unbox(HeldType)
+def _unbox(kind, value, c):
+    address = c.pyapi.object_getattr_string(value, "address")
+    pointer = c.pyapi.long_as_voidptr(address)
+    c.pyapi.decref(address)
+    return NativeValue(pointer)
+
+
+@intrinsic
+def _held(typing, arguments):
+    def codegen(context, builder, sig, args):
+        model = context.data_model_manager[sig.return_type]
+        block = builder.bitcast(args[0], model.get_data_type().as_pointer())
+        return model.load_from_data_pointer(builder, block)
+
+    return arguments.values(arguments), codegen
+
+
+@overload(held)
+def _overload_held(arguments):
+    return lambda arguments: _held(arguments)
