@@ -25,6 +25,7 @@ from predyn.terms import (
     Periodic,
     Smoothness,
     Term,
+    TorqueSpeed,
     TotalTime,
 )
 from terms.term_cases import TREE
@@ -96,7 +97,8 @@ def _rotors() -> Problem:
     start, end = State([0.0, -1.5, 0.0], np.zeros(3)), State([1.0, np.nan, 1.0], np.zeros(3))
     return Problem(
         model, (Phase(FREE, start, end),), (Cost(Effort(("joint1", "joint3")), 0.01),),
-        transcription=Hybrid(segments=4, steps=2), passive=("joint2",), solver=EXACT, name="rotors",
+        constraints=(Constraint(TorqueSpeed(5.0, joints=("joint3",))),), passive=("joint2",),
+        transcription=Hybrid(segments=4, steps=2), solver=EXACT, name="rotors",
     )  # fmt: skip
 
 
@@ -130,7 +132,8 @@ def _loads() -> Problem:
             ExternalForce("l2", (1.0, -2.0, 3.0), (0.3, 0.2, -0.1), (0.1, 0.2, 0.3)),
             ExternalForce("l1", (0.5, 0.7, -0.2), frame="link"),
         ),
-        limits=limited(3), transcription=Hybrid(segments=4, steps=2), passive=("j1",),
+        limits=limited(3), jerk_limit=[90.0, np.inf, 80.0], passive=("j1",),
+        transcription=Hybrid(segments=4, steps=2),
         solver=EXACT, name="loads",
     )  # fmt: skip
 

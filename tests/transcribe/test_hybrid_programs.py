@@ -11,16 +11,38 @@ import pytest
 
 from oracles.casadi_hybrid import casadi_residuals
 from oracles.casadi_terms import RESIDUALS
+from predyn.config import read_task
+from predyn.dynamics.batch import aligned
+from predyn.models import gymnast
 from predyn.nlp import SolverOptions
+from predyn.problem import Constraint, Cost, Spline
+from predyn.terms import Effort, JointTorque
+from predyn.transcribe import chained, channels, hybrid, instants, pool, stage_pool, stage_sets
 from predyn.transcribe.hybrid import HybridProgram
 from predyn.transcribe.methods import transcribe
 from transcribe.hybrid_cases import HYBRID_CASES, any_term
 from transcribe.hybrid_oracle import HybridCase, HybridOracle
-from transcribe.program_values import declared, values
+from transcribe.program_values import Oracle, declared, values
 
 ROUNDING = 1e-13  # of the largest in a row: hundreds of sums and products
 TALL = 1e-11  # the same where reactions of 1e5 N on a tree make up the sums
 ZERO = 1e-13  # of the largest in its row: an entry below it is rounding
+
+
+BUILT_IN = ("acrobot-swingup", "branched-acrobot-swingup", "cart-pole-swingup", "gymnast-swing")
+
+
+@pytest.fixture(autouse=True)
+def _poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory that nobody has written to holds NaN."""
+
+    def nothing(*shape: int) -> np.ndarray:
+        array = aligned(*shape)
+        array[:] = np.nan
+        return array
+
+    for module in (chained, channels, hybrid, instants, pool, stage_pool, stage_sets):
+        monkeypatch.setattr(module, "aligned", nothing)
 
 
 @cache
@@ -59,9 +81,48 @@ def test_sparsity(name: str) -> None:
 
 
 def test_every_term_takes_part() -> None:
-    assert set(RESIDUALS) - any_term(HYBRID_CASES["every term"]()) == {
-        "acceleration", "torque", "torque_speed"
-    }  # fmt: skip
+    assert set(RESIDUALS) <= set().union(*(any_term(make()) for make in HYBRID_CASES.values()))
+
+
+def _written_out(cost: Cost) -> Cost:
+    """What a normalised effort is divided by, as numbers: the larger of two limits."""
+    term = cost.term
+    if not isinstance(term, Effort) or not term.normalised:
+        return cost
+    limits = gymnast().limits.effort[[gymnast().joint_index(name) for name in term.joints or ()]]
+    return replace(cost, term=Effort(term.joints, per=np.abs(limits).max(axis=1)))
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_built_in_tasks(name: str) -> None:
+    """On a grid of a few segments."""
+    problem = read_task(name, method="hybrid").problem
+    coarse = replace(problem.transcription, segments=3, steps=2, limit_points=1)
+    solver, costs = SolverOptions(hessian="exact"), tuple(map(_written_out, problem.costs))
+    problem = replace(problem, transcription=coarse, costs=costs, guess="linear", solver=solver)
+    c = HybridCase(problem, points=1)
+    assert {k: x for k, x in c.errors().items() if x > ROUNDING} == {}
+
+
+@pytest.mark.parametrize("degree", [3, 5])
+def test_passive_joints_on_splines(degree: int) -> None:
+    """The other method: no torque where the accelerations have their Greville abscissae."""
+    problem = replace(
+        HYBRID_CASES["branched acrobot"](), transcription=Spline(degree, 6), solver=SolverOptions()
+    )
+    program = transcribe(problem)
+    windows = np.lib.stride_tricks.sliding_window_view(
+        program.phases[0].spline.knots[3:-3], degree - 2
+    )
+    zero = Constraint(
+        JointTorque(problem.passive), 0.0, 0.0, tuple(windows.mean(axis=1)), name="passive torque"
+    )
+    oracle = Oracle(replace(problem, passive=(), constraints=(zero,)), program)
+    rng = np.random.default_rng(degree)
+    at = 0.4 * rng.standard_normal(program.n), 0.7, rng.standard_normal(program.m)
+    for mine, other in zip(values(program, *at), oracle.values(*at), strict=True):
+        size = np.abs(np.atleast_2d(other)).max(axis=1, keepdims=True)
+        assert np.all(np.abs(np.atleast_2d(mine) - other) <= ROUNDING * size)
 
 
 @pytest.mark.parametrize("name", ["acrobot", "branched acrobot"])
