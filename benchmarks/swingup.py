@@ -3,7 +3,7 @@
 40 segments of 10 RK4 steps in multiple shooting. The peer is an independent formulation
 (tests/oracles) in CasADi, expanded to scalar operations: three times faster here than calls of a
 mapped function of a segment. Both have their exact Hessian, then the Gauss-Newton one (given to
-CasADi as 2 J^T J of the residuals), then none: those runs are cut off after some iterations, as both
+CasADi as 2 J^T J of the residuals), then none: those runs are cut off early, as both
 need more than 600 to come to the same optimum. Building is timed apart, as in predict.py.
 """
 
