@@ -86,7 +86,7 @@ def _time(term: Any, s: Symbols) -> Residuals:
 
 
 def _limit(s: Symbols, joints: list[int]) -> np.ndarray:
-    return np.abs(s.model.limits.effort[joints]).min(axis=1)
+    return np.abs(s.model.limits.effort[joints]).max(axis=1)
 
 
 def _effort(term: Any, s: Symbols) -> Residuals:

@@ -89,6 +89,8 @@ def _place(term: Any, at: Any, where: Path) -> Iterator[Finding]:
             (*where, "fractions"),
             f"expected 'throughout', 'start', 'end' or fractions from 0 to 1, got {at!r:.60}",
         )
+    elif len(np.unique(fractions)) < fractions.size:
+        yield (*where, "fractions"), f"expected each instant once, got {at!r:.60}"
     elif getattr(term, "pairs", False):
         yield (
             (*where, "fractions"),

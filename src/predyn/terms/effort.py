@@ -30,7 +30,7 @@ class Effort(Term):
 
     form "square" costs the sum of weight (tau / per)^2, "abs" that of weight |tau / per|, rounded
     off within `width` of zero. per: N m or N, 1 unless told; normalised=True takes the model's
-    effort limits.
+    effort limits, the larger of both sides.
     """
 
     joints: Sequence[str] | None = None

@@ -53,7 +53,7 @@ def joint_limits(model: Model, index: NDArray[np.int64], channel: str) -> Floats
 
 
 def effort_limits(model: Model, index: NDArray[np.int64], what: str) -> Floats:
-    """The model's effort limits; an InputError names the joint that has none."""
+    """The model's effort limits, the larger of both sides; an InputError names a joint without."""
     limit = joint_limits(model, index, "tau")
     for j, size in zip(index, limit, strict=True):
         if not 0.0 < size < np.inf:
