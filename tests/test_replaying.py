@@ -102,6 +102,7 @@ def test_a_velocity_that_jumps_between_phases_is_taken_over() -> None:
     assert result.status == "finished"
     assert result.max_position_error < SHARE * np.abs(result.q).max()
     assert "the predicted state jumps at 0.6 s" in str(result)
+    assert result.max_energy_error < SHARE * np.ptp(result.energy)  # a jump is no error
 
 
 def test_tolerance_matters() -> None:
@@ -147,3 +148,12 @@ def test_the_table_names_joints_units_and_energies() -> None:
 def test_bad_input_is_named(arguments: tuple, options: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         replay(*arguments, **options)
+
+
+def test_replay_of_a_stiff_mechanism_is_stopped() -> None:
+    model = replace(models.pendulum_chain(2), damping=np.full(2, 1e5))
+    rest = np.zeros(2)
+    phase = predyn.Phase(1.0, predyn.State(rest, rest), predyn.State(np.ones(2), rest))
+    problem = predyn.Problem(model, (phase,), costs=(predyn.Cost(predyn.terms.Effort()),))
+    solution = predyn.solve(problem)
+    assert replay(solution, max_steps=20).status == "step_limit"

@@ -555,3 +555,18 @@ def test_simulation_loads_scipy_only_when_it_needs_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_stiff_motions_are_stopped() -> None:
+    model = replace(models.pendulum_chain(2), damping=np.full(2, 1e5))
+    run = simulate(model, [1.0, 0.0], [0.0, 0.0], None, [0.0, 1.0, 2.0], max_steps=50)
+    assert run.status == "step_limit"
+    assert "50 steps" in run.message
+    assert 0.0 < run.t[-1] < 1.0
+    assert run.q.shape == (2, 2)  # the start, and where it stopped
+
+
+@pytest.mark.parametrize("value", [0, 1.5, True, "many", None])
+def test_step_limit_is_a_count(value: object) -> None:
+    with pytest.raises(InputError, match="max_steps"):
+        simulate(models.acrobot(), [0.0, 0.0], [0.0, 0.0], None, [0.0, 1.0], max_steps=value)

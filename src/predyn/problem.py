@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -98,6 +98,11 @@ class Spline:
     refine: bool = False
     refine_tolerance: float = 1e-3
     max_refinements: int = 4
+
+    def __post_init__(self) -> None:
+        given: Any = self.knots
+        if isinstance(given, np.ndarray | list):
+            object.__setattr__(self, "knots", tuple(given))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,10 @@ from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.rnea import RNEA
 from predyn.errors import InputError
 from predyn.model import PRISMATIC, Model
-from predyn.simulation import LEAST_RTOL, positive
+from predyn.simulation import LEAST_RTOL, positive, step_count
 from predyn.solution import MOST_LISTED, Solution
-from predyn.stepping import Adaptive, Slope, run
-from predyn.trajectories import DIVERGED, FINISHED
+from predyn.stepping import STEP_LIMIT, Adaptive, Slope, run
+from predyn.trajectories import DIVERGED, FINISHED, LIMITED
 
 Floats = NDArray[np.float64]
 JUMP = 1e-6  # rad, m, rad/s, m/s; a larger step between phases is meant, not a solver's tolerance
@@ -41,7 +41,7 @@ class Replay:
 
     name: str
     model: Model
-    status: str  # finished or diverged
+    status: str  # finished, step_limit or diverged
     message: str
     t: Floats  # (K,)
     q: Floats  # (K, n) simulated
@@ -53,7 +53,7 @@ class Replay:
     work_torques: Floats  # (K,) J done on the mechanism since the start
     work_friction: Floats  # not positive
     work_forces: Floats
-    energy_error: Floats  # (K,) change of the energy less all work
+    energy_error: Floats  # (K,) change of the energy less all work, and less that of jumps
     passive: tuple[str, ...] = ()  # names of the joints without a motor
     jumps: tuple[float, ...] = ()  # times at which the predicted state jumps, and this one with it
 
@@ -113,18 +113,21 @@ class Replay:
     __repr__ = __str__
 
 
-def replay(solution: Solution, *, rtol: float = 1e-10, atol: float = 1e-12) -> Replay:
+def replay(
+    solution: Solution, *, rtol: float = 1e-10, atol: float = 1e-12, max_steps: int = 100_000
+) -> Replay:
     """Simulate the mechanism under a solution's torques, and compare with its motion.
 
     Torques are those that the curves need, at passive joints zero, at every instant; they are not
     corrected on the way. rtol, atol: tolerances of the adaptive method, which starts anew at every
-    break point of the curves. No verdict: how small a difference must be depends on the use, and an
-    unstable motion (a balance, a long swing) magnifies even rounding.
+    break point of the curves; max_steps in a phase end it. No verdict: how small a difference must
+    be depends on the use, and an unstable motion (a balance, a long swing) magnifies even rounding.
     """
     if not isinstance(solution, Solution):
         raise InputError(f"solution: expected a predyn.Solution, got {type(solution).__name__}")
     positive("rtol", rtol, least=LEAST_RTOL)
     positive("atol", atol)
+    most = step_count(max_steps)
     model, control = solution.model, Predicted(solution)
     n, times = model.n, np.unique(solution.t)
     slopes = _slopes(solution, control)
@@ -133,18 +136,18 @@ def replay(solution: Solution, *, rtol: float = 1e-10, atol: float = 1e-12) -> R
     starts = np.cumsum([0.0, *(curve.duration for curve in solution.curves)])
     rows: list[Floats] = []
     kept: list[Floats] = []
-    jumps: list[float] = []
-    message = ""
+    jumps: list[tuple[float, float]] = []  # time, change of energy
+    message, status = "", FINISHED
     for k, (begin, end) in enumerate(itertools.pairwise(starts.tolist())):
         if k > 0:
             jump = _jump(control, begin)
             if np.abs(jump).max() > JUMP:
-                jumps.append(float(begin))
-                y = y + np.append(jump, np.zeros(3))
+                before, y = _energy(model, y), y + np.append(jump, np.zeros(3))
+                jumps.append((float(begin), _energy(model, y) - before))
         last = k == len(solution.curves) - 1
         inside = times[(times > begin) & (times < end)]
         grid = np.concatenate(([begin], inside, [end]))
-        stepper = Adaptive(slopes, (begin, end), y, n, control.breaks, rtol, atol, math.inf)
+        stepper = Adaptive(slopes, (begin, end), y, n, control.breaks, rtol, atol, math.inf, most)
         part = run(stepper, grid, n)
         stays = len(part.t) if last or part.trouble else len(part.t) - 1
         kept.append(part.t[:stays])
@@ -152,8 +155,10 @@ def replay(solution: Solution, *, rtol: float = 1e-10, atol: float = 1e-12) -> R
         y = part.y[-1]
         if part.trouble is not None:
             message = part.trouble.text(model)
+            status = LIMITED if part.trouble.place == STEP_LIMIT else DIVERGED
             break
-    return _compared(solution, control, np.concatenate(kept), np.concatenate(rows), message, jumps)
+    found = _compared(solution, control, np.concatenate(kept), np.concatenate(rows), jumps)
+    return replace(found, status=status, message=message)
 
 
 def _slopes(solution: Solution, control: Predicted) -> Callable[[float, float], Slope]:
@@ -184,6 +189,11 @@ def _slopes(solution: Solution, control: Predicted) -> Callable[[float, float], 
     return within
 
 
+def _energy(model: Model, y: Floats) -> float:
+    q, v = y[: model.n], y[model.n : 2 * model.n]
+    return float(kinetic_energy(model, q, v) + potential_energy(model, q))
+
+
 def _jump(control: Predicted, t: float) -> Floats:
     """By how much q and v of the prediction jump where two phases meet."""
     later = control.pieces.piece(t)
@@ -196,8 +206,7 @@ def _compared(
     control: Predicted,
     t: Floats,
     y: Floats,
-    message: str,
-    jumps: list[float],
+    jumps: list[tuple[float, float]],
 ) -> Replay:
     model = solution.model
     n = model.n
@@ -205,11 +214,14 @@ def _compared(
     predicted = solution.at(np.minimum(t, solution.duration))
     energy = kinetic_energy(model, q, v) + potential_energy(model, q)
     work = y[:, 2 * n :].T
+    lifted = np.zeros(len(t))
+    for time, change in jumps:
+        lifted[t >= time] += change
     return Replay(
         name=solution.name,
         model=model,
-        status=DIVERGED if message else FINISHED,
-        message=message,
+        status=FINISHED,
+        message="",
         t=t,
         q=q,
         v=v,
@@ -220,7 +232,7 @@ def _compared(
         work_torques=work[0],
         work_friction=work[1],
         work_forces=work[2],
-        energy_error=energy - energy[0] - work.sum(axis=0),
+        energy_error=energy - energy[0] - work.sum(axis=0) - lifted,
         passive=solution.passive,
-        jumps=tuple(jumps),
+        jumps=tuple(time for time, _ in jumps),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -40,6 +41,7 @@ def simulate(
     atol: float = 1e-12,
     forces: Sequence[ExternalForce] = (),
     events: Event | Sequence[Event] = (),
+    max_steps: int = 100_000,
 ) -> Trajectory:
     """Simulate the mechanism from q0, v0 at t[0] on; states at the increasing times t (K,).
 
@@ -54,6 +56,8 @@ def simulate(
              takes one step for each
     forces   external forces; leading shapes broadcast with that of q0
     events   functions event(t, q, v) -> number; the first change of sign stops the trajectory
+    max_steps  of the adaptive method; then a trajectory is stopped (status "step_limit"): strong
+             damping, stiff springs or steep friction ask for steps that are too short for it
 
     Springs, friction and rotors are those of the model. A trajectory that is no longer finite, or
     passes 1e6 rad, m, rad/s or m/s, is stopped (status "diverged").
@@ -64,6 +68,7 @@ def simulate(
     longest = math.inf if step is None else positive("step", step)
     positive("rtol", rtol, least=LEAST_RTOL)
     positive("atol", atol)
+    most = step_count(max_steps)
     given = control_of(model, control, times)
     stops = _events(events)
     starts = [_bounded(name, real(model, name, x, n)) for name, x in (("q0", q0), ("v0", v0))]
@@ -88,7 +93,7 @@ def simulate(
         else:
             slopes = _slopes(accelerations, alone, model.n)
             span = (float(times[0]), float(times[-1]))
-            stepper = Adaptive(slopes, span, y, model.n, alone.breaks, rtol, atol, longest)
+            stepper = Adaptive(slopes, span, y, model.n, alone.breaks, rtol, atol, longest, most)
         runs.append(run(stepper, times, model.n, stops))
     parts, event = marched_of(runs, times, model.n)
     return gathered(model, times, parts, event, controls, lead, tuple(forces), stops)
@@ -161,10 +166,16 @@ def _plan(t: Floats, longest: float) -> Plan:
 def positive(name: str, value: Any, least: float = 0.0) -> float:
     """A finite number above 0, and not below `least`."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not 0.0 < value < math.inf or value < least:
+    if not number or not 0.0 < value <= sys.float_info.max or value < least:
         bound = f"from {least:g} on" if least else "above 0"
         raise InputError(f"{name}: expected a finite number {bound}, got {value!r:.60}")
     return float(value)
+
+
+def step_count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InputError(f"max_steps: expected a whole number from 1 on, got {value!r:.60}")
+    return int(value)
 
 
 def _bounded(name: str, state: Floats) -> Floats:

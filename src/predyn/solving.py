@@ -103,8 +103,8 @@ def _with_caution(problem: Problem, solution: Solution, refined: bool) -> Soluti
     if PASSIVE_TORQUE in worst.name:
         other = "more steps" if isinstance(options, Hybrid) else "degree 5 or method 'hybrid'"
         caution = (
-            f"{worst.name} is {worst.value:.2g}, {100 * worst.relative:.2g} % of the largest, "
-            f"between the points where it is zero: {advice}, or use more segments, {other}"
+            f"{worst.name} is {worst.value:.2g}, {100 * worst.relative:.2g} % of the motors' "
+            f"largest, between the points where it is zero: {advice}, or use more segments, {other}"
         )
     else:
         caution = (

@@ -22,16 +22,25 @@ Floats = NDArray[np.float64]
 Event = Callable[[float, Floats, Floats], float]
 Slope = Callable[[float, Floats], Floats]  # dy/dt at (t, y)
 EPS = float(np.finfo(float).eps)
+STEP_LIMIT = -1  # in the place of a joint
 
 
 class Trouble(NamedTuple):
-    """Why a simulation cannot go on: time, joint (plus n for its velocity) and value."""
+    """Why a simulation cannot go on: time, joint (plus n for its velocity) and value; or that the
+    steps are used up.
+    """
 
     t: float
     place: int
     value: float
 
     def text(self, model: Model) -> str:
+        if self.place == STEP_LIMIT:
+            return (
+                f"at t = {self.t:.9g} s {self.value:.0f} steps were taken: what is stiff (strong "
+                "damping or springs, steep friction) asks for very short ones; raise max_steps, "
+                "loosen rtol and atol, or simulate by rk4"
+            )
         j, moves = self.place % model.n, self.place >= model.n
         unit = ("m" if model.kind[j] == PRISMATIC else "rad") + ("/s" if moves else "")
         what = "velocity" if moves else "position"
@@ -90,18 +99,23 @@ class Adaptive:
         rtol: float,
         atol: float,
         longest: float,
+        most: int,
     ) -> None:
         first, last = span
         inside = breaks[(breaks > first) & (breaks < last)]
         apart = 16 * EPS * max(abs(first), abs(last))
         self._ends = [x for x in inside if x - first > apart and last - x > apart] + [last]
         self._slopes, self._n = slopes, n
+        self._left, self._most = most, most
         self._options = {"rtol": rtol, "atol": atol, "max_step": longest}
         self._solver: Any = None
         self._dense: Any = None
         self.t_old, self.t, self.y = first, first, y
 
     def advance(self) -> Trouble | None:
+        if self._left == 0:
+            return Trouble(self.t, STEP_LIMIT, float(self._most))
+        self._left -= 1
         with np.errstate(all="ignore"):
             if self._solver is None or self._solver.t == self._solver.t_bound:
                 trouble = self._start_piece()

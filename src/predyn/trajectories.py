@@ -15,10 +15,10 @@ from predyn.dynamics.energy import kinetic_energy, potential_energy
 from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.rk4 import Marched, empty_march
 from predyn.model import Model
-from predyn.stepping import Event, Run, Trouble
+from predyn.stepping import STEP_LIMIT, Event, Run, Trouble
 
 Floats = NDArray[np.float64]
-FINISHED, EVENT, DIVERGED = "finished", "event", "diverged"
+FINISHED, EVENT, LIMITED, DIVERGED = "finished", "event", "step_limit", "diverged"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,7 +34,7 @@ class Trajectory:
     q: Floats  # (..., K, n)
     v: Floats
     tau: Floats  # what the control gave
-    status: str  # finished, event or diverged: the worst of a batch
+    status: str  # finished, event, step_limit or diverged: the worst of a batch
     message: str
     statuses: NDArray[np.str_]  # (...)
     event: NDArray[np.int64]  # (...) which event stopped it, -1: none
@@ -132,14 +132,15 @@ def gathered(
                 for k, control in enumerate(controls)
             ]
         )
-    statuses = np.where(diverged, DIVERGED, np.where(event >= 0, EVENT, FINISHED))
+    stop = np.where(parts.stop[:, 1] == STEP_LIMIT, LIMITED, DIVERGED)
+    statuses = np.where(diverged, stop, np.where(event >= 0, EVENT, FINISHED))
     return Trajectory(
         model=model,
         t=t,
         q=q.reshape(*lead, len(t), n),
         v=v.reshape(*lead, len(t), n),
         tau=tau.reshape(*lead, len(t), n),
-        status=next(s for s in (DIVERGED, EVENT, FINISHED) if s in statuses),
+        status=next(s for s in (DIVERGED, LIMITED, EVENT, FINISHED) if s in statuses),
         message=message,
         statuses=statuses.reshape(lead),
         event=event.reshape(lead),
@@ -154,6 +155,8 @@ def _told(model: Model, parts: Marched, row: int, event: int, events: Sequence[E
     if event < 0:
         time, place, value = parts.stop[row]
         trouble = Trouble(float(time), int(place), float(value))
+        if trouble.place == STEP_LIMIT:
+            return trouble.text(model)
         return f"{trouble.text(model)}; check the model and the torques, with rk4 the step too"
     name = getattr(events[event], "__name__", type(events[event]).__name__)
     return f"events[{event}] ({name}) changed sign at t = {parts.last_t[row]:.9g} s"

@@ -213,7 +213,9 @@ def test_more_equations_than_variables():
     program = Linear([1, 1], [[1, 0], [1, 0], [0, 1]], [1, 2, 0], [1, 2, 0])
     result = solve_nlp(program, [0, 0], OPTIONS)
     assert result.status == "infeasible"
-    assert "3 equations for 2 free variables" in result.message
+    assert (
+        "3 equations (1 of row[0], 1 of row[1], 1 of row[2]) for 2 free variables" in result.message
+    )
 
 
 def test_unbounded():

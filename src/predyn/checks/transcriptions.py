@@ -40,7 +40,7 @@ def _hybrid(method: Hybrid) -> Iterator[Finding]:
             f"expected a divisor of the {method.steps} steps of a segment, as limits hold where "
             f"steps begin, got {method.limit_points}",
         )
-    if method.shooting not in SHOOTING:
+    if not isinstance(method.shooting, str) or method.shooting not in SHOOTING:
         yield (AT, "shooting"), str(unknown_name("shooting", method.shooting, SHOOTING))
     if method.knots == "free":
         yield (

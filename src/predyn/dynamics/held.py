@@ -44,8 +44,8 @@ def _words(value: Any) -> Iterator[int]:
             yield from _words(x)
     elif isinstance(value, float):
         yield int(np.float64(value).view(np.int64))
-    elif isinstance(value, int) and not isinstance(value, bool):
-        yield value
+    elif isinstance(value, int | np.integer) and not isinstance(value, bool):
+        yield int(value)
     else:
         raise TypeError(f"expected arrays, numbers or tuples of these, got {value!r}")
 

@@ -154,7 +154,9 @@ def flat_out(out: tuple | None) -> tuple | None:
     """The ten arrays of out=(a, tau, da, dtau)."""
     if out is None:
         return None
-    shape = [len(x) if isinstance(x, (tuple, list)) else 0 for x in out]
-    if not isinstance(out, (tuple, list)) or shape != [0, 0, 4, 4]:
+    shape = []
+    if isinstance(out, (tuple, list)):
+        shape = [len(x) if isinstance(x, (tuple, list)) else 0 for x in out]
+    if shape != [0, 0, 4, 4]:
         raise InputError("out: expected (a, tau, da, dtau) as returned, da and dtau of four arrays")
     return (out[0], out[1], *out[2], *out[3])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from ctypes import CDLL
 from dataclasses import dataclass
 
@@ -263,11 +264,13 @@ def _message(
     if code == _DIVERGING and status == "diverged":
         said = "the variables grow without bound"
     if code == _OVERDETERMINED:
-        equations = int(np.sum(nlp.g_lower == nlp.g_upper))
+        equal = np.flatnonzero(nlp.g_lower == nlp.g_upper)
         free = int(np.sum(nlp.x_lower < nlp.x_upper))
+        names = Counter(nlp.g_name(int(i)).partition(" at ")[0] for i in equal).most_common(5)
+        listed = ", ".join(f"{count} of {name}" for name, count in names)
         return (
-            f"too few degrees of freedom: {equations} equations for {free} free variables; "
-            "take equations away, or free variables (a duration, more control points)"
+            f"too few degrees of freedom: {len(equal)} equations ({listed}) for {free} free "
+            "variables; take equations away, or free variables (a duration, more control points)"
         )
     worst = [
         f"{v.name} = {v.value:.6g} (outside {v.lower:.6g} .. {v.upper:.6g} by {v.violation:.2g})"

@@ -19,8 +19,9 @@ class TorqueSpeed(Term):
     """tau / effort + v / speed, which a drive keeps within -1 and 1 (its bounds unless told).
 
     The torque that drives a joint then falls linearly from `effort` (N m or N; None: the model's
-    limit, the larger of both sides) at rest to zero at `speed` (rad/s or m/s), and none is left for going faster. It says
-    nothing new about a braking torque: the flat limit of the model holds along with it.
+    limit, the larger of both sides) at rest to zero at `speed` (rad/s or m/s), and none is left for
+    going faster. It says nothing new about a braking torque: the flat limit of the model holds
+    along with it.
     """
 
     speed: ArrayLike

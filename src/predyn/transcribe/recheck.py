@@ -22,6 +22,7 @@ from predyn.solution import Curve, Violation
 from predyn.terms.joints import JointTorque
 from predyn.terms.term import Residual
 from predyn.transcribe.arrange import PASSIVE_TORQUE, Rows
+from predyn.transcribe.layout import passive_mask
 from predyn.transcribe.program import SMALL_BOUND, Program, row_scale
 
 Floats = NDArray[np.float64]
@@ -82,10 +83,11 @@ def dense_violations(program: Program, curves: tuple[Curve, ...]) -> list[Violat
 
 
 def _passive(program: Program, p: int, tau: Floats) -> tuple[str, Residual, Floats, Floats]:
-    """That passive joints have no torque, measured by the largest torque of the motion."""
+    """That passive joints have no torque, measured by the largest of the motors."""
     residual = JointTorque(joints=program.problem.passive).bind(program.model)
     zero = np.zeros(len(residual.rows))
-    residual.scale = zero + max(float(np.abs(tau).max()), 1e-12)
+    motors = np.abs(tau[~passive_mask(program.problem)])
+    residual.scale = np.maximum(motors.max(), SMALL_BOUND * residual.scale)
     name = PASSIVE_TORQUE
     return (
         (name if len(program.phases) == 1 else f"{program.phases[p].name}: {name}"),

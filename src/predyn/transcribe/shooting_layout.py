@@ -95,7 +95,7 @@ def _phase(problem: Problem, phase: Phase, first: int, name: str) -> ShootingLay
     place = first + int(base.T_column >= 0)
     columns[free] = place + np.arange(free.sum())
     place += int(free.sum())
-    rows = StageRows(base.spline, method.steps)
+    rows = StageRows(base.spline, int(method.steps))
     nodes = np.full((base.spline.segments + 1, 2 * len(passive)), np.nan)
     open_ends = list(base.open_ends)
     both: tuple[End, End] = ("start", "end")

@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 MOST_POINTS = 600  # of a chart
 PER_PIECE = 8  # instants in each polynomial piece at which passive torques are looked at
 MOST_INSTANTS = 20_000
+MOST_STEPS = 10_000  # of the replay in a phase: some seconds
 DEGREES = 180.0 / np.pi
 
 
@@ -41,7 +42,7 @@ def verified(solution: Solution) -> Verification:
     if not solution.success:
         return Verification(solution, t, passive, None, "only what converged is replayed")
     try:
-        return Verification(solution, t, passive, replay(solution), "")
+        return Verification(solution, t, passive, replay(solution, max_steps=MOST_STEPS), "")
     except (PredynError, ArithmeticError, ValueError) as error:
         return Verification(solution, t, passive, None, f"{type(error).__name__}: {error}")
 
