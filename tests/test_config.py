@@ -244,12 +244,13 @@ def test_one_word_changes_the_method(tmp_path: Path) -> None:
     assert hybrid.transcription == Hybrid(4, 8, 2, 3, steps=4, shooting="single")
     spline = loaded(tmp_path, ACROBOT + both + "method = 'spline'")
     assert spline.transcription == Spline(4, 8, 3, 3)
-    assert loaded(tmp_path, ACROBOT + both).transcription == Spline(4, 8, 3, 3)
+    assert loaded(tmp_path, ACROBOT + both).transcription == hybrid.transcription
 
 
 def test_each_method_has_its_own_defaults(tmp_path: Path) -> None:
-    assert loaded(tmp_path, ACROBOT).transcription == Spline()
-    assert loaded(tmp_path, ACROBOT + "method = 'hybrid'").transcription == Hybrid()
+    assert loaded(tmp_path, TWO_LINK).transcription == Spline()
+    assert loaded(tmp_path, ACROBOT).transcription == Hybrid()  # passive joints are integrated
+    assert loaded(tmp_path, ACROBOT + "method = 'spline'").transcription == Spline()
     assert loaded(tmp_path, ACROBOT).solver == SolverOptions()
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from predyn.builder import ModelBuilder
+from predyn.dynamics import forward_dynamics
 from predyn.errors import InputError, ModelError, ModelWarning
 from predyn.model import Frame, Limits, Model, Shape
 from predyn.model_mass import link_poses, plain_mass_matrix
@@ -185,11 +186,11 @@ def test_two_joints_that_move_the_same_are_singular():
         builder.build()
 
 
-def test_mass_matrix_too_uneven_for_double_precision():
-    builder = ModelBuilder().add_link("a", kind="prismatic", mass=1e9)
+def test_masses_may_be_very_uneven():
+    builder = ModelBuilder(gravity=(0, 0, 0)).add_link("a", kind="prismatic", mass=1e9)
     builder.add_link("b", "a", kind="prismatic", axis=(1, 0, 0), mass=1e-9)
-    with pytest.raises(ModelError, match="'b_joint' moves too little inertia"):
-        builder.build()
+    a = forward_dynamics(builder.build(), np.zeros(2), np.zeros(2), np.ones(2))
+    np.testing.assert_allclose(a, [1e-9, 1e9], rtol=1e-14)
 
 
 def test_inertia_packing():

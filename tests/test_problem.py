@@ -193,8 +193,6 @@ PASSIVE_CASES: list[tuple[dict[str, Any], str]] = [
     ({"transcription": Hybrid(steps=0)}, "transcription.steps: expected a whole number from 1"),
     ({"transcription": Hybrid(steps=True)}, "transcription.steps: expected a whole number from 1"),
     ({"transcription": Hybrid(degree=6)}, "transcription.degree: expected 3, 4 or 5, got 6"),
-    ({"transcription": Hybrid(limit_points=3)}, "limit_points: expected a divisor of the 10 steps"),
-    ({"transcription": Hybrid(steps=1)}, "expected a divisor of the 1 steps"),
     ({"transcription": Hybrid(shooting="singel")}, "unknown shooting 'singel': did you mean"),
     ({"transcription": Hybrid(knots="free")}, "expected 'clamped', 'uniform' or the break points"),
     ({**HALF, "jerk_limit": 5.0}, "jerk_limit: 'jerk' of the passive joint 'joint1' needs"),

@@ -92,8 +92,8 @@ def test_upright_as_a_constraint(method: str) -> None:
     found = solve(problem).check()
     assert found.q[-1] == pytest.approx([np.pi / 2, 0.0], abs=1e-7)
     assert found.v[-1] == pytest.approx([0.0, 0.0], abs=1e-6)
-    penalised = from_fine("acrobot", method, 40)
-    assert found.objective > penalised.costs["effort"]
+    penalised = from_fine("acrobot", method, 40)  # it could end there too, at this price
+    assert penalised.objective < found.objective < 1.5 * penalised.objective
 
 
 def test_single_shooting_comes_to_the_same() -> None:
@@ -110,6 +110,16 @@ def test_single_shooting_ends_where_it_is_told() -> None:
     many = solve(swing_up("acrobot", hybrid(20), hard=True, guess=fine_guess("acrobot"))).check()
     assert single.q[-1, 0] == pytest.approx(np.pi / 2, abs=1e-7)
     assert single.objective == pytest.approx(many.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("shooting", ["multiple", "single"])
+def test_an_end_out_of_reach_is_told(shooting: str) -> None:
+    problem = swing_up("acrobot", hybrid(10, 4, shooting=shooting), hard=True)
+    weak = problem.model.with_limits(effort=(0.0, 0.1))
+    found = solve(replace(problem, model=weak))
+    assert found.status == "infeasible"
+    assert "end q joint1 = 1.571" in found.message
+    assert "more time or torque" in found.message
 
 
 def test_starts_report_their_spread() -> None:

@@ -226,7 +226,7 @@ def control_of(model: Model, control: Any, t: Floats) -> Control:
 def _samples(model: Model, knots: ArrayLike, torques: ArrayLike, t: Floats) -> Samples:
     times = increasing("control times", knots)
     values = finite("control", real(model, "control", torques, (len(times), model.n)))
-    _covers("its samples", times[0], times[-1], t)
+    _covers("the range of its samples", times[0], times[-1], t)
     return Samples(times, values)
 
 

@@ -112,7 +112,7 @@ class Hybrid(Spline):
     steps         RK4 steps per segment; costs are summed over their stages (no gauss_points)
     shooting      "multiple": the states of the passive joints where segments meet are unknowns;
                   "single": one integration from the start, whose values must be given
-    limit_points  as for splines, where steps begin: a divisor of `steps`
+    limit_points  as for splines, but where steps begin: `steps` a segment at most
     """
 
     segments: int = 40

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from predyn.config import read_task
 from predyn.errors import InputError
 from predyn.problem import Hybrid, Problem
@@ -16,6 +18,7 @@ from predyn.single_solve import Keeper, Report, solve_once
 from predyn.solution import Solution
 from predyn.solution_file import load_solution
 from predyn.transcribe.arrange import PASSIVE_TORQUE
+from predyn.transcribe.layout import end_values
 
 
 def solve(
@@ -93,22 +96,44 @@ def _check_arguments(
         raise InputError(f"checkpoint: there is no folder {str(Path(checkpoint).parent)!r:.200}")
 
 
+def _out_of_reach(problem: Problem, solution: Solution) -> str:
+    """What is asked of passive joints, which only the others move, and what holds these back."""
+    model, asked = problem.model, []
+    for phase in problem.phases:
+        values = zip("qv", end_values(phase.end, model.n), strict=False)
+        for letter, value in values:
+            for name in problem.passive:
+                x = value[model.joint_index(name)]
+                if np.isfinite(x):
+                    asked.append(f"end {letter} {name} = {x:.4g}")
+    goals = f" ({', '.join(asked[:4])})" if asked else ""
+    held = f", with {', '.join(solution.active[:4])} at their bounds" if solution.active else ""
+    return (
+        f"the passive joints may not be able to follow what is asked{goals}{held}: give more time "
+        "or torque, other end values, or a guess that swings"
+    )
+
+
 def _with_caution(problem: Problem, solution: Solution, refined: bool) -> Solution:
-    """Say so if a success is too far outside its limits between the points."""
+    """Say so if a success is too far outside its limits between the points; what may be out of
+    reach of passive joints.
+    """
     options = problem.transcription
+    if solution.status == "infeasible" and problem.passive:
+        return replace(solution, message=f"{solution.message}; {_out_of_reach(problem, solution)}")
     if not solution.success or not solution.max_violation_dense > options.refine_tolerance:
         return solution
     advice = "refine" if not refined else f"raise max_refinements (now {options.max_refinements})"
     worst = solution.dense_violations[0]
     if PASSIVE_TORQUE in worst.name:
-        other = "more steps" if isinstance(options, Hybrid) else "degree 5 or method 'hybrid'"
+        other = "more steps" if isinstance(options, Hybrid) else "or better method 'hybrid'"
         caution = (
-            f"{worst.name} is {worst.value:.2g}, {100 * worst.relative:.2g} % of the motors' "
+            f"{worst.name} is {worst.value:.2g}, {100 * worst.relative:.3g} % of the motors' "
             f"largest, between the points where it is zero: {advice}, or use more segments, {other}"
         )
     else:
         caution = (
-            f"{worst.name} is outside its bounds by {100 * worst.relative:.2g} % between the "
+            f"{worst.name} is outside its bounds by {100 * worst.relative:.3g} % between the "
             f"points where they were imposed: {advice}, or use more segments or limit points"
         )
     return replace(solution, message=f"{solution.message}; {caution}")

@@ -26,8 +26,9 @@ STEP_LIMIT = -1  # in the place of a joint
 
 
 class Trouble(NamedTuple):
-    """Why a simulation cannot go on: time, joint (plus n for its velocity) and value; or that the
-    steps are used up.
+    """Why a simulation cannot go on: time, joint and value, or that the steps are used up.
+
+    place: the joint, plus n for its velocity, plus 2 n for its acceleration.
     """
 
     t: float
@@ -41,12 +42,13 @@ class Trouble(NamedTuple):
                 "damping or springs, steep friction) asks for very short ones; raise max_steps, "
                 "loosen rtol and atol, or simulate by rk4"
             )
-        j, moves = self.place % model.n, self.place >= model.n
-        unit = ("m" if model.kind[j] == PRISMATIC else "rad") + ("/s" if moves else "")
-        what = "velocity" if moves else "position"
+        order, j = divmod(self.place, model.n)
+        unit = ("m" if model.kind[j] == PRISMATIC else "rad") + ("", "/s", "/s^2")[order]
+        what = ("position", "velocity", "acceleration")[order]
+        ahead = ", and no step was small enough for what lies ahead" if order == 2 else ""
         return (
             f"at t = {self.t:.9g} s the {what} of joint {model.joint_names[j]!r} was "
-            f"{self.value:.6g} {unit}"
+            f"{self.value:.6g} {unit}{ahead}"
         )
 
 
@@ -123,8 +125,10 @@ class Adaptive:
                     return trouble
             self._solver.step()
         if self._solver.status == "failed":
-            fastest = int(np.argmax(np.abs(self.y[self._n : 2 * self._n]))) + self._n
-            return Trouble(self.t, fastest, float(self.y[fastest]))
+            with np.errstate(all="ignore"):
+                rates = np.abs(self._solver.fun(self.t, self.y)[self._n : 2 * self._n])
+            worst = int(np.argmax(np.where(np.isfinite(rates), rates, np.inf)))
+            return Trouble(self.t, 2 * self._n + worst, float(rates[worst]))
         trouble = beyond(self._solver.t, self._solver.y, self._n)
         if trouble is None:
             self.t_old, self.t, self.y = self._solver.t_old, self._solver.t, self._solver.y

@@ -34,12 +34,6 @@ def _hybrid(method: Hybrid) -> Iterator[Finding]:
     if not whole(method.steps, 1, MOST_STEPS):
         got = f"got {method.steps!r:.60}"
         yield (AT, "steps"), f"expected a whole number from 1 to {MOST_STEPS}, {got}"
-    elif whole(method.limit_points, 1) and method.steps % method.limit_points:
-        yield (
-            (AT, "limit_points"),
-            f"expected a divisor of the {method.steps} steps of a segment, as limits hold where "
-            f"steps begin, got {method.limit_points}",
-        )
     if not isinstance(method.shooting, str) or method.shooting not in SHOOTING:
         yield (AT, "shooting"), str(unknown_name("shooting", method.shooting, SHOOTING))
     if method.knots == "free":

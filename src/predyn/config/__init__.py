@@ -160,7 +160,7 @@ def _problem(
     limits, jerk = _limits(model, table.limits, found)
     spline, solver = Spline(), SolverOptions()
     with found.at(("transcription",)):
-        spline = _transcription(table.transcription)
+        spline = _transcription(table.transcription, table.passive)
     with found.at(("solver",)):
         solver = SolverOptions(**_fields(table.solver, SolverOptions))
     problem = Problem(
@@ -231,9 +231,9 @@ def _limits(
     )
 
 
-def _transcription(table: Any) -> Spline:
+def _transcription(table: Any, passive: Any) -> Spline:
     """What is said, and the method's own defaults for the rest."""
-    kind = METHODS[table.method]
+    kind = METHODS[table.method or ("hybrid" if passive else "spline")]
     given = table.model_fields_set
     said = {key: value for key, value in _fields(table, kind).items() if key in given}
     return kind(**said)

@@ -147,7 +147,7 @@ def _knots(value: object) -> object:
 TranscriptionTable = _from_dataclass(
     "TranscriptionTable",
     Hybrid,
-    method=(Annotated[Any, BeforeValidator(_method)], "spline"),
+    method=(Annotated[Any, BeforeValidator(_method)], None),
     knots=(Annotated[Any, BeforeValidator(_knots)], "clamped"),
 )
 SolverTable = _from_dataclass("SolverTable", SolverOptions)

@@ -173,8 +173,8 @@ def hybrid_dynamics(
 
     active  (n,) True where the acceleration of the joint is given and its torque sought, False
             where it is the other way round
-    a       (..., n) finite; read at active joints only, None if there are none
-    tau     (..., n) finite; read at passive joints only, None if there are none
+    a       (..., n) read at active joints only, where it is finite; None if there are none
+    tau     (..., n) read at passive joints only, where it is finite; None if there are none
 
     All active, tau is inverse_dynamics; all passive, a is forward_dynamics. Where the passive
     joints' mass matrix is singular it is an error; where rotors couple joints, one that rounding
@@ -204,8 +204,17 @@ def hybrid_inputs(
         if value is None and where.any():
             joint = model.joint_names[int(np.argmax(where))]
             raise InputError(f"{name}: expected numbers, for joint {joint!r} is {kind}; got None")
-        given.append((name, np.zeros(n) if value is None else value, n))
+        given.append((name, np.zeros(n) if value is None else _read(value, where), n))
     return tuple(given)
+
+
+def _read(value: ArrayLike, where: NDArray[np.bool_]) -> ArrayLike:
+    """The same, with zeros where nobody reads if there are numbers that are not finite."""
+    array = np.asarray(value)
+    fits = array.dtype.kind == "f" and array.shape[-1:] == where.shape
+    if not fits or np.isfinite(np.add.reduce(array, axis=None)):
+        return value
+    return np.where(where, array, 0.0)
 
 
 def determined(

@@ -26,7 +26,7 @@ from predyn.transcribe.layout import passive_mask
 from predyn.transcribe.program import SMALL_BOUND, Program, row_scale
 
 Floats = NDArray[np.float64]
-PER_SEGMENT = 20
+PER_SEGMENT, PER_PIECE = 20, 3
 
 
 def curve_samples(
@@ -64,7 +64,8 @@ def dense_violations(program: Program, curves: tuple[Curve, ...]) -> list[Violat
     result = []
     for p, curve in enumerate(curves):
         spline = program.phases[p].spline
-        s = np.union1d(spline.limit_points(PER_SEGMENT), spline.limit_points(3))
+        pieces = BSpline(curve.degree, curve.knots)  # finer than the segments if integrated
+        s = np.union1d(spline.limit_points(PER_SEGMENT), pieces.limit_points(PER_PIECE))
         throughout: list[tuple[str, Residual, Floats, Floats]] = [
             (rows.name, rows.block.residual, rows.lower, rows.upper)
             for rows in program.rows

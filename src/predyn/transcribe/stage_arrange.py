@@ -50,8 +50,10 @@ class StageArrangement(Arrangement):
             chosen, weights = rows.there.copy(), rows.weights
             chosen[rows.end] = False
         elif at in ("throughout", "knots"):
-            apart = 4 * (method.steps if at == "knots" else method.steps // method.limit_points)
-            every = np.append(every[: rows.end : apart], rows.end)
+            wanted = 1 if at == "knots" else method.limit_points
+            steps = np.unique(np.arange(wanted) * rows.steps // wanted)
+            begins = every[: rows.end : 4]
+            every = np.append(begins[np.isin(np.arange(len(begins)) % rows.steps, steps)], rows.end)
             chosen = rows.there[every]
         else:
             ends = {"start": (0.0,), "end": (1.0,)}
@@ -59,8 +61,7 @@ class StageArrangement(Arrangement):
                 raise InputError(
                     f"at: expected 'throughout', 'start', 'end' or fractions, got {at!r}"
                 )
-            wanted = ends[at] if isinstance(at, str) else at
-            found = [rows.find(float(s)) for s in wanted]
+            found = [rows.find(float(s)) for s in (ends[at] if isinstance(at, str) else at)]
             every = np.unique([row for row, _ in found])
             chosen = np.zeros((len(every), WIDTH), bool)
             for row, lane in found:

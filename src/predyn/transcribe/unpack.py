@@ -45,13 +45,16 @@ def imposed_violations(program: Program, x: Floats, g: Floats) -> list[Violation
     return sorted(result, key=lambda v: -v.relative)
 
 
-def active_limits(program: Program, g: Floats) -> tuple[str, ...]:
-    """Names of the inequalities that hold with equality somewhere, and of rows in them."""
-    near = np.minimum(g - program.g_lower, program.g_upper - g) <= ACTIVE * program.g_scale
-    near &= program.g_lower < program.g_upper
+def active_limits(program: Program, x: Floats, g: Floats) -> tuple[str, ...]:
+    """Names of the inequalities that hold with equality somewhere, and of bounded variables."""
     names: dict[str, None] = {}
-    for i in np.flatnonzero(near):
-        names[program.g_quantity(int(i))] = None
+    for name, value, lower, upper, scale in (
+        (program.g_quantity, g, program.g_lower, program.g_upper, program.g_scale),
+        (program.x_name, x, program.x_lower, program.x_upper, program.x_scale),
+    ):
+        near = np.minimum(value - lower, upper - value) <= ACTIVE * scale
+        for i in np.flatnonzero(near & (lower < upper)):
+            names[name(int(i))] = None
     return tuple(names)
 
 
@@ -137,7 +140,7 @@ def unpack(
         costs=costs,
         violations=tuple(imposed[:20]),
         dense_violations=tuple(dense),
-        active=() if g is None else active_limits(program, g),
+        active=() if g is None else active_limits(program, x, g),
         multipliers=named_multipliers(program, multipliers),
         history=history,
         timings=timings,
