@@ -15,7 +15,9 @@ from typer.testing import CliRunner, Result
 
 import predyn
 from predyn import cli, tasks
+from predyn.dynamics import kernel_cache
 from predyn.errors import FileError
+from predyn.solution import Solution
 from predyn.solution_file import load_solution
 
 TESTS = Path(__file__).parent
@@ -163,7 +165,9 @@ def test_a_file_in_the_place_of_the_folder() -> None:
 def test_what_does_not_converge_is_written_and_code_3() -> None:
     result = run("solve", stopped_early(), "--out", "out")
     assert result.exit_code == 3
-    assert "predyn: not solved: iteration_limit" in result.stderr
+    assert "predyn: not solved: iteration_limit\n" in result.stderr
+    message = load_solution("out/solution.h5").message
+    assert (result.stdout.count(message), result.stderr.count(message)) == (1, 0)
     assert "--resume-from out/solution.h5" in result.stderr
     assert json.loads(Path("out/summary.json").read_text())["success"] is False
     again = run("solve", TASK, "--out", "out", "--resume", "--quiet")
@@ -191,12 +195,59 @@ def test_a_failed_write_keeps_the_earlier_result(
     def full(_solution: object, path: Path) -> None:
         raise FileError(f"{path}: cannot be written: No space left on device")
 
-    monkeypatch.setattr("predyn.view.report.write_report", full)
+    monkeypatch.setattr("predyn.solution.Solution.save", full)
     result = run("solve", TASK, "--out", solved, "--segments", "10", "--quiet")
     assert result.exit_code == 2
-    assert f"{solved / 'report.html'}: cannot be written: No space left" in result.stderr
+    assert f"{solved / 'solution.h5'}: cannot be written: No space left" in result.stderr
     assert contents(solved) == before
     assert not list(solved.glob(".predyn*"))
+
+
+@pytest.mark.parametrize("trouble", [KeyboardInterrupt, FileError("no space"), ValueError("odd")])
+def test_what_stops_the_report_leaves_the_solution(
+    trouble: type[BaseException] | Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The report of the motion before is gone: it would show another one."""
+    assert run("solve", TASK, "--out", "out", "--quiet").exit_code == 0
+
+    def stop(*_: object) -> str:
+        raise trouble
+
+    with monkeypatch.context() as patched:
+        patched.setattr("predyn.view.report.report_html", stop)
+        result = run("solve", TASK, "--out", "out", "--quiet", "--segments", "10")
+    assert {path.name for path in Path("out").iterdir()} == FILES - {"report.html"}
+    assert len(load_solution("out/solution.h5").curves[0].control) == 13
+    assert json.loads(Path("out/summary.json").read_text())["n_variables"] == 2 * (13 - 4) + 1
+    assert "optimal" in result.stdout
+    assert result.stdout.splitlines()[-2:] == ["wrote out/solution.h5", "wrote out/summary.json"]
+    if trouble is KeyboardInterrupt:
+        assert result.exit_code == 130
+        (line,) = result.stderr.splitlines()
+        told = "interrupted while writing the report; `predyn report out` makes it"
+        assert line == f"predyn: {told}"
+    else:
+        assert result.exit_code == (2 if isinstance(trouble, FileError) else 1)
+        assert str(trouble) in result.stderr
+    assert run("report", "out").exit_code == 0
+    assert {path.name for path in Path("out").iterdir()} == FILES
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+def test_ctrl_c_while_files_are_written_waits_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    save = Solution.save
+
+    def interrupted(solution: Solution, path: Path) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        save(solution, path)
+
+    monkeypatch.setattr("predyn.solution.Solution.save", interrupted)
+    result = run("solve", TASK, "--out", "out", "--quiet")
+    assert result.exit_code == 130
+    assert {path.name for path in Path("out").iterdir()} == FILES - {"report.html"}
+    assert load_solution("out/solution.h5").success
+    assert "interrupted while writing the report" in result.stderr
+    assert run("solve", TASK, "--out", "out", "--quiet", "--no-report").exit_code == 0
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no limit on file sizes")
@@ -240,6 +291,20 @@ def test_ctrl_c_saves_the_best_iterate_and_is_code_130() -> None:
     assert load_solution("out/solution.h5").status == "interrupted"
 
 
+def test_a_cold_cache_of_kernels_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = "predyn: compiling kernels, once, about half a minute\n"
+    options = ("solve", TASK, "--no-report", "--segments", "10")
+    for folder in (None, Path("empty")):
+        Path("empty").mkdir(exist_ok=True)
+        with monkeypatch.context() as patched:
+            patched.setattr(kernel_cache, "folder", lambda folder=folder: folder)
+            assert run(*options).stderr.startswith(told)
+            assert run(*options, "--quiet").stderr == ""
+    (Path("empty") / "a.kernel").touch()
+    monkeypatch.setattr(kernel_cache, "folder", lambda: Path("empty"))
+    assert told not in run(*options).stderr
+
+
 def test_check_names_passive_joints_and_the_method() -> None:
     said = run("check", "gymnast-swing").stdout
     assert "passive (no motor): grip\n" in said
@@ -260,7 +325,7 @@ def test_method_replaces_that_of_the_task(tmp_path: Path) -> None:
         assert solution.passive == ("hinge",)
     refused = run("solve", "pole.toml", "--method", "hybird")
     assert refused.exit_code == 2
-    assert "unknown method 'hybird': did you mean 'hybrid'?" in refused.output
+    assert refused.stderr.startswith("predyn: unknown --method 'hybird': did you mean 'hybrid'?")
 
 
 def test_check_of_a_task_a_model_and_a_solution(solved: Path) -> None:
@@ -275,6 +340,12 @@ def test_check_of_a_task_a_model_and_a_solution(solved: Path) -> None:
         result = run("check", path)
         assert result.exit_code == 0
         assert "status" in result.stdout
+    Path(TASK).mkdir()
+    (Path(TASK) / "solution.h5").write_bytes((solved / "solution.h5").read_bytes())
+    named = run("check", TASK)
+    assert "status" not in named.stdout
+    assert f"this is the task; its solution: predyn check ./{TASK}" in named.stderr
+    assert "status" in run("check", f"./{TASK}").stdout
     Path("broken.urdf").write_text("<robot name='x'><link/></robot>")
     assert run("check", "broken.urdf").exit_code == 2
 

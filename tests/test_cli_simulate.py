@@ -52,8 +52,32 @@ def test_a_solution_is_replayed() -> None:
 def test_a_folder_with_a_solution_comes_before_a_task_of_that_name() -> None:
     Path(TASK).mkdir()
     fake_solution().save(f"{TASK}/solution.h5")
-    assert "replayed by forward simulation" in run("simulate", TASK).stdout
+    replayed = run("simulate", TASK)
+    assert "replayed by forward simulation" in replayed.stdout
+    assert replayed.stderr == f"predyn: replaying the solution in folder ./{TASK}\n"
     assert sorted(path.name for path in Path(TASK).iterdir()) == ["solution.h5"]
+
+
+@pytest.mark.parametrize("option", [["--torque", "joint1=1"], ["--seconds", "1"], ["--rate", "10"]])
+def test_an_option_for_tasks_takes_the_task_of_that_name(option: list[str]) -> None:
+    Path(TASK).mkdir()
+    fake_solution().save(f"{TASK}/solution.h5")
+    result = run("simulate", TASK, *option)
+    assert result.exit_code == 0
+    assert "simulated from its first state" in result.stdout
+    assert result.stderr == f"predyn: simulating the task {TASK}\n"
+    refused = run("simulate", f"./{TASK}", *option)
+    assert refused.exit_code == 2
+    assert "is a solution" in refused.stderr
+
+
+def test_a_torque_at_a_joint_without_a_motor_is_told() -> None:
+    options = ("simulate", "acrobot-swingup", "--seconds", "0.1")
+    told = "note: no motor in this task at joint1: the torque acts all the same"
+    pushed = run(*options, "--torque", "joint1=1")
+    assert pushed.exit_code == 0
+    assert told in pushed.stderr
+    assert "no motor" not in run(*options, "--torque", "joint2=1").stderr
 
 
 def test_a_task_falls_freely_for_its_duration() -> None:
@@ -99,11 +123,14 @@ def test_a_simulation_that_diverges_is_written_and_code_3() -> None:
     replace(solution, curves=(curve._replace(control=1e7 * curve.control),)).save("far.h5")
     result = run("simulate", "far.h5", "--out", "out")
     assert result.exit_code == 3
-    assert "predyn: diverged: at t = " in result.stderr
+    assert "replayed by forward simulation: diverged: at t = " in result.stdout
+    assert "predyn: not finished: diverged\n" in result.stderr
     assert Path("out/simulation.csv").is_file()
     fast = run("simulate", TASK, "--torque", "joint1=1e9", "--seconds", "1")
     assert fast.exit_code == 3
-    assert "velocity of joint 'joint2' was" in fast.stderr
+    assert fast.output.count("velocity of joint 'joint2' was") == 1
+    assert "; check the model and the torques\n" in fast.stdout
+    assert "rk4" not in fast.output
     assert "Traceback" not in fast.output
 
 

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from scipy.interpolate import BSpline
 
+import predyn.single_solve
 import predyn.tasks
 from predyn.config import read_task
 from predyn.models import prismatic_revolute
 from predyn.refinement import halved
 from predyn.solution import Solution
+from predyn.solvers.ipopt_callbacks import Iterate
 from predyn.solving import solve
 
 BUILT_IN = sorted(path.stem for path in Path(predyn.tasks.__file__).parent.glob("*.toml"))
@@ -127,3 +129,34 @@ def test_a_refined_solution_keeps_all_timings() -> None:
     assert found.solve_seconds == found.timings["solve"]
     curve = found.curves[0]
     assert BSpline(curve.knots, curve.control, curve.degree)(0.0) == pytest.approx(found.q[0])
+
+
+@pytest.mark.parametrize("where", ["transcribe", "fit", "solve", "report"])
+def test_an_interrupt_keeps_the_level_that_converged(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C in any part of the second level, or a report that stops it."""
+    coarse = solve("two-link-time-optimal")
+    functions = {"transcribe": "transcribe", "fit": "random_guess", "solve": "solve_nlp"}
+    calls = [0]
+
+    def stop_the_second(*args: object, **options: object) -> object:
+        calls[0] += 1
+        if calls[0] == 2:
+            raise KeyboardInterrupt
+        return original(*args, **options)
+
+    if where != "report":
+        original = getattr(predyn.single_solve, functions[where])
+        monkeypatch.setattr(predyn.single_solve, functions[where], stop_the_second)
+
+    def report(iterate: Iterate) -> bool:
+        calls[0] += where == "report" and iterate.iteration == 0
+        return not (where == "report" and calls[0] == 2 and iterate.iteration == 3)
+
+    found = solve("two-link-time-optimal", refine=True, report=report)
+    assert calls[0] == 2
+    assert found.status == "interrupted"
+    assert "interrupted while it was refined; this is what had converged" in found.message
+    assert found.objective == coarse.objective
+    assert np.array_equal(found.curves[0].control, coarse.curves[0].control)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import traceback
 import warnings
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 import typer
 
 from predyn import __version__, tasks
-from predyn.errors import InputError, PredynError
+from predyn.errors import InputError, PredynError, unknown_name
 
 if TYPE_CHECKING:
     from predyn.problem import Problem
@@ -161,7 +162,10 @@ def solve(
     """
     from predyn import results
     from predyn.config import read_task
+    from predyn.config.schema import METHODS
 
+    if method is not None and method not in METHODS:
+        raise unknown_name("--method", method, METHODS)
     read = read_task(task, allow_absolute=allow_absolute, allow_code=allow_code, method=method)
     problem = _changed(read.problem, segments, tolerance, max_seconds)
     folder = out or Path(results.folder_name(problem.name))
@@ -183,16 +187,48 @@ def solve(
             refine=refine,
         )
         solution = replace(solution, provenance={**solution.provenance, "task": read.text})
-        written = results.write_results(solution, folder, report=not no_report)
-        if solution.success:
-            checkpoint.unlink(missing_ok=True)
-    typer.echo(str(solution))
-    typer.echo("\n".join(["", *(f"wrote {path}" for path in written)]))
-    if solution.success:
+        written, cut_short = _written(solution, folder, not no_report)
+    if solution.success and not cut_short:
         return
-    _say(f"predyn: not solved: {solution.status}: {solution.message}")
-    _say(f"predyn: to go on from there: predyn solve {task} --resume-from {written[0]}")
-    raise typer.Exit(INTERRUPTED if solution.status == "interrupted" else NOT_CONVERGED)
+    if cut_short:
+        made = f"`predyn report {written[0].parent}` makes it"
+        _say(f"predyn: interrupted while writing the report; {made}")
+    if not solution.success:
+        _say(f"predyn: not solved: {solution.status}")
+        _say(f"predyn: to go on from there: predyn solve {task} --resume-from {written[0]}")
+    stopped = cut_short or solution.status == "interrupted"
+    raise typer.Exit(INTERRUPTED if stopped else NOT_CONVERGED)
+
+
+def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path], bool]:
+    """Write what was found, then its report, and tell both; whether Ctrl-C left no report.
+
+    Whatever happens while the report is made, solution and summary are there.
+    """
+    from predyn import results
+    from predyn.interrupts import held_back
+
+    written: list[Path] = []
+    cut_short = False
+    try:
+        with held_back():
+            written += results.write_results(solution, folder)
+            if solution.success:
+                (folder / results.CHECKPOINT).unlink(missing_ok=True)
+        if report:
+            from predyn.view.report import write_report
+
+            write_report(solution, written[0].with_name(results.REPORT))
+            written.append(written[0].with_name(results.REPORT))
+    except KeyboardInterrupt:
+        if not written:
+            raise
+        cut_short = report
+    finally:
+        if written:
+            typer.echo(str(solution))
+            typer.echo("\n".join(["", *(f"wrote {path}" for path in written)]))
+    return written, cut_short
 
 
 def _changed(
@@ -218,11 +254,15 @@ def _changed(
 
 
 def _solved(problem: Problem, *, quiet: bool, **options: Any) -> Solution:
+    from predyn.dynamics import kernel_cache
     from predyn.solvers.progress import Progress
     from predyn.solving import solve
 
     if quiet:
         return solve(problem, **options)
+    kernels = kernel_cache.folder()
+    if kernels is None or not any(kernels.iterdir()):
+        _say("predyn: compiling kernels, once, about half a minute")
     with Progress() as progress:
         return solve(problem, report=progress, **options)
 
@@ -253,12 +293,14 @@ def check(
         limits = solution.model.limits._replace(**{k: solution.limits[k] for k in kinds})
         typer.echo(descriptions.model_text(solution.model, limits))
         if not solution.success:
-            _say(f"predyn: not a solution: {solution.status}: {solution.message}")
+            _say(f"predyn: not a solution: {solution.status}")
             raise typer.Exit(NOT_CONVERGED)
     elif suffix == ".toml" or file in tasks.NAMES:
         from predyn.config import load_task
 
         problem = load_task(file, allow_absolute=allow_absolute, allow_code=allow_code)
+        if (Path(file) / "solution.h5").is_file():
+            _say(f"predyn: note: this is the task; its solution: predyn check ./{file}")
         typer.echo(descriptions.problem_text(problem))
         typer.echo(descriptions.model_text(problem.model, problem.limits))
     else:
@@ -291,31 +333,39 @@ def simulate(
 
     A solution is replayed: its torques drive the mechanism, and the table says how far the motion
     is from the predicted one. The mechanism of a task moves from the task's first state on, under
-    no torques unless told. Exit code 3: the simulation diverged; what there is is written.
+    no torques unless told. A name whose folder is here means that solution, unless an option is
+    for tasks. Exit code 3: the simulation diverged; what there is is written.
     """
     from predyn import results, simulation_results
     from predyn.files import write_text
 
     path = Path(source)
-    solved = path.suffix.lower() in (".h5", ".hdf5") or (path / results.SOLUTION).is_file()
+    in_folder = (path / results.SOLUTION).is_file()
+    asked = bool(torque) or seconds is not None or rate is not None
+    by_name = source in tasks.NAMES and asked
     motion: Replay | Trajectory
-    if solved:
+    if path.suffix.lower() in (".h5", ".hdf5") or (in_folder and not by_name):
         from predyn.replaying import replay
 
-        if torque or seconds is not None or rate is not None:
+        if asked:
             raise InputError(
                 f"{source} is a solution: --torque, --seconds and --rate are for tasks; "
                 "predyn.simulate in Python takes a solution's torques and anything else"
             )
-        motion = replay(_load(path))
+        solution = _load(path)
+        place = f"folder {os.path.join('.', path)}" if in_folder else source
+        _say(f"predyn: replaying the solution in {place}")
+        motion = simulation_results.told_for_commands(replay(solution))
         text = str(motion)
     else:
         from predyn.config import load_task
 
         problem = load_task(source, allow_absolute=allow_absolute, allow_code=allow_code)
         motion, notes = simulation_results.simulate_task(problem, torque or (), seconds, rate)
+        _say(f"predyn: simulating the task {source}")
         for note in notes:
             _say(f"predyn: note: {note}")
+        motion = simulation_results.told_for_commands(motion)
         text = simulation_results.trajectory_text(problem.name, motion)
     typer.echo(text)
     if out is not None:
@@ -323,7 +373,7 @@ def simulate(
             write_text(out / simulation_results.CSV, simulation_results.motion_csv(motion))
         typer.echo(f"\nwrote {out / simulation_results.CSV}")
     if motion.status != "finished":
-        _say(f"predyn: {motion.status}: {motion.message}")
+        _say(f"predyn: not finished: {motion.status}")
         raise typer.Exit(NOT_CONVERGED)
 
 

@@ -34,7 +34,10 @@ def refined(
     report: Report | None = None,
     keep: Keeper | None = None,
 ) -> Solution:
-    """Halve the segments until neither limits between the points nor the objective ask for more."""
+    """Halve the segments until neither limits between the points nor the objective ask for more.
+
+    If interrupted: the finest motion that converged, with the status "interrupted".
+    """
     options = problem.transcription
     if not (options.refine if refine is None else refine):
         return solution
@@ -43,13 +46,18 @@ def refined(
         if not solution.success:
             break
         problem = halved(problem)
-        finer = solve_once(problem, solution, text, report, keep, mu_init=NEAR)
+        try:
+            finer = solve_once(problem, solution, text, report, keep, mu_init=NEAR)
+        except KeyboardInterrupt:
+            solution = _stopped(solution, "while it was refined")
+            break
         for name, seconds in finer.timings.items():
             total[name] = total.get(name, 0.0) + seconds
         iterations += finer.iterations
         finer = replace(finer, starts=solution.starts, iterations=iterations)
         if finer.status == "interrupted":
-            return finer
+            solution = _stopped(solution, "while it was refined")
+            break
         if not finer.success:
             note = f"refining further ended with {finer.status}: {finer.message}"
             solution = replace(solution, message=f"{solution.message}; {note}")
@@ -66,6 +74,26 @@ def with_free_knots(
     problem: Problem, solution: Solution, text: str, report: Report | None
 ) -> Solution:
     """Let the knots of a solution move."""
+    when = "while its knots were set free"
+    try:
+        found = _run_with_free_knots(problem, solution, text, report)
+        if found.success:
+            total = {k: x + solution.timings.get(k, 0.0) for k, x in found.timings.items()}
+            seconds = total["solve"]
+            found = replace(found, timings=total, solve_seconds=seconds, starts=solution.starts)
+            return joined(found, problem.name, problem)
+    except KeyboardInterrupt:
+        return _stopped(solution, when)
+    if found.status == "interrupted":
+        return _stopped(solution, when)
+    note = f"with free knots the solve ended with {found.status}, so these are equal segments"
+    return replace(solution, message=f"{solution.message}; {note}")
+
+
+def _run_with_free_knots(
+    problem: Problem, solution: Solution, text: str, report: Report | None
+) -> Solution:
+    """A phase for each segment."""
     began = perf_counter()
     (curve,) = solution.curves
     spline = replace(problem.transcription, segments=BSpline(curve.degree, curve.knots).segments)
@@ -74,13 +102,13 @@ def with_free_knots(
     x0 = first_guess(program, solution)
     scale_objective(program, x0)
     evaluate_all(program)
-    found = run_program(program, x0, None, text, report, None, perf_counter() - began)
-    if not found.success and found.status != "interrupted":
-        note = f"with free knots the solve ended with {found.status}, so these are equal segments"
-        return replace(solution, message=f"{solution.message}; {note}")
-    total = {k: x + solution.timings.get(k, 0.0) for k, x in found.timings.items()}
-    found = replace(found, timings=total, solve_seconds=total["solve"], starts=solution.starts)
-    return joined(found, problem.name, problem)
+    return run_program(program, x0, None, text, report, None, perf_counter() - began)
+
+
+def _stopped(solution: Solution, when: str) -> Solution:
+    """What had converged before an interrupt."""
+    told = f"interrupted {when}; this is what had converged before: {solution.message}"
+    return replace(solution, status="interrupted", message=told)
 
 
 def halved(problem: Problem) -> Problem:

@@ -1,4 +1,4 @@
-"""The folder of a result: all its files are replaced together, or none."""
+"""The folder of a result: solution and summary are replaced together or not at all."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def latest(folder: Path) -> Path:
     return max(found, key=lambda path: path.stat().st_mtime)
 
 
-def write_results(solution: Solution, folder: Path, report: bool = True) -> list[Path]:
-    """Write solution, summary and report; returns their paths.
+def write_results(solution: Solution, folder: Path) -> list[Path]:
+    """Write solution and summary; returns their paths.
 
-    What did not converge goes to a subfolder if the folder holds a result that did.
+    What did not converge goes to a subfolder if the folder holds a result that did. A report of
+    what was there before is removed: it would show another motion.
     """
     if not solution.success and _holds_success(folder):
         folder = writable_folder(folder / ASIDE)
-    names = [SOLUTION, SUMMARY, *([REPORT] if report else [])]
     try:
         waiting = Path(tempfile.mkdtemp(prefix=".predyn-", dir=folder))
     except OSError as error:
@@ -67,21 +67,16 @@ def write_results(solution: Solution, folder: Path, report: bool = True) -> list
     try:
         solution.save(waiting / SOLUTION)
         write_text(waiting / SUMMARY, json.dumps(solution.summary(), indent=2) + "\n")
-        if report:
-            from predyn.view.report import write_report
-
-            write_report(solution, waiting / REPORT)
-        for name in names:
+        for name in (SOLUTION, SUMMARY):
             os.replace(waiting / name, folder / name)
-        if not report:
-            (folder / REPORT).unlink(missing_ok=True)  # it would show an earlier motion
+        (folder / REPORT).unlink(missing_ok=True)
     except FileError as error:
         raise FileError(str(error).replace(str(waiting), str(folder))) from error
     except OSError as error:
         raise FileError(f"{folder}: cannot be written: {error.strerror}") from error
     finally:
         shutil.rmtree(waiting, ignore_errors=True)
-    return [folder / name for name in names]
+    return [folder / SOLUTION, folder / SUMMARY]
 
 
 def _holds_success(folder: Path) -> bool:

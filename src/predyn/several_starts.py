@@ -8,16 +8,18 @@ import pickle
 import signal
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
+from multiprocessing.process import BaseProcess
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from predyn.errors import InputError
+from predyn.interrupts import held_back
 from predyn.nlp import Multipliers
 from predyn.problem import Problem
 from predyn.single_solve import Report, solve_once
@@ -82,10 +84,12 @@ def best_of_starts(
     began = monotonic()
     workers = min(starts, os.cpu_count() or 1)
     found: list[Solution] = []
+    futures: list[Future[Solution]] = []
     stopped = False
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
-    with _said_clearly(), ProcessPoolExecutor(workers, context, _begin_worker) as pool:
+    pool = ProcessPoolExecutor(workers, context, _begin_worker)
+    with _said_clearly():
         try:
             while len(found) < starts:
                 later = len(found) >= FIRST
@@ -95,19 +99,20 @@ def best_of_starts(
                     near = later and k % 3 != 0
                     source = _best(found) if near else guess
                     jobs.append((problem, source, seed, k, near, text))
-                for solution in pool.map(_start, jobs):
-                    found.append(solution)
+                with held_back():
+                    futures = [pool.submit(_start, job) for job in jobs]
+                for future in futures:
+                    found.append(future.result())
                     if report is not None and report(_ended(found, monotonic() - began)) is False:
-                        stop, starts, stopped = len(found), len(found), True
+                        starts, stopped = len(found), True
                         break
         except KeyboardInterrupt:
             if not found:
                 raise
             stopped = True
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for child in set(multiprocessing.active_children()) - others:
-                child.terminate()
+            with held_back():
+                _end(pool, futures, set(multiprocessing.active_children()) - others)
     spread = tuple(
         {
             "start": k,
@@ -123,6 +128,19 @@ def best_of_starts(
         note = f"stopped after {len(found)} starts; the best of them is {best.status}"
         best = replace(best, status="interrupted", message=note)
     return best
+
+
+def _end(
+    pool: ProcessPoolExecutor, futures: list[Future[Solution]], workers: set[BaseProcess]
+) -> None:
+    """End the workers, those that still solve too.
+
+    No future is cancelled: the pool would stumble over it when it finds that the workers are gone.
+    """
+    if not all(future.done() for future in futures):
+        for worker in workers:
+            worker.terminate()
+    pool.shutdown()
 
 
 def _ended(found: list[Solution], elapsed: float) -> Iterate:

@@ -6,6 +6,8 @@ import csv
 import io
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,7 +17,9 @@ from predyn.problem import Duration, Problem
 from predyn.replaying import Replay
 from predyn.simulation import positive, simulate
 from predyn.solution import Floats
-from predyn.trajectories import Trajectory
+from predyn.trajectories import DIVERGED, LIMITED, Trajectory
+
+Motion = TypeVar("Motion", Trajectory, Replay)
 
 CSV = "simulation.csv"
 RATE = 100.0  # Hz
@@ -47,6 +51,9 @@ def simulate_task(
         raise InputError(f"--rate: {per_second:g} Hz makes more than {MOST_ROWS} rows; lower it")
     t = np.linspace(0.0, length, math.ceil(length * per_second * (1.0 - 1e-12)) + 1)
     held = _torques(model, torques)
+    unmoved = ", ".join(name for name in problem.passive if held[model.joint_index(name)])
+    if unmoved:
+        notes.append(f"no motor in this task at {unmoved}: the torque acts all the same")
     q0, v0 = start
     return simulate(model, q0, v0, held, t, forces=problem.forces), notes
 
@@ -62,6 +69,18 @@ def _torques(model: Model, texts: Sequence[str]) -> Floats:
         except ValueError:
             raise InputError(f"--torque: expected JOINT=NUMBER, got {text!r:.60}") from None
     return held
+
+
+def told_for_commands(motion: Motion) -> Motion:
+    """With advice that makes sense on the command line, which has no options of the integrator."""
+    what, _, _ = motion.message.partition("; ")
+    advice = {
+        DIVERGED: "check the model and the torques",
+        LIMITED: "predyn.simulate and predyn.replay in Python take other tolerances and methods",
+    }
+    if motion.status not in advice:
+        return motion
+    return replace(motion, message=f"{what}; {advice[motion.status]}")
 
 
 def trajectory_text(name: str, trajectory: Trajectory) -> str:
