@@ -12,10 +12,15 @@ import pytest
 import predyn
 from fake_solution import fake_solution
 from predyn.errors import FileError
+from predyn.problem import Hybrid, Spline
 from predyn.solution import Violation
 from predyn.view.curves import history_charts, motion_charts
 from predyn.view.figures import sparsity_svg
+from predyn.view.method import method_words
+from predyn.view.numbers import shown
 from predyn.view.report import report_html, write_report
+from predyn.view.stage import set_stage
+from predyn.view.tables import between_only
 
 VOID = {"meta", "link", "input", "br", "rect", "circle", "path", "line"}
 NASTY = "</script><script>alert(1)</script>\"'&<!--é漢\u2028"
@@ -104,9 +109,71 @@ def test_failure_is_plain():
 
 def test_excess_between_the_points_is_told():
     caution = "Between the imposed points a limit is exceeded"
-    assert caution not in report_html(replace(fake_solution(), max_violation_dense=9e-4))
-    page = Page(report_html(replace(fake_solution(), max_violation_dense=0.023)))
-    assert f"{caution} by 2.3 %" in page.text
+    (limit,) = fake_solution().dense_violations
+    assert caution not in report_html(fake_solution())
+    exceeded = limit._replace(relative=0.023)
+    page = Page(report_html(replace(fake_solution(), dense_violations=(exceeded,))))
+    assert f"{caution} by 2.3 % (effort of joint1" in page.text.replace("  ", " ")
+    torque = Violation("lift: passive torque joint2", 9.0, 1.2, 9.0, 0.0, 0.0, 0.2)
+    passive = replace(fake_solution(), passive=("joint2",), dense_violations=(torque, limit))
+    assert caution not in report_html(passive)
+    both = replace(passive, dense_violations=(torque, exceeded))
+    assert f"{caution} by 2.3 %" in report_html(both)
+
+
+def test_what_is_imposed_is_not_among_what_lies_between():
+    solution = fake_solution()
+    rounding = Violation("passive motion joint1", 1e-9, 1e-9, 1e-9, 0.0, 0.0, math.nan)
+    found = replace(
+        solution,
+        violations=(rounding,),
+        dense_violations=(*solution.dense_violations, rounding._replace(time=float("nan"))),
+    )
+    assert between_only(found) == list(solution.dense_violations)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1551.3, "1550"),
+        (-20512.0, "−20500"),  # noqa: RUF001
+        (2.5e6, "2.5e+06"),
+        (0.0123456, "0.0123"),
+        (999.6, "1000"),
+    ],
+)
+def test_large_numbers_are_written_out(value, text):
+    assert shown(value, 3) == text
+
+
+def test_paths_are_named_in_their_colours():
+    solution = fake_solution(model=predyn.models.branched_acrobot())
+    page, names = Page(report_html(solution)), [end.name for end in set_stage(solution).ends]
+    assert len(names) == 2
+    legend = f"Path of ━ {names[0]}, ━ {names[1]}."
+    assert re.sub(r"\s+", " ", page.text).replace(" ,", ",").count(legend) == 2
+    strobe = [v for tag, key, v in page.attributes if tag == "path" and key == "class"]
+    assert {"path way0", "path way1"} <= set(strobe)
+
+
+def test_the_method_is_told_in_words():
+    swing = fake_solution(model=predyn.models.acrobot())
+    said = {
+        repr(Spline(segments=6)): "all joints move along B-splines of degree 3 with 6 segments",
+        repr(Hybrid(steps=2)): "with 3 segments; those without a motor (joint1) are integrated by "
+        "the Runge-Kutta method of order 4, 2 steps a segment, in every segment anew",
+        repr(Hybrid(steps=2, shooting="single")): "from the start to the end (single shooting)",
+    }
+    for recorded, words in said.items():
+        told = replace(swing, passive=("joint1",), provenance={"transcription": recorded})
+        assert words in report_html(told)
+    for other in ("", "Spline(", "Spline(degree=f())", "1 + 1", "Hybrid(degree=3, steps=0)"):
+        assert method_words(replace(swing, provenance={"transcription": other})) == ""
+
+
+def test_names_in_the_model_tables_stay_on_one_line():
+    html = report_html(fake_solution())
+    assert '<td class="w">joint1</td><td class="w">revolute</td>' in html
 
 
 def test_failure_without_violations_says_so():

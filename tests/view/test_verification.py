@@ -14,7 +14,7 @@ from predyn.view.curves import motion_charts
 from predyn.view.figures import film_poses, film_svg, strobe_poses
 from predyn.view.report import report_html
 from predyn.view.stage import set_stage
-from predyn.view.verification import passive_torques, replay_card, verification_data, verified
+from predyn.view.verification import verification_cards, verification_data, verified
 from view.test_report import Page
 
 
@@ -64,7 +64,7 @@ def test_effort_is_that_of_the_motors():
 
 
 def test_active_joints_only_are_no_matter():
-    assert passive_torques(fake_solution())[1].size == 0
+    assert verified(fake_solution()).passive.size == 0
     page = Page(report_html(fake_solution()))
     assert "Passive joint" not in page.text
     assert not [c for c in page.data["verification"] if "passive" in c["title"]]
@@ -91,15 +91,50 @@ def test_replay_is_shown():
     assert len(page.data["verification"]) == 3
 
 
+def test_what_makes_doubtful_is_marked():
+    solution = swinging()  # the grip needs a torque, so that the replay goes elsewhere
+    checks = verified(solution)
+    share = np.abs(checks.passive).max() / np.abs(solution.at(checks.t).tau[:, 1]).max()
+    assert checks.passive_share == pytest.approx(share, rel=0.05)
+    assert checks.effort >= np.abs(solution.tau[:, 1]).max()
+    assert checks.doubts == ["torque at passive joints", "replay ends elsewhere"]
+    assert all(card.doubtful for card in verification_cards(checks))
+    html = report_html(solution)
+    text = Page(html).text
+    assert "✓ optimal" in text
+    assert "⚠ torque at passive joints" in text
+    assert "by the method hybrid" in text
+    assert html.count('<div class="doubt">') == 2
+
+
+def test_a_motion_that_is_confirmed_has_no_marks():
+    html = report_html(fake_solution())
+    assert verified(fake_solution()).doubts == []
+    assert "⚠" not in html
+    assert 'class="doubt"' not in html
+    assert "message caution" not in html
+
+
+def test_a_replay_that_is_off_without_passive_torque_is_unstable(monkeypatch):
+    whole = verification.replay(fake_solution())
+    for degrees, doubts in ((4.9, []), (5.1, ["replay ends elsewhere"])):
+        off = replace(whole, dq=whole.dq + np.radians(degrees))
+        monkeypatch.setattr(verification, "replay", lambda solution, max_steps, off=off: off)
+        assert verified(fake_solution()).doubts == doubts
+    text = Page(report_html(fake_solution())).text
+    assert "The replay ends elsewhere: the motion is unstable" in text
+    assert "by the method hybrid" not in text
+
+
 def test_slides_are_measured_in_metres():
     checks = verified(fake_solution(model=predyn.models.cart_pole()))
     assert chart(checks, "Replay: difference in position")["unit"] == "m"
     assert [s["name"] for s in chart(checks, "Replay: difference in angle")["series"]] == ["hinge"]
-    assert re.fullmatch(r"\S+°, \S+ m", replay_card(checks)[1])
+    assert re.fullmatch(r"\S+°, \S+ m", verification_cards(checks)[-1].value)
 
 
 def test_failing_replay_is_told(monkeypatch):
-    def fail(solution):
+    def fail(solution, max_steps):
         raise InputError("the mass matrix is <singular>")
 
     monkeypatch.setattr(verification, "replay", fail)
@@ -115,9 +150,10 @@ def test_replay_that_stops_early_is_told(monkeypatch):
         "t", "q", "v", "tau", "dq", "dv", "energy", "work_torques", "work_friction",
         "work_forces", "energy_error")}  # fmt: skip
     stopped = replace(whole, status="diverged", message="joint 'joint1' is at 1e7 rad", **part)
-    monkeypatch.setattr(verification, "replay", lambda solution: stopped)
+    monkeypatch.setattr(verification, "replay", lambda solution, max_steps: stopped)
     page = Page(report_html(fake_solution()))
     assert "The replay stopped early" in page.text
+    assert "⚠ replay ends elsewhere" in page.text
     assert "joint 'joint1' is at 1e7 rad" in page.text
     assert page.data["verification"][0]["x"][-1] == pytest.approx(part["t"][-1], rel=1e-5)
 

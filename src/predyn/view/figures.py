@@ -82,15 +82,25 @@ def strobe_svg(stage: Stage) -> str:
             f'<g class="pose" opacity="{opacity:.2f}"><title>t = '
             f"{shown(stage.times[k], 4)} s</title>{there.pose(stage, k, 3.2)}</g>"
         )
-    for end, path in zip(stage.ends, stage.paths, strict=True):
+    for number, (end, path) in enumerate(zip(stage.ends, stage.paths, strict=True)):
         points = there.screen(path)
         parts.append(
-            f'<path class="path" d="M{"L".join(_xy(point) for point in points)}">'
+            f'<path class="path way{number}" d="M{"L".join(_xy(point) for point in points)}">'
             f"<title>path of {escape(end.name)}</title></path>"
         )
         for point, label in ((points[0], "start"), (points[-1], "finish")):
-            parts.append(f'<circle class="{label}" cx="{point[0]:.1f}" cy="{point[1]:.1f}" r="5"/>')
+            x, y = point.tolist()
+            parts.append(f'<circle class="{label} way{number}" cx="{x:.1f}" cy="{y:.1f}" r="5"/>')
     return "".join(parts) + "</svg>"
+
+
+def path_legend(stage: Stage) -> str:
+    """Which point each of the drawn paths is of, in its colour; HTML."""
+    names = (
+        f'<span class="way{number}">━</span> {escape(end.name)}'
+        for number, end in enumerate(stage.ends)
+    )
+    return f"Path of {', '.join(names)}."
 
 
 def film_poses(stage: Stage) -> NDArray[np.int64]:
@@ -111,8 +121,9 @@ def film_svg(stage: Stage) -> str:
         row, column = divmod(rank, CELLS_ACROSS)
         before = frames[max(rank - 1, 0)]
         paths = "".join(
-            f'<path class="path" d="M{"L".join(map(_xy, there.screen(path[before : k + 1])))}"/>'
-            for path in stage.paths
+            f'<path class="path way{number}" '
+            f'd="M{"L".join(map(_xy, there.screen(path[before : k + 1])))}"/>'
+            for number, path in enumerate(stage.paths)
         )
         earlier = f'<g class="pose" opacity="0.2">{there.pose(stage, before, 1.6)}</g>'
         parts.append(

@@ -9,6 +9,7 @@ import numpy as np
 
 NOTHING = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
+LONG = 1e6  # below, no power of ten is written
 
 
 def rounded(values: Any, digits: int = 5) -> list[float | None]:
@@ -23,7 +24,10 @@ def shown(value: float, digits: int = 5) -> str:
         return NOTHING
     if math.isinf(value):
         return "∞" if value > 0.0 else MINUS + "∞"
-    return f"{value + 0.0:.{digits}g}".replace("-", MINUS)
+    text = f"{value + 0.0:.{digits}g}"
+    if 1.0 <= abs(value) < LONG and "e" in text:
+        text = f"{float(text):.0f}"
+    return text.replace("-", MINUS)
 
 
 def seconds(value: float) -> str:

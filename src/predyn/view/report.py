@@ -17,12 +17,20 @@ from predyn.files import write_text
 from predyn.solution import Solution
 from predyn.view import tables
 from predyn.view.curves import history_charts, motion_charts
-from predyn.view.figures import film_poses, film_svg, sparsity_svg, strobe_poses, strobe_svg
+from predyn.view.figures import (
+    film_poses,
+    film_svg,
+    path_legend,
+    sparsity_svg,
+    strobe_poses,
+    strobe_svg,
+)
+from predyn.view.method import method_words
 from predyn.view.numbers import seconds
 from predyn.view.scene import scene_data
 from predyn.view.stage import Stage, is_finite, set_stage
 from predyn.view.verification import (
-    replay_card,
+    verification_cards,
     verification_data,
     verification_html,
     verified,
@@ -61,19 +69,21 @@ def report_html(solution: Solution) -> str:
         "title": escape(solution.name),
         "tab": escape(solution.name if solution.success else f"Not converged: {solution.name}"),
         "model": escape(solution.model.name),
-        "badge": tables.badge(solution),
+        "badge": tables.badge(solution, checks.doubts if checks else ()),
         "nothing": "" if stage else NOTHING,
         "verdict": tables.verdict(solution),
-        "numbers": tables.key_numbers(solution, [replay_card(checks)] if checks else []),
+        "numbers": tables.key_numbers(solution, verification_cards(checks) if checks else []),
         "costs": tables.costs(solution),
         "strobe": strobe_svg(stage) if stage else NO_MOTION,
         "strobe_step": _step(stage, strobe_poses(stage)) if stage else "",
+        "paths": path_legend(stage) if stage else "",
+        "method": escape(method_words(solution)),
         "film": film_svg(stage) if stage else NO_MOTION,
         "film_step": _step(stage, film_poses(stage)) if stage else "",
         "pattern": sparsity_svg(solution.jacobian, solution.n_constraints, solution.n_variables),
         "nonzeros": f"{len(solution.jacobian[0])}",
         "size": f"{solution.n_constraints} by {solution.n_variables}",
-        "dense": tables.violations(solution.dense_violations),
+        "dense": tables.violations(tables.between_only(solution)),
         "imposed": tables.violations(solution.violations),
         "active": tables.active(solution),
         "verification": verification_html(checks) if checks else NO_MOTION,

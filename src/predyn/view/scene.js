@@ -23,7 +23,7 @@ class Scene {
   readColours() {
     const style = getComputedStyle(document.documentElement);
     const read = (name) => style.getPropertyValue(name).trim();
-    this.colours = { ink: read("--ink"), soft: read("--soft"), grid: read("--line"), path: read("--c1"), force: read("--bad") };
+    this.colours = { ink: read("--ink"), soft: read("--soft"), grid: read("--line"), paths: [1, 0, 2, 3, 4, 6].map((k) => read(`--c${k}`)), force: read("--bad") };
     const rgb = (hex) => [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16));
     this.tones = [...Array(8).keys()].map((k) => rgb(read(`--c${k}`)));
     this.hub = rgb(read("--hub"));
@@ -171,11 +171,11 @@ class Scene {
   }
 
   drawPaths() {
-    for (const path of this.data.paths) {
-      const points = path.points.map((x) => this.project(x));
-      this.line(points, this.colours.path, 1, [3, 3]);
+    for (const [number, path] of this.data.paths.entries()) {
+      const points = path.points.map((x) => this.project(x)), colour = this.colours.paths[number];
+      this.line(points, colour, 1, [3, 3]);
       const [k] = locate(this.data.times, this.time);
-      if (this.time > 0) this.line(points.slice(0, k + 1), this.colours.path, 2.4);
+      if (this.time > 0) this.line(points.slice(0, k + 1), colour, 2.4);
     }
   }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +17,30 @@ MOST_ROWS = 40
 TOLERABLE = 1e-3  # relative excess between the imposed points that needs no word of caution
 SAME = 1e-6  # objectives closer than this, relative, are one local optimum
 NOISE = 1e-9  # a relative violation that is rounding
+DOUBT = '<div class="doubt">'
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: str) -> str:
-    """An HTML table; cells are text. numeric: one letter per column, n for right-aligned."""
-    kinds = [' class="n"' if kind == "n" else "" for kind in numeric]
+class Card(NamedTuple):
+    """A key number: a title, the number, a note, and whether it is a reason to doubt."""
+
+    title: str
+    value: str
+    note: str = ""
+    doubtful: bool = False
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], kinds: str) -> str:
+    """An HTML table; cells are text. kinds: one letter per column, t for text, n for numbers
+    (right-aligned), w for words that stay on one line.
+    """
+    classes = ["" if kind == "t" else f' class="{kind}"' for kind in kinds]
     top = "".join(
-        f'<th scope="col"{kind}>{escape(cell)}</th>' for cell, kind in zip(head, kinds, strict=True)
+        f'<th scope="col"{kind}>{escape(cell)}</th>'
+        for cell, kind in zip(head, classes, strict=True)
     )
     body = "".join(
         "<tr>"
-        + "".join(f"<td{kind}>{escape(cell)}</td>" for cell, kind in zip(row, kinds, strict=True))
+        + "".join(f"<td{kind}>{escape(cell)}</td>" for cell, kind in zip(row, classes, strict=True))
         + "</tr>"
         for row in rows
     )
@@ -36,12 +50,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: str) -> s
     )
 
 
-def badge(solution: Solution) -> str:
-    """The status in one word, with a mark that does not rely on colour."""
+def badge(solution: Solution, doubts: Sequence[str] = ()) -> str:
+    """The status in one word, with a mark that does not rely on colour; then each doubt."""
     good = solution.success
     word = solution.status.replace("_", " ")
     text = f"✓ {word}" if good else f"✗ not converged: {word}"
-    return f'<span class="badge {"good" if good else "bad"}">{escape(text)}</span>'
+    return f'<span class="badge {"good" if good else "bad"}">{escape(text)}</span>' + "".join(
+        f'<a class="badge doubt" href="#verification">⚠ {escape(doubt)}</a>' for doubt in doubts
+    )
 
 
 def verdict(solution: Solution) -> str:
@@ -65,43 +81,54 @@ def verdict(solution: Solution) -> str:
 
 
 def _between(solution: Solution) -> str:
-    """A word of caution where limits are exceeded between the points that were imposed."""
-    if not solution.max_violation_dense > TOLERABLE:
+    """A word of caution where limits are exceeded between the points that were imposed.
+
+    Torques of passive joints are no limit: the section on verification speaks of them.
+    """
+    passive = tuple(f"passive torque {joint}" for joint in solution.passive)
+    limits = [v for v in solution.dense_violations if not any(name in v.name for name in passive)]
+    if not limits or not limits[0].relative > TOLERABLE:
         return ""
-    worst = solution.dense_violations[:1]
-    where = "".join(f" ({escape(v.name)}{_when(v)})" for v in worst)
+    worst = limits[0]
     return (
         f"<p><strong>Between the imposed points a limit is exceeded by "
-        f"{shown(100.0 * solution.max_violation_dense, 3)} %</strong>{where}. "
+        f"{shown(100.0 * worst.relative, 3)} %</strong> ({escape(worst.name)}{_when(worst)}). "
         "More segments or limit points, or refinement, bring this down.</p>"
     )
 
 
-def key_numbers(solution: Solution, more: Sequence[tuple[str, str, str]] = ()) -> str:
-    """Cards of a title, a number and a note each; `more` come last."""
+def between_only(solution: Solution) -> list[Violation]:
+    """The dense violations without those that are of imposed points."""
+    imposed = {repr(violation) for violation in solution.violations}
+    return [v for v in solution.dense_violations if repr(v) not in imposed]
+
+
+def key_numbers(solution: Solution, more: Sequence[Card] = ()) -> str:
+    """Cards; `more` come last."""
     cards = [
-        ("Objective", shown(solution.objective, 7), ""),
-        ("Duration", f"{shown(solution.duration, 5)} s", _phases(solution)),
-        ("Iterations", str(solution.iterations), ""),
-        ("Solve time", seconds(solution.solve_seconds), ""),
-        (
+        Card("Objective", shown(solution.objective, 7)),
+        Card("Duration", f"{shown(solution.duration, 5)} s", _phases(solution)),
+        Card("Iterations", str(solution.iterations)),
+        Card("Solve time", seconds(solution.solve_seconds)),
+        Card(
             "Worst violation at imposed points",
             shown(solution.max_violation, 2),
             _worst(solution.violations),
         ),
-        (
+        Card(
             "Worst violation in between too",
             shown(solution.max_violation_dense, 2),
             _worst(solution.dense_violations),
         ),
-        ("Variables, constraints", f"{solution.n_variables}, {solution.n_constraints}", ""),
+        Card("Variables, constraints", f"{solution.n_variables}, {solution.n_constraints}"),
         *more,
     ]
     return "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}"
-        + (f"<small>{escape(note)}</small>" if note else "")
+        f"{DOUBT if card.doubtful else '<div>'}<dt>{escape(card.title)}</dt>"
+        f"<dd>{escape(card.value)}"
+        + (f"<small>{escape(card.note)}</small>" if card.note else "")
         + "</dd></div>"
-        for name, value, note in cards
+        for card in cards
     )
 
 
@@ -209,7 +236,7 @@ def links(solution: Solution) -> str:
         rows.append((name, parent, shown(mass, 5), com))
     head = ("Link", "Moves on", "Mass [kg]", "Centre of mass in link axes [m]")
     return (
-        table(head, rows, "ttnn") + f"<p>Total mass {shown(model.inertia[:, 0].sum(), 5)} kg.</p>"
+        table(head, rows, "wwnn") + f"<p>Total mass {shown(model.inertia[:, 0].sum(), 5)} kg.</p>"
     )
 
 
@@ -233,7 +260,7 @@ def joints(solution: Solution) -> str:
             cells[-1] = "no motor"
         rows.append((name, KINDS[model.kind[j]], *cells))
     head = ("Joint", "Kind", "Position", "Velocity", "Acceleration", "Effort")
-    return table(head, rows, "ttnnnn")
+    return table(head, rows, "wwnnnn")
 
 
 def _range(bounds: NDArray[np.float64], unit: str) -> str:

@@ -14,15 +14,18 @@ from predyn.model import PRISMATIC
 from predyn.replaying import Replay, replay
 from predyn.solution import Solution
 from predyn.view.numbers import rounded, seconds, shown
-from predyn.view.tables import table
+from predyn.view.tables import Card, table
 
 Floats = NDArray[np.float64]
 
 MOST_POINTS = 600  # of a chart
 PER_PIECE = 8  # instants in each polynomial piece at which passive torques are looked at
 MOST_INSTANTS = 20_000
+SMALLEST = float(np.finfo(float).tiny)
 MOST_STEPS = 10_000  # of the replay in a phase: some seconds
 DEGREES = 180.0 / np.pi
+PASSIVE_DOUBT = 0.01  # of the motors' largest torque: more at a passive joint is a reason to doubt
+ANGLE_DOUBT, LENGTH_DOUBT = 5.0, 0.01  # degrees, m: so is a replay that ends farther off
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,26 +35,56 @@ class Verification:
     solution: Solution
     t: Floats  # (K,) instants of the passive torques
     passive: Floats  # (K, passive joints)
+    motor: int  # the joint whose motor has the largest effort, ...
+    effort: float  # ... and that effort
     replayed: Replay | None
     trouble: str
+
+    @property
+    def passive_share(self) -> float:
+        """The largest torque at a passive joint over the largest of a motor."""
+        if not self.passive.size:
+            return 0.0
+        return float(np.abs(self.passive).max()) / max(self.effort, SMALLEST)
+
+    @property
+    def ends_off(self) -> bool:
+        """Whether the replay stopped, or ends far from the prediction."""
+        run = self.replayed
+        if run is None:
+            return False
+        farthest = np.where(run.model.kind == PRISMATIC, LENGTH_DOUBT, ANGLE_DOUBT / DEGREES)
+        return run.status != "finished" or bool((np.abs(run.dq[-1]) > farthest).any())
+
+    @property
+    def doubts(self) -> list[str]:
+        """In a few words each, why the motion should not be used as it is."""
+        found = []
+        if self.passive_share > PASSIVE_DOUBT:
+            found.append("torque at passive joints")
+        if self.ends_off:
+            found.append("replay ends elsewhere")
+        return found
 
 
 def verified(solution: Solution) -> Verification:
     """The checks of a motion that is finite; a replay that fails is told, never raised."""
-    t, passive = passive_torques(solution)
+    found = (solution, *_torques(solution))
     if not solution.success:
-        return Verification(solution, t, passive, None, "only what converged is replayed")
+        return Verification(*found, None, "only what converged is replayed")
     try:
-        return Verification(solution, t, passive, replay(solution, max_steps=MOST_STEPS), "")
+        return Verification(*found, replay(solution, max_steps=MOST_STEPS), "")
     except (PredynError, ArithmeticError, ValueError) as error:
-        return Verification(solution, t, passive, None, f"{type(error).__name__}: {error}")
+        return Verification(*found, None, f"{type(error).__name__}: {error}")
 
 
-def passive_torques(solution: Solution) -> tuple[Floats, Floats]:
-    """Times (K,) and the torques (K, passive joints) that the curves need: zero if exact."""
+def _torques(solution: Solution) -> tuple[Floats, Floats, int, float]:
+    """Times (K,), torques (K, passive joints) that the curves need there, zero if exact, and the
+    largest effort of a motor with its joint.
+    """
     joints = [solution.model.joint_index(name) for name in solution.passive]
     if not joints:
-        return np.zeros(0), np.zeros((0, 0))
+        return np.zeros(0), np.zeros((0, 0)), *_largest_motor(solution.tau, joints)
     inside = (np.arange(PER_PIECE) + 0.5) / PER_PIECE
     times, start = [], 0.0
     for curve in solution.curves:
@@ -61,7 +94,14 @@ def passive_torques(solution: Solution) -> tuple[Floats, Floats]:
         start += curve.duration
     t = np.concatenate(times)
     t = t[:: max(1, len(t) // MOST_INSTANTS)]
-    return t, solution.at(t).tau[:, joints]
+    tau = solution.at(t).tau
+    return t, tau[:, joints], *_largest_motor(np.concatenate((tau, solution.tau)), joints)
+
+
+def _largest_motor(tau: Floats, passive: list[int]) -> tuple[int, float]:
+    sizes = np.abs(tau).max(axis=0)
+    sizes[passive] = 0.0
+    return int(sizes.argmax()), float(sizes.max())
 
 
 def verification_data(checks: Verification) -> list[dict[str, Any]]:
@@ -132,7 +172,8 @@ def verification_html(checks: Verification) -> str:
     parts = [_passive(checks)] if len(checks.t) else []
     run = checks.replayed
     if run is None:
-        return "".join([*parts, f"<p>No replay: {escape(checks.trouble)}.</p>"])
+        parts.append(f"<p>No replay: {escape(checks.trouble)}.</p>")
+        return "".join([*parts, _meaning(checks)])
     parts.append(
         "<p>The predicted torques, without correction, in an independent forward simulation "
         "(adaptive, tolerance 1e-10), less the prediction:</p>"
@@ -142,8 +183,40 @@ def verification_html(checks: Verification) -> str:
             f'<div class="alarm" role="alert"><p><strong>The replay stopped early</strong> at '
             f"{seconds(float(run.t[-1]))}: {escape(run.message)}</p></div>"
         )
-    parts += [_differences(run), _balance(run)]
+    parts += [_differences(run), _balance(run), _meaning(checks)]
     return "".join(parts)
+
+
+def _meaning(checks: Verification) -> str:
+    """What a large error comes from, and what to do; nothing where all is small."""
+    words = []
+    if checks.passive_share > PASSIVE_DOUBT:
+        words.append(
+            f"Torque at passive joints reaches {_percent(checks.passive_share)} of the motors' "
+            "largest: between the points where it is zero the curves do not obey the equations of "
+            "motion, and a machine will not move like this. Solve again by the method hybrid, with "
+            "this solution as the guess; or, by spline, with degree 5 and many segments."
+        )
+        if checks.ends_off:
+            words.append("The replay ends elsewhere for this reason, first of all.")
+    elif checks.ends_off:
+        small = (
+            f"Torque at passive joints is small ({_percent(checks.passive_share)} of the motors' "
+            "largest), yet the"
+            if checks.solution.passive
+            else "The"
+        )
+        words.append(
+            f"{small} replay ends elsewhere: the motion is unstable and magnifies every "
+            "difference. If more segments, or more steps of the method hybrid, bring the replay "
+            "nearer, the grid was too coarse; if not, the motion needs a controller that corrects "
+            "it on the way."
+        )
+    return f'<div class="message caution"><p>{escape(" ".join(words))}</p></div>' if words else ""
+
+
+def _percent(share: float) -> str:
+    return f"{shown(100.0 * share, 3)} %"
 
 
 def _passive(checks: Verification) -> str:
@@ -162,14 +235,11 @@ def _passive(checks: Verification) -> str:
                 f"{shown(float(np.sqrt(np.mean(size**2))), 3)} {unit}",
             )
         )
-    sizes = np.abs(solution.tau).max(axis=0)
-    sizes[[solution.model.joint_index(name) for name in solution.passive]] = -1.0
-    most = int(sizes.argmax())
-    unit = "N" if solution.model.kind[most] == PRISMATIC else "N m"
+    unit = "N" if solution.model.kind[checks.motor] == PRISMATIC else "N m"
     return (
         "<p>Passive joints have no motor: the torque that their curves need is an error of the "
-        f"curves, to be seen beside the largest effort of a motor, {shown(float(sizes[most]), 3)} "
-        f"{unit} at {escape(solution.model.joint_names[most])}.</p>"
+        f"curves, to be seen beside the largest effort of a motor, {shown(checks.effort, 3)} "
+        f"{unit} at {escape(solution.model.joint_names[checks.motor])}.</p>"
         + table(("Passive joint", "Largest error", "At", "Root mean square"), rows, "tnnn")
     )
 
@@ -208,17 +278,27 @@ def _balance(run: Replay) -> str:
     )
 
 
-def replay_card(checks: Verification) -> tuple[str, str, str]:
-    """A key number: how far the replay ends from the prediction."""
+def verification_cards(checks: Verification) -> list[Card]:
+    """Key numbers: torque at passive joints, and how far the replay ends from the prediction."""
+    cards = []
+    if checks.passive.size:
+        share = checks.passive_share
+        note = "of the motors' largest; exact is none"
+        doubtful = share > PASSIVE_DOUBT
+        cards.append(Card("Torque at passive joints", _percent(share), note, doubtful))
+    return [*cards, _replay_card(checks)]
+
+
+def _replay_card(checks: Verification) -> Card:
     title, run = "Replay ends off by", checks.replayed
     if run is None:
-        return title, shown(float("nan")), "not replayed"
+        return Card(title, shown(float("nan")), "not replayed")
     if run.status != "finished":
-        return title, shown(float("nan")), f"stopped at {seconds(float(run.t[-1]))}"
+        return Card(title, shown(float("nan")), f"stopped at {seconds(float(run.t[-1]))}", True)
     slides = run.model.kind == PRISMATIC
     ends = []
     if not slides.all():
         ends.append(f"{shown(DEGREES * float(np.abs(run.dq[-1, ~slides]).max()), 3)}°")
     if slides.any():
         ends.append(f"{shown(float(np.abs(run.dq[-1, slides]).max()), 3)} m")
-    return title, ", ".join(ends), "the same torques, simulated"
+    return Card(title, ", ".join(ends), "the same torques, simulated", checks.ends_off)

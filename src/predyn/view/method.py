@@ -1,0 +1,59 @@
+"""How the motion became numbers, in words."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from predyn.solution import Solution
+
+SHOOTING = {
+    "multiple": "in every segment anew, and the segments are joined (multiple shooting)",
+    "single": "from the start to the end (single shooting)",
+}
+
+
+def method_words(solution: Solution) -> str:
+    """What the curves are, from what the solution recorded of it; empty if it recorded nothing."""
+    kind, options = _recorded(solution.provenance.get("transcription", ""))
+    degree, steps = options.get("degree"), options.get("steps")
+    if not isinstance(degree, int):
+        return ""
+    passive = ", ".join(solution.passive)
+    how = SHOOTING.get(options.get("shooting", ""))
+    if kind == "Hybrid" and passive and how and isinstance(steps, int) and steps > 0:
+        curves = _splines(solution, degree, steps)
+        return (
+            f"Method hybrid: the driven joints move along {curves}; those without a motor "
+            f"({passive}) are integrated by the Runge-Kutta method of order 4, {steps} steps a "
+            f"segment, {how}."
+        )
+    if kind != "Spline":
+        return ""
+    curves = _splines(solution, degree, 1)
+    if passive:
+        return (
+            f"Method spline: all joints move along {curves}; the torque of those without a motor "
+            f"({passive}) is zero at chosen points (collocation)."
+        )
+    return f"Method spline: all joints move along {curves}."
+
+
+def _splines(solution: Solution, degree: int, pieces: int) -> str:
+    """The splines in words; each segment is so many polynomial pieces of the curves."""
+    found = [(len(np.unique(np.clip(c.knots, 0.0, 1.0))) - 1) // pieces for c in solution.curves]
+    return f"B-splines of degree {degree} with {', '.join(map(str, found))} segments"
+
+
+def _recorded(text: str) -> tuple[str, dict[str, Any]]:
+    """Name and options of a recorded Spline(...) or Hybrid(...)."""
+    try:
+        call = ast.parse(text, mode="eval").body
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+            options = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg}
+            return call.func.id, options
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        pass
+    return "", {}
