@@ -201,6 +201,33 @@ def test_text_is_a_short_table():
     assert "and 5 more joints" in str(fake_solution(model=predyn.models.random_tree(15, 1)))
 
 
+def test_text_names_passive_joints():
+    solution = replace(fake_solution(), passive=("joint2",))
+    lines = str(solution).splitlines()
+    assert [line.split() for line in lines if line.startswith("passive")] == [["passive", "joint2"]]
+    driven, passive = lines[-2:]
+    assert driven.endswith("N m")
+    assert passive.startswith("joint2")
+    assert passive.endswith("rad/s         passive")
+    assert "passive" not in str(fake_solution())
+
+
+@pytest.mark.parametrize("rate", [None, 50.0])
+@pytest.mark.parametrize("suffix", [".csv", ".sto"])
+def test_exported_efforts_are_those_of_motors(tmp_path, suffix, rate):
+    solution = replace(fake_solution(), passive=("joint2",))
+    path = tmp_path / f"m{suffix}"
+    solution.export(path, rate=rate)
+    if suffix == ".csv":
+        table = np.loadtxt(path, delimiter=",", skiprows=1)
+    else:
+        table = read_storage(path)[2]
+    np.testing.assert_array_equal(table[:, -1], 0.0)
+    expected = solution.tau if rate is None else solution.at(table[:, 0]).tau
+    np.testing.assert_array_equal(table[:, -2], expected[:, 0])
+    assert np.abs(solution.tau[:, 1]).max() > 0.1  # the solution itself keeps the error
+
+
 def test_csv_reads_back_bit_for_bit(tmp_path):
     solution = fake_solution(2)
     path = tmp_path / "motion.csv"

@@ -97,7 +97,7 @@ class Solution:
     n_constraints: int
     x: Floats  # the decision variables, to start again from
     forces: tuple[dict[str, Any], ...] = ()  # link, force, moment, point, frame of each
-    passive: tuple[str, ...] = ()  # names of the joints without a motor
+    passive: tuple[str, ...] = ()  # names of the joints without a motor; their tau is an error
     starts: tuple[dict[str, Any], ...] = ()  # status and objective of each start, if several
     provenance: dict[str, str] = field(default_factory=dict)  # version, date, task text, platform
 
@@ -217,6 +217,7 @@ class Solution:
             ("duration", f"{self.duration:.6g} s{self._durations()}"),
             ("iterations", f"{self.iterations} in {self.solve_seconds:.3g} s"),
             ("size", f"{self.n_variables} variables, {self.n_constraints} constraints"),
+            *([("passive", ", ".join(self.passive))] if self.passive else []),
             ("worst violation", _worst(self.max_violation, self.violations)),
             ("worst between", _worst(self.max_violation_dense, self.dense_violations)),
         ]
@@ -270,7 +271,9 @@ class Solution:
                     f"{self.q[:, j].min():.4g} {length}",
                     f"{self.q[:, j].max():.4g} {length}",
                     f"{np.abs(self.v[:, j]).max():.4g} {length}/s",
-                    f"{np.abs(self.tau[:, j]).max():.4g} {effort}",
+                    "passive"
+                    if name in self.passive
+                    else f"{np.abs(self.tau[:, j]).max():.4g} {effort}",
                 )
             )
         lines = _columns([header, *rows])

@@ -9,6 +9,8 @@ has JOINT/value, JOINT/speed and JOINT/accel, as OpenSim names states, and JOINT
 of a prismatic joint), as its inverse dynamics names efforts. Times increase strictly: at a phase
 boundary the later phase stands. White space in joint names becomes "_".
 
+Efforts are what acts: zero at passive joints, whatever their curves need.
+
 Numbers are written so that reading gives back the same double.
 """
 
@@ -39,7 +41,7 @@ class Table(NamedTuple):
     q: Floats
     v: Floats
     a: Floats
-    tau: Floats
+    tau: Floats  # zero at passive joints
 
 
 def export_solution(
@@ -59,7 +61,8 @@ def export_solution(
 
 def _stored(solution: Solution) -> Table:
     phase = [int(k) for k in solution.phase]
-    return Table(solution.t, phase, solution.q, solution.v, solution.a, solution.tau)
+    tau = _acting(solution, solution.tau)
+    return Table(solution.t, phase, solution.q, solution.v, solution.a, tau)
 
 
 def _resampled(solution: Solution, rate: float) -> Table:
@@ -71,7 +74,13 @@ def _resampled(solution: Solution, rate: float) -> Table:
         raise InputError(f"rate: {rate:g} Hz makes more than {MOST_ROWS} rows; choose a lower one")
     t = np.minimum(np.arange(int(last) + 1) / float(rate), solution.duration)
     sample = solution.at(t)
-    return Table(t, solution.phase_at(t).tolist(), sample.q, sample.v, sample.a, sample.tau)
+    tau = _acting(solution, sample.tau)
+    return Table(t, solution.phase_at(t).tolist(), sample.q, sample.v, sample.a, tau)
+
+
+def _acting(solution: Solution, tau: Floats) -> Floats:
+    """The efforts (K, n) of the motors: passive joints have none."""
+    return np.where(np.isin(solution.model.joint_names, solution.passive), 0.0, tau)
 
 
 def _csv(solution: Solution, table: Table) -> str:
