@@ -323,6 +323,7 @@ def test_method_replaces_that_of_the_task(tmp_path: Path) -> None:
         solution = load_solution(tmp_path / method / "solution.h5")
         assert solution.provenance["transcription"].startswith(kind)
         assert solution.passive == ("hinge",)
+    assert run("solve", TASK, "--method", "hybrid", "--quiet", "--no-report").exit_code == 0
     refused = run("solve", "pole.toml", "--method", "hybird")
     assert refused.exit_code == 2
     assert refused.stderr.startswith("predyn: unknown --method 'hybird': did you mean 'hybrid'?")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import BSpline
 
+import predyn.refinement
 import predyn.single_solve
 import predyn.tasks
 from predyn.config import read_task
@@ -160,3 +161,21 @@ def test_an_interrupt_keeps_the_level_that_converged(
     assert "interrupted while it was refined; this is what had converged" in found.message
     assert found.objective == coarse.objective
     assert np.array_equal(found.curves[0].control, coarse.curves[0].control)
+
+
+@pytest.mark.parametrize("where", ["split", "first_guess", "run_program", "joined"])
+def test_an_interrupt_while_knots_are_set_free_keeps_equal_segments(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = read_task("arm-2r-min-effort").problem
+    equal = solve(task)
+
+    def stop(*_args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(predyn.refinement, where, stop)
+    free = replace(task, transcription=replace(task.transcription, knots="free"))
+    found = solve(free)
+    assert found.status == "interrupted"
+    assert "interrupted while its knots were set free" in found.message
+    assert found.objective == equal.objective
