@@ -157,7 +157,7 @@ def _told(model: Model, parts: Marched, row: int, event: int, events: Sequence[E
         trouble = Trouble(float(time), int(place), float(value))
         if trouble.place == STEP_LIMIT:
             return trouble.text(model)
-        return f"{trouble.text(model)}; check the model and the torques, with rk4 the step too"
+        return f"{trouble.text(model)}; check the model, the torques and, with rk4, the step"
     name = getattr(events[event], "__name__", type(events[event]).__name__)
     return f"events[{event}] ({name}) changed sign at t = {parts.last_t[row]:.9g} s"
 
