@@ -122,9 +122,10 @@ def forward_dynamics(
 ) -> NDArray:
     """Joint accelerations (..., n) that the torques cause.
 
-    Accurate to a small multiple of rounding times the condition of the mass matrix. Where that is
-    singular (three axes of a ball joint in one plane) it is an error; where rotors couple joints,
-    one that rounding keeps finite is not noticed.
+    Accurate to a small multiple of rounding times the condition of the mass matrix times
+    (1 + d / l)^2, d the distance from the world's origin, l the size of the mechanism: put the base
+    near the origin. Where the mass matrix is singular (three axes of a ball joint in one plane) it
+    is an error; where rotors couple joints, one that rounding keeps finite is not noticed.
     """
     n = joints(model)
     inputs = (("q", q, n), ("v", v, n), ("tau", tau, n))

@@ -3,7 +3,8 @@
 Body figures are those of de Leva (1996), "Adjustments to Zatsiorsky-Seluyanov's segment inertia
 parameters", for men: 1.741 m, 73.0 kg. Strength is that of one elite male gymnast as recorded in
 the torque muscles of Millard (2016, RBDL), isometric and per limb, here twice for both limbs; that
-of the neck is from Vasavada, Li and Delp (2001). Ranges of motion are those of the AAOS.
+of the neck is from Vasavada, Li and Delp (2001). Ranges of motion are those of the AAOS, but for
+hip extension (20 degrees) and knee hyperextension (5), which are clinical values.
 """
 
 from __future__ import annotations
