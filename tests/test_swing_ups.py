@@ -122,6 +122,16 @@ def test_an_end_out_of_reach_is_told(shooting: str) -> None:
     assert "more time or torque" in found.message
 
 
+@pytest.mark.parametrize("shooting", ["multiple", "single"])
+def test_integrations_that_overflow_are_told(shooting: str) -> None:
+    problem = swing_up("acrobot", hybrid(6, 4, shooting=shooting))
+    stiff = replace(problem.model, stiffness=np.array([1e12, 0.0]))
+    found = solve(replace(problem, model=stiff))
+    assert found.status == "evaluation_error"
+    assert "more steps or segments" in found.message
+    assert np.isfinite(found.q).all()
+
+
 def test_starts_report_their_spread() -> None:
     problem = swing_up("acrobot", hybrid(20, 5))
     found = solve(problem, starts=4).check()

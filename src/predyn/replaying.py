@@ -114,7 +114,7 @@ class Replay:
 
 
 def replay(
-    solution: Solution, *, rtol: float = 1e-10, atol: float = 1e-12, max_steps: int = 100_000
+    solution: Solution, *, rtol: float = 1e-10, atol: float = 1e-12, max_steps: int = 30_000
 ) -> Replay:
     """Simulate the mechanism under a solution's torques, and compare with its motion.
 

@@ -29,6 +29,7 @@ Report = Callable[[Iterate], bool | None]
 LARGEST_OBJECTIVE = 1e4
 
 
+@np.errstate(all="ignore")  # what is not finite is told by the status
 def solve_once(
     problem: Problem,
     guess: Any,
@@ -51,6 +52,7 @@ def solve_once(
     return run_program(program, x0, multipliers, text, report, keep, perf_counter() - began)
 
 
+@np.errstate(all="ignore")
 def run_program(
     program: Program,
     x0: Floats,

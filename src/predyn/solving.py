@@ -119,6 +119,12 @@ def _with_caution(problem: Problem, solution: Solution, refined: bool) -> Soluti
     reach of passive joints.
     """
     options = problem.transcription
+    if solution.status == "evaluation_error" and isinstance(options, Hybrid):
+        caution = (
+            "the integration of passive joints may overflow: take more steps or segments (strong "
+            "damping and stiff springs need many), shooting = 'multiple', or another guess"
+        )
+        return replace(solution, message=f"{solution.message}; {caution}")
     if solution.status == "infeasible" and problem.passive:
         return replace(solution, message=f"{solution.message}; {_out_of_reach(problem, solution)}")
     if not solution.success or not solution.max_violation_dense > options.refine_tolerance:

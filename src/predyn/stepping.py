@@ -38,9 +38,9 @@ class Trouble(NamedTuple):
     def text(self, model: Model) -> str:
         if self.place == STEP_LIMIT:
             return (
-                f"at t = {self.t:.9g} s {self.value:.0f} steps were taken: what is stiff (strong "
-                "damping or springs, steep friction) asks for very short ones; raise max_steps, "
-                "loosen rtol and atol, or simulate by rk4"
+                f"at t = {self.t:.9g} s {self.value:.0f} steps were taken: the time is long, or "
+                "what is stiff (strong damping or springs, steep friction) asks for short steps; "
+                "raise max_steps, loosen rtol and atol, or simulate by rk4"
             )
         order, j = divmod(self.place, model.n)
         unit = ("m" if model.kind[j] == PRISMATIC else "rad") + ("", "/s", "/s^2")[order]

@@ -131,6 +131,7 @@ def hybrid_dynamics_derivatives(
     )
     constant = _constant(mask, a.shape[:-1])
     if given is not None:
+        constant = {k: _filled(given[2 + k], x) for k, x in constant.items()}
         given = tuple(x for k, x in enumerate(given[2:]) if k not in constant)
     kernel = HYBRID_PARTIALS if constant else HYBRID_PARTIALS_APART
     inputs = (("q", q, (n,)), ("v", v, (n,)), ("a", a, (n,)))
@@ -148,6 +149,17 @@ def _constant(mask: Mask, lead: tuple[int, ...]) -> dict[int, NDArray]:
     if mask.all():
         return {0: zero, 1: zero, 2: one, 3: zero, 7: zero}
     return {2: zero, 4: zero, 5: zero, 6: zero, 7: one}
+
+
+def _filled(given: NDArray, value: NDArray) -> NDArray:
+    """An array of out= with a matrix that is the same for all samples; views of one stay."""
+    if not isinstance(given, np.ndarray) or given.shape != value.shape:
+        shape = getattr(given, "shape", type(given).__name__)
+        raise InputError(f"out: expected arrays of shape {value.shape}, got {shape}")
+    if not given.flags.writeable:
+        return value
+    given[...] = value
+    return given
 
 
 def flat_out(out: tuple | None) -> tuple | None:

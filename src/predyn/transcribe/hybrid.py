@@ -28,6 +28,7 @@ from predyn.transcribe.stage_arrange import StageArrangement
 from predyn.transcribe.stage_pool import StagePool
 from predyn.transcribe.stage_sets import StageSet
 
+LARGEST = 1e12  # rad, m and their rates; beyond, numbers overflow on the way
 GAP = "passive motion"  # name of the constraints that join segments
 
 
@@ -172,6 +173,7 @@ class HybridProgram(Program):
                 _begins(values, rows.groups, phase.spline.segments)
                 for values in (rows.s[:, None], *pool.z[:3])
             )
+            _stop_at_overflow(q, v, a)
             curves.append(hermite_curve(s[:, 0], q, v, a, phase.T))
         self.move(before)
         return tuple(curves)
@@ -352,6 +354,15 @@ def _begins(rows: Floats, groups: int, count: int) -> Floats:
     first = rows[:-1:4].reshape(groups, -1, *rows.shape[1:]).transpose(0, 3, 1, 2)
     steps = first.reshape(-1, *first.shape[2:])[:count].reshape(-1, rows.shape[1])
     return np.concatenate([steps, rows[-1:, :, 0]])
+
+
+def _stop_at_overflow(q: Floats, v: Floats, a: Floats) -> None:
+    """Where an integration has left all bounds, let the motion rest where it was before."""
+    lost = ~np.all(np.abs(np.concatenate([q, v, a], axis=1)) < LARGEST, axis=1)
+    if lost.any():
+        first = int(np.argmax(lost))
+        q[first:] = q[first - 1] if first else 0.0
+        v[first:] = a[first:] = 0.0
 
 
 def _there(places: Ints) -> Ints:

@@ -12,7 +12,7 @@ def transcribe(problem: Problem) -> Program:
     method = problem.transcription
     if not isinstance(method, Hybrid):
         return SplineProgram(problem)
-    if method.shooting == "single":
+    if str(method.shooting) == "single":
         from predyn.transcribe.single_shooting import SingleShooting
 
         return SingleShooting(problem)
