@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,7 @@ Floats = NDArray[np.float64]
 Torques = Callable[[float, Floats, Floats], Floats]  # (t, q, v) -> tau
 
 
-class Control:
+class Control(ABC):
     """Torques over time of a flat batch of B trajectories: (B, n), or (1, n) for all of them."""
 
     lead: tuple[int, ...] = ()  # leading shape that was given
@@ -39,9 +40,9 @@ class Control:
         """The torques within one interval that has no breaks inside, smooth up to its ends."""
         return self.at
 
+    @abstractmethod
     def at(self, t: float, q: Floats, v: Floats) -> Floats:
         """The torques at any time; from the right where they jump."""
-        raise NotImplementedError
 
     def open_loop(self, t: Floats) -> Floats | None:
         """Torques (B or 1, K, n) at times (K,), or None if they depend on the state."""

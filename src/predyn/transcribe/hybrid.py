@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.dynamics.batch import aligned
-from predyn.errors import InputError
 from predyn.lanes import WIDTH
 from predyn.problem import Problem
 from predyn.solution import Curve
@@ -22,7 +21,7 @@ from predyn.transcribe.arrange import Rows
 from predyn.transcribe.hermite import hermite_curve
 from predyn.transcribe.instants import InstantSet
 from predyn.transcribe.pattern import Places, paced
-from predyn.transcribe.program import Floats, Ints, Program
+from predyn.transcribe.program import Floats, Ints, Program, refuse_wrong
 from predyn.transcribe.shooting_layout import ShootingLayout, lay_out_shooting
 from predyn.transcribe.stage_arrange import StageArrangement
 from predyn.transcribe.stage_pool import StagePool
@@ -39,9 +38,7 @@ class HybridProgram(Program):
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.model = problem, problem.model
-        wrong = problem.validate()
-        if wrong:
-            raise InputError(f"problem {problem.name!r}: " + "; ".join(wrong))
+        refuse_wrong(problem)
         self.phases = lay_out_shooting(problem)
         self._exact = problem.solver.hessian != "gauss_newton"
         self.segment_columns = [phase.segment_columns for phase in self.phases]
@@ -91,14 +88,6 @@ class HybridProgram(Program):
         self.g_lower = np.concatenate([self.g_lower, np.zeros(more)])
         self.g_upper = np.concatenate([self.g_upper, np.zeros(more)])
         self.g_scale = np.concatenate([self.g_scale, np.ones(more)])
-
-    def _variable_bounds(self, count: int) -> None:
-        self.x_lower, self.x_upper = np.full(count, -np.inf), np.full(count, np.inf)
-        self.x_scale = np.ones(count)
-        for phase in self.phases:
-            if phase.T_column >= 0:
-                self.x_lower[phase.T_column], self.x_upper[phase.T_column] = phase.T_bounds
-                self.x_scale[phase.T_column] = phase.T
 
     def _lay_jacobian(self, count: int) -> None:
         places = Places(count)

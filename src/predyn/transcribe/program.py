@@ -98,6 +98,14 @@ class Program(NLP):
             np.concatenate([*x, np.zeros(0)]) for x in (lower, upper, scale)
         )
 
+    def _variable_bounds(self, count: int) -> None:
+        self.x_lower, self.x_upper = np.full(count, -np.inf), np.full(count, np.inf)
+        self.x_scale = np.ones(count)
+        for phase in self.phases:
+            if phase.T_column >= 0:
+                self.x_lower[phase.T_column], self.x_upper[phase.T_column] = phase.T_bounds
+                self.x_scale[phase.T_column] = phase.T
+
     def _check_fixed_rows(self) -> None:
         """Raise for rows that are outside their bounds and on which nothing free acts."""
         x = np.zeros(self.n)
@@ -188,3 +196,10 @@ def row_scale(lower: Floats, upper: Floats, size: Floats) -> Floats:
         np.where(np.isfinite(lower), abs(lower), 0.0), np.where(np.isfinite(upper), abs(upper), 0.0)
     )
     return np.where(bound > SMALL_BOUND * size, bound, size)
+
+
+def refuse_wrong(problem: Problem) -> None:
+    """An InputError lists all that is wrong with a problem."""
+    wrong = problem.validate()
+    if wrong:
+        raise InputError(f"problem {problem.name!r}: " + "; ".join(wrong))

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.dynamics.batch import Direct
-from predyn.errors import InputError
 from predyn.problem import Problem
 from predyn.solution import Curve
 from predyn.transcribe import kernels
@@ -16,7 +15,7 @@ from predyn.transcribe.arrange import Arrangement, Rows
 from predyn.transcribe.instants import InstantSet
 from predyn.transcribe.layout import PhaseLayout, lay_out, passive_mask
 from predyn.transcribe.pattern import Places, alive, hessian_entries, lanes, touch
-from predyn.transcribe.program import Program
+from predyn.transcribe.program import Program, refuse_wrong
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -49,14 +48,6 @@ class SplineProgram(Program):
 
     def _alive(self, rows: Rows) -> NDArray[np.bool_]:
         return alive(rows.points, self.phases[rows.points.phase], rows.block.rows)
-
-    def _variable_bounds(self, count: int) -> None:
-        self.x_lower, self.x_upper = np.full(count, -np.inf), np.full(count, np.inf)
-        self.x_scale = np.ones(count)
-        for phase in self.phases:
-            if phase.T_column >= 0:
-                self.x_lower[phase.T_column], self.x_upper[phase.T_column] = phase.T_bounds
-                self.x_scale[phase.T_column] = phase.T
 
     def _lay_jacobian(self, count: int) -> None:
         places = Places(count)
@@ -222,9 +213,7 @@ class SplineProgram(Program):
 
 
 def _lay_out(problem: Problem) -> list[PhaseLayout]:
-    wrong = problem.validate()
-    if wrong:
-        raise InputError(f"problem {problem.name!r}: " + "; ".join(wrong))
+    refuse_wrong(problem)
     layouts: list[PhaseLayout] = []
     first = 0
     for k, phase in enumerate(problem.phases):
