@@ -123,9 +123,9 @@ def forward_dynamics(
     """Joint accelerations (..., n) that the torques cause.
 
     Accurate to a small multiple of rounding times the condition of the mass matrix times
-    (1 + d / l)^2, d the distance from the world's origin, l the size of the mechanism: put the base
-    near the origin. Where the mass matrix is singular (three axes of a ball joint in one plane) it
-    is an error; where rotors couple joints, one that rounding keeps finite is not noticed.
+    (1 + d / l)^2, l the size of the links, d their distance from where the first joint is placed.
+    Where the mass matrix is singular (three axes of a ball joint in one plane) it is an error;
+    where rotors couple joints, one that rounding keeps finite is not noticed.
     """
     n = joints(model)
     inputs = (("q", q, n), ("v", v, n), ("tau", tau, n))

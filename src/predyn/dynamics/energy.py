@@ -8,7 +8,7 @@ from predyn.dynamics.arguments import joints
 from predyn.dynamics.batch import Kernel
 from predyn.dynamics.fields import dense
 from predyn.dynamics.forward import END, VELOCITY, center, place, symmetric, world_row
-from predyn.dynamics.tree import Tree
+from predyn.dynamics.tree import Tree, placed_tree_of
 from predyn.lanes import jit, load, store
 from predyn.model import Model
 from predyn.spatial import (
@@ -54,7 +54,9 @@ def _work(tree: Tree) -> tuple[int, int]:
     return len(tree.parent) + 1, END
 
 
-ENERGIES = Kernel(energies, work=_work, outputs=lambda tree: (dense(), dense()))
+ENERGIES = Kernel(
+    energies, work=_work, outputs=lambda tree: (dense(), dense()), view=placed_tree_of
+)
 
 
 def kinetic_energy(model: Model, q: ArrayLike, v: ArrayLike) -> NDArray:

@@ -47,25 +47,37 @@ class Tree(NamedTuple):
     rotor: Floats  # (n, n) if rotors couple joints, else (0, 0); a diagonal is in the armature
 
 
-_trees: WeakKeyDictionary[Model, tuple[Tree, Tree]] = WeakKeyDictionary()
+_trees: WeakKeyDictionary[Model, tuple[Tree, Tree, Tree]] = WeakKeyDictionary()
 
 
-def _both(model: Model) -> tuple[Tree, Tree]:
-    both = _trees.get(model)
-    if both is None:
-        tree = _make(model)
-        both = _trees[model] = (tree, tree._replace(gravity=np.zeros(3)))
-    return both
+def _all(model: Model) -> tuple[Tree, Tree, Tree]:
+    trees = _trees.get(model)
+    if trees is None:
+        placed = _make(model)
+        near = placed.p.copy()
+        near[placed.parent == 0] -= placed.p[0]
+        trees = (placed._replace(p=near), placed, placed._replace(gravity=np.zeros(3)))
+        _trees[model] = trees
+    return trees
 
 
 def tree_of(model: Model) -> Tree:
-    """The kernels' view of a model, made once per model."""
-    return _both(model)[0]
+    """The kernels' view of a model, made once per model, for what does not depend on where the
+    mechanism stands: it is moved so that the first joint is at the origin.
+
+    Moments are taken about the origin, and rounding grows with the square of the distance from it.
+    """
+    return _all(model)[0]
+
+
+def placed_tree_of(model: Model) -> Tree:
+    """The same where the model says."""
+    return _all(model)[1]
 
 
 def weightless_tree_of(model: Model) -> Tree:
-    """The same without gravity, where accelerations are those seen from the world."""
-    return _both(model)[1]
+    """Where the model says, without gravity: accelerations are those seen from the world."""
+    return _all(model)[2]
 
 
 def turn_z_to(axis: Floats) -> Floats:
