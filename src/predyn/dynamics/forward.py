@@ -1,7 +1,7 @@
 """The outward sweep that all kernels share: poses, joint axes, velocities, accelerations.
 
-Everything is in world components about the world origin, so nothing is transformed from link to
-link. Columns of the workspace that this sweep fills, one row per link (row 0 is the world):
+Everything is in world components about one point, the tree's origin, so nothing is transformed from
+link to link. Columns of the workspace that this sweep fills, one row per link (row 0 is the world):
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -88,10 +89,11 @@ class Arrangement:
     def __init__(
         self,
         problem: Problem,
-        layouts: list[PhaseLayout],
+        layouts: Sequence[PhaseLayout],
         total: tuple[float, float] | None = None,
     ) -> None:
-        self.problem, self.layouts, self.model = problem, layouts, problem.model
+        self.problem, self.model = problem, problem.model
+        self.layouts: Sequence[PhaseLayout] = layouts
         self._pieces = total is not None
         self._sets: dict[tuple, InstantSet] = {}
         self.rows: list[Rows | PairRows] = []

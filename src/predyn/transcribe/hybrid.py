@@ -34,7 +34,7 @@ GAP = "passive motion"  # name of the constraints that join segments
 class HybridProgram(Program):
     """The program of a problem by multiple shooting."""
 
-    phases: list[ShootingLayout]  # type: ignore[assignment]
+    phases: Sequence[ShootingLayout]
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.model = problem, problem.model
@@ -42,7 +42,7 @@ class HybridProgram(Program):
         self.phases = lay_out_shooting(problem)
         self._exact = problem.solver.hessian != "gauss_newton"
         self.segment_columns = [phase.segment_columns for phase in self.phases]
-        self._take(StageArrangement(problem, self.phases))  # type: ignore[arg-type]
+        self._take(StageArrangement(problem, self.phases))
         self._number_gaps()
         count = sum(phase.count for phase in self.phases)
         self._variable_bounds(count)
@@ -84,6 +84,10 @@ class HybridProgram(Program):
             if size:
                 self._names.append((first, name, None, np.arange(size)))
             first += size
+        self._gap_lanes = [
+            _in_groups(gap, phase.rows.groups)  # (groups, 2 passive, WIDTH)
+            for gap, phase in zip(self.gaps, self.phases, strict=True)
+        ]
         more = first - self.first_gap
         self.g_lower = np.concatenate([self.g_lower, np.zeros(more)])
         self.g_upper = np.concatenate([self.g_upper, np.zeros(more)])
@@ -98,8 +102,8 @@ class HybridProgram(Program):
                 columns = self._places(points)
                 row = np.broadcast_to(points.lambda_row[:, :, None], columns.shape)
                 tickets.append((points, columns.shape, places.add(row, columns)))
-        for phase, gap, columns in zip(self.phases, self.gaps, self.segment_columns, strict=True):
-            rows = _in_groups(gap, phase.rows.groups)  # (groups, 2 passive, WIDTH)
+        for k, phase in enumerate(self.phases):
+            gap, rows, columns = self.gaps[k], self._gap_lanes[k], self.segment_columns[k]
             shape = (*rows.shape[:2], columns.shape[1], WIDTH)
             here = np.broadcast_to(columns[:-1, None], shape)
             own = places.add(np.broadcast_to(rows[:, :, None], shape), here)
@@ -265,8 +269,9 @@ class HybridProgram(Program):
             if self._exact:
                 points.give_back()
         if self._exact:
-            for phase, gap, pool in zip(self.phases, self.gaps, self.stage_pools(), strict=True):
-                rows = _in_groups(gap, phase.rows.groups)
+            for phase, rows, pool in zip(
+                self.phases, self._gap_lanes, self.stage_pools(), strict=True
+            ):
                 ends = np.where(rows >= 0, multipliers[np.maximum(rows, 0)], 0.0)
                 pool.curve_all(phase.powers[: pool.orders], ends)
         for bends in self._bends:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ class Program(NLP):
 
     problem: Problem
     model: Model
-    phases: list[PhaseLayout]
+    phases: Sequence[PhaseLayout]
 
     def _take(self, arrangement: Arrangement) -> None:
         """The sets and rows of a problem."""

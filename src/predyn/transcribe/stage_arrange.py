@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -24,7 +25,7 @@ from predyn.transcribe.stage_sets import StageSet
 class StageArrangement(Arrangement):
     """Sets of rows at stages: costs at all, limits where steps begin."""
 
-    layouts: list[ShootingLayout]  # type: ignore[assignment]
+    layouts: Sequence[ShootingLayout]
 
     def _passive_joints(self, p: int) -> None:
         """Nothing: the integration keeps their torque zero."""

@@ -158,7 +158,6 @@ class StagePool(Pool):
 
     def evaluate_channels(self) -> None:
         """Values of the channels, once the passive joints are in place."""
-        self._eager = False
         for channel in self.derived.values():
             if channel is not self.torques:  # the integration has them
                 channel.evaluate()
