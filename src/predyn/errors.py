@@ -33,6 +33,10 @@ class ModelWarning(UserWarning):
     """A mechanism that can be computed with but is probably not what was meant."""
 
 
+class DataWarning(UserWarning):
+    """Measurements that can be used but leave something open; the message names what."""
+
+
 def unknown_name(what: str, got: object, valid: Iterable[str]) -> InputError:
     """An InputError that says which name is unknown and which valid names are nearest."""
     names = list(valid)

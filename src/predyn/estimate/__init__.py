@@ -1,0 +1,1 @@
+"""Torques behind a recorded motion."""

@@ -1,0 +1,181 @@
+"""Estimate: the torques behind a recorded motion, how sure they are, and what speaks against them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn import __version__
+from predyn.errors import NotConverged
+from predyn.estimate.lcurve import LCurve
+from predyn.measurements import Measurements
+from predyn.model import PRISMATIC, Model
+
+Floats = NDArray[np.float64]
+
+BAND = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
+CONVERGED, LIMITED, UNIDENTIFIABLE, INTERRUPTED = (
+    "converged",
+    "iteration_limit",
+    "unidentifiable",
+    "interrupted",
+)
+
+
+class Channel(NamedTuple):
+    """One measured quantity, where it was measured, and what the estimated motion makes of it."""
+
+    name: str  # of the joint, or "marker.x"
+    kind: str  # "angle" or "marker"
+    unit: str  # "rad" or "m"
+    t: Floats
+    measured: Floats
+    fitted: Floats
+    sd: float  # standard deviation of the noise
+    estimated: bool  # whether sd was found from the data
+
+
+class Filtered(NamedTuple):
+    """The usual way, for comparison: zero-lag Butterworth filter, differences, inverse dynamics."""
+
+    cutoff: float  # Hz
+    t: Floats  # (K + 1,)
+    q: Floats
+    v: Floats
+    a: Floats
+    tau: Floats  # (K + 1, n)
+
+
+class OrderTrial(NamedTuple):
+    """One order of regularisation, its best weights, and how well it explains the data."""
+
+    order: int
+    log_evidence: float
+    weights: Floats
+    chosen: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate:
+    """Torques, states and their uncertainty from measurements of a motion.
+
+    The motion has constant acceleration on each of K intervals; `tau[k]` is held over interval k.
+    Standard deviations are those of the linearised problem at the estimate, for the given or
+    estimated noise and weights: they do not count errors of the model.
+    """
+
+    name: str
+    model: Model
+    measurements: Measurements
+    status: str
+    message: str
+    t: Floats  # (K + 1,) s, ends of the intervals
+    q: Floats  # (K + 1, n)
+    v: Floats
+    q_sd: Floats
+    v_sd: Floats
+    t_tau: Floats  # (K,) s, middles of the intervals
+    a: Floats  # (K, n)
+    tau: Floats
+    tau_sd: Floats
+    channels: tuple[Channel, ...]
+    order: int
+    total_variation: bool
+    weights: Floats  # (n,) size of a torque (order 0) or of its change over one interval (1, 2)
+    orders: tuple[OrderTrial, ...]
+    lcurve: LCurve
+    comparison: Filtered | None
+    unactuated: tuple[str, ...]
+    force_links: Mapping[str, str]
+    warnings: tuple[str, ...]
+    iterations: int
+    solve_seconds: float
+
+    @property
+    def success(self) -> bool:
+        return self.status == CONVERGED
+
+    @property
+    def tau_band(self) -> tuple[Floats, Floats]:
+        """Lower and upper end of the 95 % band of the torques, (K, n) each."""
+        return self.tau - BAND * self.tau_sd, self.tau + BAND * self.tau_sd
+
+    @property
+    def q_band(self) -> tuple[Floats, Floats]:
+        return self.q - BAND * self.q_sd, self.q + BAND * self.q_sd
+
+    @property
+    def v_band(self) -> tuple[Floats, Floats]:
+        return self.v - BAND * self.v_sd, self.v + BAND * self.v_sd
+
+    def check(self) -> Estimate:
+        """Itself, or NotConverged with the reason."""
+        if not self.success:
+            raise NotConverged(f"{self.name}: {self.status}: {self.message}")
+        return self
+
+    def summary(self) -> dict[str, Any]:
+        """Numbers for summary.json."""
+        names = self.model.joint_names
+        return {
+            "name": self.name,
+            "status": self.status,
+            "success": self.success,
+            "message": self.message,
+            "n_samples": len(self.measurements.t),
+            "n_intervals": len(self.t_tau),
+            "step": float(self.t[1] - self.t[0]),
+            "order": self.order,
+            "total_variation": self.total_variation,
+            "weights": dict(zip(names, self.weights.tolist(), strict=True)),
+            "noise": {c.name: c.sd for c in self.channels},
+            "noise_estimated": {c.name: c.estimated for c in self.channels},
+            "rms_residual": {
+                c.name: float(np.sqrt(np.mean((c.measured - c.fitted) ** 2))) for c in self.channels
+            },
+            "rms_torque": dict(
+                zip(names, np.sqrt(np.mean(self.tau**2, axis=0)).tolist(), strict=True)
+            ),
+            "mean_torque_sd": dict(zip(names, self.tau_sd.mean(axis=0).tolist(), strict=True)),
+            "log_evidence": {str(trial.order): trial.log_evidence for trial in self.orders},
+            "filter_cutoff": None if self.comparison is None else self.comparison.cutoff,
+            "unactuated": list(self.unactuated),
+            "warnings": list(self.warnings),
+            "iterations": self.iterations,
+            "solve_seconds": self.solve_seconds,
+            "predyn_version": __version__,
+        }
+
+    def torques_csv(self) -> str:
+        """One line per interval: its start and end, then torque and ends of its band per joint."""
+        units = ["N" if kind == PRISMATIC else "N m" for kind in self.model.kind]
+        header = ["start [s]", "end [s]"]
+        for name, unit in zip(self.model.joint_names, units, strict=True):
+            header += [f"{name} [{unit}]", f"{name} lower [{unit}]", f"{name} upper [{unit}]"]
+        low, high = self.tau_band
+        values = np.stack((self.tau, low, high), axis=2).reshape(len(self.t_tau), -1)
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(np.column_stack((self.t[:-1], self.t[1:], values)).tolist())
+        return buffer.getvalue()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything, the model and the measurements too, to an HDF5 file."""
+        from predyn.estimate.result_file import save_estimate
+
+        save_estimate(self, path)
+
+    def __repr__(self) -> str:
+        what = "total variation" if self.total_variation else f"order {self.order}"
+        return (
+            f"Estimate({self.name!r}, {self.status}, {what}, {len(self.t_tau)} intervals of "
+            f"{self.t[1] - self.t[0]:.4g} s, {self.model.n} joints)"
+        )
