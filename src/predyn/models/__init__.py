@@ -6,6 +6,7 @@ from predyn.models.chains import pendulum_chain
 from predyn.models.gymnasts import gymnast
 from predyn.models.manutec import manutec_r3
 from predyn.models.trees import random_tree
+from predyn.models.trujillo import trujillo_two_link
 from predyn.models.two_links import prismatic_revolute, two_link
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "pendulum_chain",
     "prismatic_revolute",
     "random_tree",
+    "trujillo_two_link",
     "two_link",
 ]
