@@ -7,22 +7,19 @@ curves, limits, costs, multipliers, history and so on as in `Solution`. hdf5_tre
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from predyn import hdf5_tree
 from predyn.bspline import BSpline
-from predyn.errors import FileError, ModelWarning, PredynError
+from predyn.errors import FileError
 from predyn.files import write_bytes
 from predyn.hdf5_tree import Tree
-from predyn.model import PRISMATIC, DHTable, Frame, Limits, Model, Shape
+from predyn.model import PRISMATIC, Model
+from predyn.model_tree import model_of, tree_of_model
 from predyn.solution import Curve, Solution, Violation
+from predyn.tree_reader import TreeReader, located, read_file
 
 KIND, VERSION = "predyn solution", 1
 SCALARS: dict[str, type] = {
@@ -36,8 +33,6 @@ WORDS = ("phase_names", "active", "passive")
 FORCE = ("force", "moment", "point")
 VIOLATIONS = ("violations", "dense_violations")
 NUMBERS = tuple(name for name in Violation._fields if name != "name")
-MODEL_ARRAYS = ("parent", "kind", "pitch", "axis", "R", "p", "inertia", "gravity", "stiffness",
-                "rest", "damping", "coulomb", "coulomb_speed", "armature", "rotor")  # fmt: skip
 
 
 def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
@@ -51,18 +46,7 @@ def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
 
 def load_solution(path: str | os.PathLike[str]) -> Solution:
     """The solution in a file that `Solution.save` wrote; its model is checked as any other."""
-    try:
-        file = Path(path)
-        if file.exists() and not file.is_file():
-            raise FileError(f"{path}: expected a .h5 file, this is a folder or a device")
-        data = file.read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: a NUL character in the path
-        cause = getattr(error, "strerror", None) or str(error)
-        raise FileError(f"{path}: cannot be read: {cause}; expected a .h5 file") from None
-    try:
-        return _solution_of(hdf5_tree.decode(data, KIND, VERSION))
-    except PredynError as error:
-        raise FileError(f"{path}: {error}") from error
+    return read_file(path, KIND, VERSION, _solution_of)
 
 
 def _tree_of(solution: Solution) -> Tree:
@@ -90,25 +74,8 @@ def _tree_of(solution: Solution) -> Tree:
     tree["starts"] = list(solution.starts)
     rows, columns = (np.asarray(x, np.int32) for x in solution.jacobian)
     tree["jacobian"] = {"rows": rows, "columns": columns}
-    tree["model"] = _model_tree(solution.model)
+    tree["model"] = tree_of_model(solution.model)
     return tree
-
-
-def _model_tree(model: Model) -> Tree:
-    if model.contact_points or model.loop_closures:
-        raise ValueError("model: contact points and loop closures have no place in the file yet")
-    tree: Tree = {name: getattr(model, name) for name in MODEL_ARRAYS}
-    for name in ("name", "link_names", "joint_names", "notes"):
-        tree[name] = getattr(model, name)
-    tree["limits"] = model.limits._asdict()
-    tree["frames"] = [_record(frame) for frame in model.frames]
-    tree["shapes"] = [_record(shape) | {"size": np.array(shape.size)} for shape in model.shapes]
-    tree["dh"] = None if model.dh is None else _record(model.dh)
-    return tree
-
-
-def _record(value: Any) -> Tree:
-    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def _notes(model: Model) -> dict[str, dict[str, Any]]:
@@ -135,64 +102,8 @@ def _notes(model: Model) -> dict[str, dict[str, Any]]:
     return notes
 
 
-class _Reader:
-    """Takes checked entries out of a tree; a FileError names what is missing or wrong."""
-
-    def __init__(self, tree: Any, where: str = "") -> None:
-        self.where = where
-        if not isinstance(tree, dict):
-            raise FileError(f"{where or 'the file'}: expected a group, got {type(tree).__name__}")
-        self.tree = tree
-
-    def value(self, name: str, kind: type | tuple[type, ...]) -> Any:
-        if name not in self.tree:
-            raise FileError(f"{self.where}{name} is missing; the file is not complete")
-        value = self.tree[name]
-        if kind is float and type(value) is int:
-            value = float(value)
-        kinds = kind if isinstance(kind, tuple) else (kind,)
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            expected = " or ".join(k.__name__ for k in kinds)
-            raise FileError(f"{self.where}{name}: expected {expected}, got {value!r:.60}")
-        return value
-
-    def array(
-        self, name: str, shape: tuple[int | None, ...] | None, dtype: Any = np.float64
-    ) -> Any:
-        """None stands for any shape, or for any length of an axis."""
-        array = self.value(name, np.ndarray)
-        fits = shape is None or (
-            array.ndim == len(shape)
-            and all(want in (None, got) for want, got in zip(shape, array.shape, strict=True))
-        )
-        if not fits or array.dtype != dtype:
-            raise FileError(
-                f"{self.where}{name}: expected {np.dtype(dtype)} of shape {shape}, "
-                f"got {array.dtype} of shape {array.shape}"
-            )
-        return array
-
-    def words(self, name: str) -> tuple[str, ...]:
-        words: tuple[str, ...] = self.value(name, tuple)
-        if not all(isinstance(word, str) for word in words):
-            raise FileError(f"{self.where}{name}: expected words, got {words!r:.60}")
-        return words
-
-    def group(self, name: str) -> _Reader:
-        return _Reader(self.value(name, dict), f"{self.where}{name}/")
-
-    def groups(self, name: str) -> list[_Reader]:
-        items = self.value(name, tuple)
-        return [_Reader(item, f"{self.where}{name}/{k}/") for k, item in enumerate(items)]
-
-    def mapping(self, name: str, read: Callable[[_Reader, str], Any]) -> dict[str, Any]:
-        group = self.group(name)
-        return {key: read(group, key) for key in group.tree}
-
-
-def _solution_of(tree: Tree) -> Solution:
-    file = _Reader(tree)
-    model = _model_of(file.group("model"))
+def _solution_of(file: TreeReader) -> Solution:
+    model = model_of(file.group("model"))
     n, count = model.n, len(file.array("t", (None,)))
     entries: dict[str, Any] = {name: file.value(name, kind) for name, kind in SCALARS.items()}
     entries |= {name: file.words(name) for name in WORDS}
@@ -226,61 +137,24 @@ def _solution_of(tree: Tree) -> Solution:
     )
 
 
-def _curve_of(group: _Reader, n: int) -> Curve:
+def _curve_of(group: TreeReader, n: int) -> Curve:
     degree, knots = group.value("degree", int), group.array("knots", (None,))
-    with _located(group):
+    with located(group):
         spline = BSpline(degree, knots)
     control = group.array("control", (spline.n_control, n))
     return Curve(degree, knots, control, group.value("duration", float))
 
 
-def _violations_of(group: _Reader) -> tuple[Violation, ...]:
+def _violations_of(group: TreeReader) -> tuple[Violation, ...]:
     names = group.words("name")
     columns = [group.array(field, (len(names),)).tolist() for field in NUMBERS]
     return tuple(Violation(*row) for row in zip(names, *columns, strict=True))
 
 
-def _force_of(group: _Reader, model: Model) -> Tree:
+def _force_of(group: TreeReader, model: Model) -> Tree:
     force: Tree = {"link": group.value("link", str)}
     force |= {name: group.array(name, (3,)) for name in FORCE}
     force["frame"] = group.value("frame", str)
-    with _located(group):
+    with located(group):
         model.frame(force["link"])
     return force
-
-
-def _model_of(group: _Reader) -> Model:
-    entries: dict[str, Any] = {name: group.value(name, np.ndarray) for name in MODEL_ARRAYS}
-    limits = group.group("limits")
-    dh = group.value("dh", (dict, type(None)))
-    with _located(group), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)  # given when the model was first made
-        return Model(
-            name=group.value("name", str),
-            link_names=group.words("link_names"),
-            joint_names=group.words("joint_names"),
-            limits=Limits(*(limits.value(name, np.ndarray) for name in Limits._fields)),
-            frames=tuple(_object(Frame, item) for item in group.groups("frames")),
-            shapes=tuple(_object(Shape, item) for item in group.groups("shapes")),
-            dh=None if dh is None else _object(DHTable, group.group("dh")),
-            notes=group.words("notes"),
-            **entries,
-        )
-
-
-def _object(kind: type, group: _Reader) -> Any:
-    names = {field.name for field in fields(kind)}
-    if names != set(group.tree):
-        raise FileError(f"{group.where}: expected {sorted(names)}, got {sorted(group.tree)}")
-    return kind(**group.tree)
-
-
-@contextmanager
-def _located(group: _Reader) -> Iterator[None]:
-    """Name the group in an error about what it holds."""
-    try:
-        yield
-    except FileError:
-        raise
-    except (PredynError, TypeError, ValueError) as error:
-        raise FileError(f"{group.where.rstrip('/')}: {error}") from error
