@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
@@ -21,33 +21,10 @@ from predyn.errors import FileError
 from predyn.model import Shape
 from predyn.solution import Violation
 from predyn.solution_file import KIND, VERSION, load_solution, save_solution
+from sameness import assert_same
 
 DATA = Path(__file__).parent / "load" / "data"
 MUTANTS = int(os.environ.get("PREDYN_MUTANTS", "300"))
-
-
-def assert_same(got, expected, where="solution"):
-    """Equal types, orders and bits, all the way down."""
-    assert type(got) is type(expected), where
-    if is_dataclass(expected):
-        for field in fields(expected):
-            name = field.name
-            assert_same(getattr(got, name), getattr(expected, name), f"{where}.{name}")
-    elif isinstance(expected, dict):
-        assert list(got) == list(expected), where
-        for key in expected:
-            assert_same(got[key], expected[key], f"{where}[{key!r}]")
-    elif isinstance(expected, tuple):
-        assert len(got) == len(expected), where
-        for k, (x, y) in enumerate(zip(got, expected, strict=True)):
-            assert_same(x, y, f"{where}[{k}]")
-    elif isinstance(expected, np.ndarray):
-        assert (got.dtype, got.shape) == (expected.dtype, expected.shape), where
-        assert got.tobytes() == expected.tobytes(), where
-    elif isinstance(expected, float):
-        assert np.float64(got).tobytes() == np.float64(expected).tobytes(), where
-    else:
-        assert got == expected, where
 
 
 def loaded(solution, tmp_path):

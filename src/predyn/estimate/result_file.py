@@ -1,0 +1,183 @@
+"""Estimates as HDF5 files: lossless, versioned, model and measurements inside.
+
+At the top level t (K + 1,), q, v, q_sd, v_sd (K + 1, n), t_tau (K,), a, tau, tau_sd (K, n); groups
+model, measurements, channels and so on as in `Estimate`. hdf5_tree.py has the format.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from predyn import hdf5_tree
+from predyn.errors import FileError
+from predyn.estimate.lcurve import LCurve
+from predyn.estimate.result import Channel, Estimate, Filtered, OrderTrial
+from predyn.files import write_bytes
+from predyn.hdf5_tree import Tree
+from predyn.measurements import MeasuredForce, Measurements
+from predyn.model import PRISMATIC, Model
+from predyn.model_tree import model_of, tree_of_model
+from predyn.tree_reader import TreeReader, located, read_file
+
+KIND, VERSION = "predyn estimate", 1
+SCALARS: dict[str, type] = {
+    "name": str, "status": str, "message": str, "order": int, "total_variation": bool,
+    "iterations": int, "solve_seconds": float,
+}  # fmt: skip
+AT_NODES = ("q", "v", "q_sd", "v_sd")
+AT_MIDDLES = ("a", "tau", "tau_sd")
+FORCE = ("force", "point", "moment")
+
+
+def save_estimate(estimate: Estimate, path: str | os.PathLike[str]) -> None:
+    """Write an estimate to an HDF5 file, whole or not at all; equal estimates give equal bytes."""
+    try:
+        data = hdf5_tree.encode(_tree_of(estimate), _notes(estimate.model), KIND, VERSION)
+    except (ValueError, OSError, RuntimeError) as error:  # of a value, or of the HDF5 library
+        raise FileError(f"{path}: this estimate cannot be saved: {error}") from error
+    write_bytes(path, data)
+
+
+def load_estimate(path: str | os.PathLike[str]) -> Estimate:
+    """The estimate in a file that `Estimate.save` wrote."""
+    return read_file(path, KIND, VERSION, _estimate_of)
+
+
+def _tree_of(estimate: Estimate) -> Tree:
+    tree: Tree = {name: kind(getattr(estimate, name)) for name, kind in SCALARS.items()}
+    for name in ("t", "t_tau", *AT_NODES, *AT_MIDDLES, "weights"):
+        tree[name] = np.asarray(getattr(estimate, name), np.float64)
+    tree["channels"] = [_record(channel) for channel in estimate.channels]
+    tree["orders"] = [_record(trial) for trial in estimate.orders]
+    tree["lcurve"] = _record(estimate.lcurve)
+    tree["comparison"] = None if estimate.comparison is None else _record(estimate.comparison)
+    tree["unactuated"] = list(estimate.unactuated)
+    tree["force_links"] = dict(estimate.force_links)
+    tree["warnings"] = list(estimate.warnings)
+    tree["model"] = tree_of_model(estimate.model)
+    tree["measurements"] = _measurements_tree(estimate.measurements)
+    return tree
+
+
+def _record(value: Any) -> Tree:
+    """A named tuple; its arrays as float64."""
+    return {
+        name: np.asarray(entry, np.float64) if isinstance(entry, np.ndarray) else entry
+        for name, entry in value._asdict().items()
+    }
+
+
+def _measurements_tree(data: Measurements) -> Tree:
+    return {
+        "t": data.t,
+        "angles": dict(data.angles),
+        "markers": dict(data.markers),
+        "forces": {
+            name: {"t": force.t} | {part: getattr(force, part) for part in FORCE}
+            for name, force in data.forces.items()
+        },
+        "source": data.source,
+        "notes": list(data.notes),
+    }
+
+
+def _notes(model: Model) -> dict[str, dict[str, Any]]:
+    """Attributes for those who read the file by h5py alone."""
+    slides = [kind == PRISMATIC for kind in model.kind]
+    positions = ["m" if slide else "rad" for slide in slides]
+    speeds = [f"{unit}/s" for unit in positions]
+    efforts = ["N" if slide else "N m" for slide in slides]
+    units = {
+        "q": positions, "q_sd": positions, "v": speeds, "v_sd": speeds,
+        "a": [f"{unit}/s^2" for unit in positions], "tau": efforts, "tau_sd": efforts,
+        "weights": efforts,
+    }  # fmt: skip
+    joints = list(model.joint_names)
+    notes: dict[str, dict[str, Any]] = {
+        name: {"joint_names": joints, "units": unit} for name, unit in units.items()
+    }
+    notes["t"] = {"units": "s", "meaning": "ends of the intervals"}
+    notes["t_tau"] = {"units": "s", "meaning": "middles of the intervals, where a and tau hold"}
+    return notes
+
+
+def _estimate_of(file: TreeReader) -> Estimate:
+    model = model_of(file.group("model"))
+    n, t = model.n, file.array("t", (None,))
+    if len(t) < 2:
+        raise FileError(f"t: expected at least 2 times, got {len(t)}")
+    entries: dict[str, Any] = {name: file.value(name, kind) for name, kind in SCALARS.items()}
+    entries |= {name: file.array(name, (len(t), n)) for name in AT_NODES}
+    entries |= {name: file.array(name, (len(t) - 1, n)) for name in AT_MIDDLES}
+    entries |= {name: file.words(name) for name in ("unactuated", "warnings")}
+    filtered = file.value("comparison", (dict, type(None)))
+    return Estimate(
+        model=model,
+        measurements=_measurements_of(file.group("measurements")),
+        t=t,
+        t_tau=file.array("t_tau", (len(t) - 1,)),
+        channels=tuple(_channel_of(group) for group in file.groups("channels")),
+        weights=file.array("weights", (n,)),
+        orders=tuple(_trial_of(group, n) for group in file.groups("orders")),
+        lcurve=_lcurve_of(file.group("lcurve")),
+        comparison=None if filtered is None else _filtered_of(file.group("comparison"), n),
+        force_links=file.mapping("force_links", lambda group, key: group.value(key, str)),
+        **entries,
+    )
+
+
+def _channel_of(group: TreeReader) -> Channel:
+    t = group.array("t", (None,))
+    return Channel(
+        name=group.value("name", str),
+        kind=group.value("kind", str),
+        unit=group.value("unit", str),
+        t=t,
+        measured=group.array("measured", t.shape),
+        fitted=group.array("fitted", t.shape),
+        sd=group.value("sd", float),
+        estimated=group.value("estimated", bool),
+    )
+
+
+def _trial_of(group: TreeReader, n: int) -> OrderTrial:
+    return OrderTrial(
+        group.value("order", int),
+        group.value("log_evidence", float),
+        group.array("weights", (n,)),
+        group.value("chosen", bool),
+    )
+
+
+def _lcurve_of(group: TreeReader) -> LCurve:
+    weights = group.array("weights", (None,))
+    misfit, size = (group.array(name, weights.shape) for name in ("misfit", "size"))
+    return LCurve(weights, misfit, size, group.value("corner", int))
+
+
+def _filtered_of(group: TreeReader, n: int) -> Filtered:
+    t = group.array("t", (None,))
+    parts = (group.array(name, (len(t), n)) for name in ("q", "v", "a", "tau"))
+    return Filtered(group.value("cutoff", float), t, *parts)
+
+
+def _measurements_of(group: TreeReader) -> Measurements:
+    t = group.array("t", (None,))
+
+    def force(forces: TreeReader, name: str) -> MeasuredForce:
+        one = forces.group(name)
+        times = one.array("t", (None,))
+        return MeasuredForce(times, *(one.array(part, (len(times), 3)) for part in FORCE))
+
+    with located(group):
+        return Measurements(
+            t,
+            group.mapping("angles", lambda angles, name: angles.array(name, t.shape)),
+            group.mapping("markers", lambda markers, name: markers.array(name, (len(t), 3))),
+            group.mapping("forces", force),
+            group.value("source", str),
+            group.words("notes"),
+        )
