@@ -12,8 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.dynamics.kinematics import frame_kinematics
-from predyn.model import PRISMATIC, REVOLUTE, SCREW, Model
+from predyn.dynamics.batch import Kernel
+from predyn.dynamics.fields import dense
+from predyn.dynamics.forward import AXIS, END, ORIGIN, POSE, place, vector, world_row
+from predyn.dynamics.tree import weightless_tree_of
+from predyn.lanes import jit, store
+from predyn.model import PRISMATIC, REVOLUTE, Model
+from predyn.spatial import add, apply, at_point, load3, load6, load33, scale, store3
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,6 +43,51 @@ class Fitted(NamedTuple):
     q: Floats  # (B, n)
     cost: Floats  # (B,) sum of squared residuals
     normal: Floats  # (B, n, n) J'J of the residuals, in the unknowns' units
+
+
+class PointTree(NamedTuple):
+    """What the kernel reads of a model, and points on its links."""
+
+    parent: Ints
+    kind: Ints
+    pitch: Floats
+    R: Floats
+    p: Floats
+    gravity: Floats
+    row: Ints  # (K,) workspace rows of the points' links
+    point: Floats  # (K, 3) in their joint frames
+    factor: Floats  # (n,) of the partials
+
+
+@jit
+def place_points(tree, _, c, ins, outs, work):
+    """Places of the points, m, and their partials in the joints, times the joints' factors."""
+    places, partials = outs
+    n = tree.parent.shape[0]
+    world_row(work, tree.gravity)
+    for i in range(n):
+        place(tree, c, i, ins[0], work)
+    for k in range(tree.row.shape[0]):
+        row = tree.row[k]
+        x = add(load3(work, row, ORIGIN), apply(load33(work, row, POSE), vector(tree.point, k)))
+        store3(places, c, 3 * k, x)
+        for i in range(3 * n):
+            store(partials, c, 3 * n * k + i, 0.0)
+        while row > 0:
+            moved = scale(tree.factor[row - 1], at_point(load6(work, row, AXIS), x))
+            for i in range(3):
+                store(partials, c, n * (3 * k + i) + row - 1, moved[i])
+            row = tree.parent[row - 1]
+
+
+POINTS = Kernel(
+    place_points,
+    work=lambda tree: (len(tree.parent) + 1, END),
+    outputs=lambda tree: (
+        dense(len(tree.row), 3),
+        dense(len(tree.row), 3, len(tree.parent)),
+    ),
+)
 
 
 def length_scale(model: Model, points: Sequence[Point]) -> float:
@@ -89,8 +139,13 @@ class PoseFit:
             above[j, j] = True
         links = [point.link for point in points]
         self.reach = above[links].reshape(len(links), n)
-        self.moving = np.flatnonzero(self.reach.any(axis=0))
-        self.gain = (self.reach & self.free) * (self.units / self.length)
+        tree = weightless_tree_of(model)
+        self.view = PointTree(
+            *(tree.parent, tree.kind, tree.pitch, tree.R, tree.p, tree.gravity),
+            row=np.array(links, np.int64) + 1,
+            point=np.array([tree.link[link] @ p for link, p in points]).reshape(len(links), 3),
+            factor=np.where(self.free, self.units, 0.0) / self.length,
+        )
 
     def at_sample(self, sample: int, chosen: Bools, copies: int) -> PoseFit:
         """One sample, repeated, with some of the points."""
@@ -117,7 +172,7 @@ class PoseFit:
         gradient = np.zeros((batch, n))
         cost = np.zeros(batch)
         if self.points:
-            places, jacobian = self._places(q)
+            places, jacobian = POINTS(self.model, [("q", q, (n,))], view=self.view)
             mask = self.measured[at]
             error = np.where(mask, places - self.targets[at], 0.0) / self.length
             jacobian *= mask[:, :, :, None]
@@ -134,32 +189,6 @@ class PoseFit:
             gradient[:, joints] += error
             cost += np.einsum("bi,bi->b", error, error)
         return cost, gradient, normal
-
-    def _places(self, q: Floats) -> tuple[Floats, Floats]:
-        """Positions (B, K, 3) of the points and their partials (B, K, 3, n) in the unknowns."""
-        batch, n = q.shape
-        model = self.model
-        places = np.empty((batch, len(self.points), 3))
-        turn, slide = np.zeros((batch, 3, n)), np.zeros((batch, 3, n))
-        poses = {j: frame_kinematics(model, model.link_names[j], q) for j in self.moving}
-        for k, (link, p) in enumerate(self.points):
-            places[:, k] = poses[link].p + poses[link].R @ p
-        for j, pose in poses.items():
-            axis = pose.R @ model.axis[j]
-            if model.kind[j] == PRISMATIC:
-                slide[:, :, j] = axis
-                continue
-            turn[:, :, j] = axis
-            slide[:, :, j] = np.cross(pose.p, axis)
-            if model.kind[j] == SCREW:
-                slide[:, :, j] += model.pitch[j] * axis
-        jacobian = np.empty((batch, len(self.points), 3, n))
-        x = places[:, :, :, None]
-        for k in range(3):
-            i, j = (k + 1) % 3, (k + 2) % 3
-            swept = turn[:, None, i] * x[:, :, j] - turn[:, None, j] * x[:, :, i]
-            jacobian[:, :, k] = (swept + slide[:, None, k]) * self.gain
-        return places, jacobian
 
     def descend(self, q: Floats, at: Ints, most: int = 30) -> Fitted:
         """Levenberg and Marquardt's method from each pose (B, n) for its sample `at` (B,)."""
@@ -196,7 +225,8 @@ class PoseFit:
     def apart(self, q: Floats, other: Floats, normal: Floats) -> Floats:
         """(B,) how far the measured points would move between poses, to first order."""
         d = (q - other) / self.units
-        return np.sqrt(np.maximum(np.einsum("bi,bij,bj->b", d, normal, d), 0.0))
+        moved: Floats = np.sqrt(np.maximum(np.einsum("bi,bij,bj->b", d, normal, d), 0.0))
+        return moved
 
     def seen(self, normal: Floats) -> Bools:
         """(B, n) joints whose movement the measurements of a sample resolve."""
