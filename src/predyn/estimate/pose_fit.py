@@ -7,7 +7,7 @@ points are measured in that length too. Directions that nothing measures stay wh
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,7 @@ class PointTree(NamedTuple):
 
 
 @jit
-def place_points(tree, _, c, ins, outs, work):
+def place_points(tree: Any, _: Any, c: Any, ins: Any, outs: Any, work: Any) -> None:
     """Places of the points, m, and their partials in the joints, times the joints' factors."""
     places, partials = outs
     n = tree.parent.shape[0]

@@ -17,6 +17,7 @@ Bools = NDArray[np.bool_]
 FIRST_CHUNK = 16
 CHUNK_NUMBERS = 500_000  # numbers in the Jacobians of the largest chunk
 SAME = 1e-3  # poses whose points are nearer than that, in length scales, are on one branch
+JUMP = 0.5  # rad or length scales; motions do not go that far from one sample to the next
 LOST, FOUND = 5.0, 2.0  # residual, as a multiple of the usual one, of a lost and a found motion
 LEAST_RESIDUAL = 0.01  # length scales; smaller ones never count as lost
 MOST_SEARCHES = 10
@@ -60,8 +61,8 @@ def track(
     best, least = None, np.inf
     for pose in _first_poses(fit, start, rest):
         found = _over_time(fit, samples, start, pose)
-        outside = np.maximum(np.maximum(low - found.q, found.q - high), 0.0) / fit.units
-        total = float(found.cost.sum() + np.sum(outside**2))
+        jumps = np.maximum(np.abs(np.diff(found.q, axis=0)) / fit.units - JUMP, 0.0)
+        total = float(found.cost.sum() + np.sum(jumps**2) + _outside(fit, found.q).sum())
         if best is None or total < 0.99 * least - fit.counts.sum() * SAME**4:
             best, least = found, total
     assert best is not None
@@ -182,8 +183,7 @@ def _first_poses(fit: PoseFit, sample: int, rest: Floats) -> list[Floats]:
         poses = found.q[np.resize(order[:KEPT], STARTS)]
     found = part.descend(np.where(part.seen(found.normal), found.q, rest), at)
     q = _nearest_turn(fit, found.q, rest)
-    outside = np.maximum(np.maximum(low - q, q - high), 0.0) / fit.units
-    cost = found.cost + np.sum(outside**2, axis=1)
+    cost = found.cost + _outside(fit, q)
     enough = 4.0 * cost.min() + fit.counts[sample] * SAME**2
     chosen: list[int] = []
     for k in np.argsort(cost, kind="stable"):
@@ -193,6 +193,13 @@ def _first_poses(fit: PoseFit, sample: int, rest: Floats) -> list[Floats]:
             chosen.append(int(k))
     far = np.linalg.norm((q[chosen] - rest) / fit.units, axis=1)
     return [q[chosen[k]] for k in np.argsort(far, kind="stable")]
+
+
+def _outside(fit: PoseFit, q: Floats) -> Floats:
+    """(B,) squared distance of poses from the position limits."""
+    low, high = fit.model.limits.position.T
+    beyond: Floats = np.sum((np.maximum(np.maximum(low - q, q - high), 0.0) / fit.units) ** 2, 1)
+    return beyond
 
 
 def _levels(fit: PoseFit, usable: Bools) -> Ints:

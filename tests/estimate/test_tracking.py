@@ -1,0 +1,186 @@
+"""Poses that follow measurements: on the motion's branch, by its turns, through gaps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from predyn.builder import ModelBuilder
+from predyn.dynamics import frame_kinematics
+from predyn.estimate.tracking import track
+from predyn.model import PRISMATIC, REVOLUTE, Frame, Model
+from predyn.models import random_tree
+
+NOISE = 1e-3
+
+
+def marked_tree(n: int, seed: int, each: int = 1) -> Model:
+    """A random tree with so many markers on each link, some 1.6 m from its origin."""
+    rng = np.random.default_rng([seed, 2])
+    frames = tuple(
+        Frame(f"m{j}_{k}", j, np.eye(3), rng.standard_normal(3))
+        for j in range(n)
+        for k in range(each)
+    )
+    return replace(random_tree(n, seed), frames=frames)
+
+
+def motion(model: Model, samples: int, seed: int, turns: float = 2.0) -> tuple:
+    """Times (s) and a motion whose joints sway and turn by up to so many turns."""
+    rng = np.random.default_rng([seed, 3])
+    t = np.linspace(0.0, 1.0, samples)[:, None]
+    n = model.n
+    sway = 0.5 * np.sin(2 * np.pi * rng.uniform(0.5, 2.0, n) * t + rng.uniform(0.0, 6.0, n))
+    turn = np.where(model.kind == PRISMATIC, 0.0, 2 * np.pi * turns * rng.uniform(-1.0, 1.0, n))
+    return t[:, 0], rng.uniform(-1.0, 1.0, n) + sway + turn * t
+
+
+def seen(model: Model, q: np.ndarray, noise: float, missing: float, seed: int) -> list:
+    rng = np.random.default_rng([seed, 4])
+    markers = []
+    for frame in model.frames:
+        places = frame_kinematics(model, frame.name, q).p
+        places = places + noise * rng.standard_normal(places.shape)
+        places[rng.random(len(q)) < missing] = np.nan
+        markers.append((frame.name, places))
+    return markers
+
+
+def whole_turns(model: Model, error: np.ndarray) -> np.ndarray:
+    """The error without the full turns that markers cannot tell, the same at all samples."""
+    turns = np.round(np.median(error, axis=0) / (2 * np.pi))
+    return error - np.where(model.kind == REVOLUTE, 2 * np.pi * turns, 0.0)
+
+
+def residuals(model: Model, q: np.ndarray, markers: list) -> np.ndarray:
+    found = [frame_kinematics(model, name, q).p - places for name, places in markers]
+    return np.array(found)
+
+
+@pytest.mark.parametrize(("n", "seed"), [(1, 0), (2, 1), (5, 2), (5, 3), (10, 4), (20, 5)])
+def test_markers_alone_give_back_motions_over_several_turns(n: int, seed: int) -> None:
+    model = marked_tree(n, seed)
+    t, q = motion(model, 300, seed)
+    found = track(model, t, {}, seen(model, q, 0.0, 0.0, seed))
+    # a descent ends when a step gains less than 1e-12 in squared residuals, and takes that step:
+    # it moves points by 1e-6 at most and leaves a second-order error, here over levers of 0.01
+    assert abs(whole_turns(model, found - q)).max() < 1e-6
+
+
+@pytest.mark.parametrize(("n", "seed"), [(2, 6), (6, 7), (20, 8)])
+def test_gaps_and_noise_leave_the_motion_on_its_branch(n: int, seed: int) -> None:
+    model = marked_tree(n, seed)
+    t, q = motion(model, 400, seed)
+    markers = seen(model, q, NOISE, 0.1, seed)
+    found = track(model, t, {}, markers)
+    error = abs(whole_turns(model, found - q))
+    assert np.median(error) < 2 * NOISE
+    assert error.max() < 0.5  # rad: no other branch, no other turn
+    assert np.nanmax(abs(residuals(model, found, markers))) < 6 * NOISE
+
+
+def test_angles_and_markers_together_know_the_turns(seed: int = 9) -> None:
+    model = marked_tree(8, seed)
+    t, q = motion(model, 300, seed, turns=4.0)
+    rng = np.random.default_rng(seed)
+    angles = {}
+    for j in (0, 3, 5):
+        angles[j] = q[:, j] + NOISE * rng.standard_normal(len(t))
+        angles[j][rng.random(len(t)) < 0.1] = np.nan
+    found = track(model, t, angles, seen(model, q, NOISE, 0.1, seed))
+    for j in angles:
+        assert abs(found[:, j] - q[:, j]).max() < 0.1
+    assert np.median(abs(whole_turns(model, found - q))) < 2 * NOISE
+
+
+def test_angles_alone_are_joined_across_gaps_and_the_rest_keeps_the_guess() -> None:
+    model = random_tree(3, 0)
+    t = np.array([0.0, 1.0, 2.0, 4.0, 5.0])
+    values = np.array([np.nan, 1.0, np.nan, 4.0, np.nan])
+    found = track(model, t, {1: values, 2: np.full(5, np.nan)}, [], np.array([0.1, 0.2, 0.3]))
+    np.testing.assert_allclose(found[:, 1], [1.0, 1.0, 2.0, 4.0, 4.0], rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(found[:, [0, 2]], np.tile([0.1, 0.3], (5, 1)))
+
+
+def test_samples_without_measurements_lie_between_their_neighbours() -> None:
+    model = marked_tree(3, 1)
+    t, q = motion(model, 60, 1, turns=0.5)
+    markers = seen(model, q, 0.0, 0.0, 1)
+    for _, places in markers:
+        places[:3] = places[20:30] = np.nan
+    found = track(model, t, {}, markers)
+    np.testing.assert_allclose(found[:3], np.tile(found[3], (3, 1)), rtol=0, atol=1e-12)
+    between = (t[20:30] - t[19])[:, None] / (t[30] - t[19])
+    expected = found[19] + between * (found[30] - found[19])
+    np.testing.assert_allclose(found[20:30], expected, rtol=0, atol=1e-12)
+
+
+def test_joints_that_nothing_measures_keep_the_guess() -> None:
+    model = marked_tree(6, 2)
+    t, q = motion(model, 50, 2)
+    last = [j for j in range(model.n) if j not in model.parent]
+    markers = [pair for pair, frame in zip(seen(model, q, 0.0, 0.0, 2), model.frames, strict=True)
+               if frame.link not in last]  # fmt: skip
+    guess = np.linspace(-0.5, 0.5, model.n)
+    found = track(model, t, {}, markers, guess)
+    np.testing.assert_allclose(found[:, last], np.tile(guess[last], (50, 1)), rtol=0, atol=1e-12)
+    assert np.nanmax(abs(residuals(model, found, markers))) < 1e-6
+
+
+def planar_arm(limits: tuple[float, float] | None = None) -> Model:
+    builder = ModelBuilder("arm")
+    thin = np.diag([0.01, 0.01, 0.01])
+    z = (0.0, 0.0, 1.0)
+    builder.add_link("upper", "world", "shoulder", "revolute", axis=z, mass=1.0, inertia=thin)
+    builder.add_link("fore", "upper", "elbow", "revolute", axis=z, origin=(1.0, 0.0, 0.0), mass=1.0,
+                     inertia=thin, position=limits)  # fmt: skip
+    builder.add_frame("at_elbow", "upper", point=(1.0, 0.0, 0.0))
+    builder.add_frame("hand", "fore", point=(1.0, 0.0, 0.0))
+    return builder.build()
+
+
+def reaching() -> tuple[np.ndarray, np.ndarray]:
+    t = np.linspace(0.0, 1.0, 200)
+    return t, np.stack((0.5 + 0.8 * np.sin(6 * t), -1.0 - 0.5 * np.cos(9 * t)), axis=1)
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_of_two_branches_the_guess_decides(side: float) -> None:
+    model = planar_arm()
+    t, q = reaching()
+    hand = frame_kinematics(model, "hand", q).p
+    found = track(model, t, {}, [("hand", hand)], np.array([0.0, side]))
+    np.testing.assert_allclose(found[:, 1], -side * q[:, 1], rtol=0, atol=1e-6)
+
+
+def test_of_two_branches_the_one_within_the_limits_is_taken() -> None:
+    model = planar_arm((0.0, 2.5))
+    t, q = reaching()
+    found = track(model, t, {}, [("hand", frame_kinematics(model, "hand", q).p)])
+    np.testing.assert_allclose(found[:, 1], -q[:, 1], rtol=0, atol=1e-6)
+
+
+def test_later_samples_decide_between_branches_too() -> None:
+    model = planar_arm()
+    t, q = reaching()
+    hand = frame_kinematics(model, "hand", q).p
+    elbow = frame_kinematics(model, "at_elbow", q).p
+    hand[120:125] = np.nan
+    elbow[:120] = elbow[125:] = np.nan
+    found = track(model, t, {}, [("hand", hand), ("at_elbow", elbow)], np.array([0.0, 1.0]))
+    np.testing.assert_allclose(found[:120], q[:120], rtol=0, atol=1e-6)
+
+
+def test_two_of_three_components_are_enough_for_a_planar_arm() -> None:
+    model = planar_arm()
+    t, q = reaching()
+    q = q + 12.0 * t[:, None]  # two turns of the shoulder, and two of the elbow
+    markers = []
+    for name in ("at_elbow", "hand"):
+        places = frame_kinematics(model, name, q).p
+        places[:, 2] = np.nan
+        markers.append((name, places))
+    found = track(model, t, {}, markers)
+    assert abs(whole_turns(model, found - q)).max() < 1e-6
