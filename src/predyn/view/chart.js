@@ -1,85 +1,18 @@
-"use strict";
+// Charts in SVG: curves, steps, dots and bands. A chart redraws itself to the width it gets, so
+// that text keeps its size.
 
-// Line charts in SVG. A chart redraws itself to the width it gets, so that text keeps its size.
-
-const SVG = "http://www.w3.org/2000/svg";
 const PRINTED = 380; // px of a chart on paper, two side by side
-const DASHES = ["", "7 3", "2 3", "9 3 2 3"];
-
-function element(name, attributes = {}, parent = null, text = null) {
-  const node = document.createElementNS(SVG, name);
-  for (const key in attributes) node.setAttribute(key, attributes[key]);
-  if (text !== null) node.textContent = text;
-  if (parent) parent.append(node);
-  return node;
-}
-
-function tag(name, className = "", parent = null, text = null) {
-  const node = document.createElement(name);
-  if (className) node.className = className;
-  if (text !== null) node.textContent = text;
-  if (parent) parent.append(node);
-  return node;
-}
-
-const colourOf = (joint) => `var(--c${joint % 8})`;
-const dashOf = (joint) => DASHES[Math.floor(joint / 8) % DASHES.length];
-
-function swatch(joint, parent) {
-  const svg = element("svg", { class: "swatch", viewBox: "0 0 24 10", "aria-hidden": "true" }, parent);
-  element("path", { d: "M0 5H24", stroke: colourOf(joint), "stroke-width": 3, "stroke-dasharray": dashOf(joint) }, svg);
-}
-
-function readable(x, digits = 4) {
-  if (x === null || !Number.isFinite(x)) return "–";
-  if (x === 0) return "0";
-  const size = Math.abs(x);
-  const text = size >= 1e5 || size < 1e-4 ? x.toExponential(digits - 2) : String(Number(x.toPrecision(digits)));
-  return text.replace(/-/g, "\u2212");
-}
-
-function tickStep(span, count) {
-  const rough = span / count;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  return power * [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.9999);
-}
-
-function linearTicks(low, high, count) {
-  const step = tickStep(high - low, count);
-  const ticks = [];
-  for (let k = Math.ceil(low / step - 1e-9); k <= high / step + 1e-9; k++) ticks.push(k * step);
-  return ticks;
-}
-
-function logTicks(low, high) {
-  const every = Math.max(1, Math.ceil((high - low) / 6));
-  const ticks = [];
-  for (let k = Math.ceil(low - 1e-9); k <= high + 1e-9; k++) if (k % every === 0) ticks.push(k);
-  return ticks;
-}
-
-// Index k and share so that x[k] + share (x[k+1] - x[k]) is the place.
-function locate(x, place) {
-  let low = 0, high = x.length - 1;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (x[middle] <= place) low = middle; else high = middle;
-  }
-  const width = x[high] - x[low];
-  return [low, width > 0 ? Math.min(1, Math.max(0, (place - x[low]) / width)) : 0];
-}
-
-function valueAt(x, y, place) {
-  const [k, share] = locate(x, place);
-  const a = y[k], b = y[Math.min(k + 1, y.length - 1)];
-  return a === null || b === null ? null : a + share * (b - a);
-}
+const HEIGHT = 230;
 
 class Chart {
-  // spec: title, unit, x, xLabel, log, points, phases, series: [{joint, name, y, limits}]
+  // spec: title, unit, x, xLabel, log, logX, points, phases, note, limitName, legend,
+  //   marks: [{x, y, label}], series: [{joint, name, y, and as needed:
+  //   x: its own; limits: [low, high]; band: [low, high], a list each; step: y[k] holds from x[k] to
+  //   x[k+1]; dots: no curve; faint: for comparison, may leave the chart}]
   // seek: called with x where the pointer presses, for charts over time
   constructor(parent, spec, seek = null) {
     this.spec = spec;
+    this.timed = seek !== null;
     this.figure = tag("figure", "", parent);
     const caption = tag("figcaption", "", this.figure, spec.title + " ");
     if (spec.unit) tag("span", "unit", caption, `[${spec.unit}]`);
@@ -112,102 +45,152 @@ class Chart {
 
   placeAt(event) {
     const box = this.svg.getBoundingClientRect();
-    const pixel = (event.clientX - box.left) / box.width * this.width;
-    const [low, high] = this.xRange;
-    return low + Math.min(1, Math.max(0, (pixel - this.left) / (this.right - this.left))) * (high - low);
+    return this.across.value((event.clientX - box.left) / box.width * this.width);
   }
 
-  // Range of the values; limits join in unless they would squeeze the curves.
-  range() {
+  xOf(line) { return line.x || this.spec.x; }
+
+  // Lowest and highest of some values; only positive ones have a place on a logarithmic axis.
+  extent(lists, log) {
     let low = Infinity, high = -Infinity;
-    for (const line of this.shown) for (const y of line.y) {
-      if (y === null || (this.spec.log && y <= 0)) continue;
-      low = Math.min(low, y); high = Math.max(high, y);
+    for (const list of lists) for (const value of list) {
+      if (value === null || (log && value <= 0)) continue;
+      low = Math.min(low, value);
+      high = Math.max(high, value);
     }
-    if (low > high) return { low: 0, high: 1, far: [] };
-    if (this.spec.log) return { low: Math.floor(Math.log10(low)), high: Math.max(Math.ceil(Math.log10(high)), Math.floor(Math.log10(low)) + 1), far: [] };
+    return low > high ? null : [low, high];
+  }
+
+  acrossAxis() {
+    const { spec, shown } = this;
+    const [low, high] = this.extent(spec.x ? [spec.x] : shown.map((line) => line.x), spec.logX) || [0, 1];
+    return spec.logX ? logAxis(low, high) : new Axis(low, high, false);
+  }
+
+  // The axis of the values; limits and faint curves join in unless they would squeeze the others.
+  upAxis() {
+    const { spec, shown } = this;
+    const strong = shown.filter((line) => !line.faint);
+    const lists = (lines) => lines.flatMap((line) => [line.y, ...(line.band || [])]);
+    const found = this.extent(lists(strong.length ? strong : shown), spec.log);
+    this.far = [];
+    this.beyond = [];
+    if (!found) return new Axis(0, 1, false);
+    if (spec.log) return logAxis(...found);
+    let [low, high] = found;
     const span = high - low || Math.abs(high) || 1;
     const room = [low - span, high + span];
-    const far = [];
-    for (const line of this.shown) {
+    for (const line of shown) {
       const outside = (bound) => bound !== null && (bound < room[0] || bound > room[1]);
-      for (const bound of line.limits || []) {
-        if (bound === null || outside(bound)) continue;
-        low = Math.min(low, bound);
-        high = Math.max(high, bound);
-      }
+      const join = (bound) => { low = Math.min(low, bound); high = Math.max(high, bound); };
+      for (const bound of line.limits || []) if (bound !== null && !outside(bound)) join(bound);
       const limits = (line.limits || []).map((bound) => (outside(bound) ? bound : null));
-      if (limits.some((bound) => bound !== null)) far.push({ name: line.name, limits });
+      if (limits.some((bound) => bound !== null)) this.far.push({ name: line.name, limits });
+      const faint = line.faint && strong.length ? this.extent([line.y], false) : null;
+      if (!faint) continue;
+      join(Math.max(room[0], faint[0]));
+      join(Math.min(room[1], faint[1]));
+      if (faint.some(outside)) this.beyond.push(line.name);
     }
     const margin = 0.06 * (high - low) || 0.1 * Math.abs(high) || 1;
-    return { low: low - margin, high: high + margin, far };
+    return new Axis(low - margin, high + margin, false);
   }
 
   draw() {
     const { spec, svg, width } = this;
-    const height = 230;
+    if (this.figure.hidden) return;
     svg.replaceChildren();
-    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    const { low, high, far } = this.range();
-    const ticks = spec.log ? logTicks(low, high) : linearTicks(low, high, 5);
-    const labels = ticks.map((y) => spec.log ? "10" + superscript(y) : readable(Number(y.toPrecision(12)), 6));
-    this.left = 14 + 6.6 * Math.max(3, ...labels.map((label) => label.length));
-    this.right = width - 12;
-    const top = 8, bottom = height - 34;
-    const x0 = spec.x[0], x1 = spec.x[spec.x.length - 1];
-    this.xRange = [x0, x1 > x0 ? x1 : x0 + 1];
-    const px = (x) => this.left + (x - x0) / (this.xRange[1] - x0) * (this.right - this.left);
-    const py = (y) => {
-      const place = spec.log ? (y > 0 ? Math.log10(y) : low) : y;
-      return bottom - (place - low) / (high - low) * (bottom - top);
-    };
-    const tickY = (y) => bottom - (y - low) / (high - low) * (bottom - top);
-    ticks.forEach((y, k) => {
-      element("path", { class: y === 0 && !spec.log ? "zero" : "rule", d: `M${this.left} ${tickY(y)}H${this.right}` }, svg);
-      element("text", { class: "end", x: this.left - 6, y: tickY(y) + 4 }, svg, labels[k]);
-    });
-    for (const x of linearTicks(x0, this.xRange[1], Math.max(3, Math.min(8, width / 90)))) {
-      element("path", { class: "rule", d: `M${px(x)} ${top}V${bottom + 4}` }, svg);
-      element("text", { class: "mid", x: px(x), y: bottom + 16 }, svg, readable(Number(x.toPrecision(12)), 6));
+    svg.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
+    const up = this.upAxis(), across = this.acrossAxis();
+    const ticks = up.ticks(5);
+    const left = 14 + 6.6 * Math.max(3, ...ticks.map(({ label }) => label.length));
+    const right = width - 12, top = 8, bottom = HEIGHT - 34;
+    up.span(bottom, top);
+    across.span(left, right);
+    Object.assign(this, { up, across, left, right });
+    for (const { place, label } of ticks) {
+      element("path", { class: place === 0 && !up.log ? "zero" : "rule", d: `M${left} ${up.raw(place)}H${right}` }, svg);
+      element("text", { class: "end", x: left - 6, y: up.raw(place) + 4 }, svg, label);
     }
-    element("text", { class: "end", x: this.right, y: height - 4 }, svg, spec.xLabel);
+    for (const { place, label } of across.ticks(Math.max(3, Math.min(8, width / 90)))) {
+      element("path", { class: "rule", d: `M${across.raw(place)} ${top}V${bottom + 4}` }, svg);
+      element("text", { class: "mid", x: across.raw(place), y: bottom + 16 }, svg, label);
+    }
+    element("text", { class: "end", x: right, y: HEIGHT - 4 }, svg, spec.xLabel);
     for (const phase of (spec.phases || []).slice(0, -1)) {
-      const line = element("path", { class: "phase", d: `M${px(phase.end)} ${top}V${bottom}` }, svg);
+      const line = element("path", { class: "phase", d: `M${across.at(phase.end)} ${top}V${bottom}` }, svg);
       element("title", {}, line, `end of ${phase.name}`);
     }
-    element("path", { class: "frame", d: `M${this.left} ${top}V${bottom}H${this.right}` }, svg);
-    this.drawLimits(tickY, low, high);
-    for (const line of this.shown) {
-      let path = "", pen = "M";
-      line.y.forEach((y, k) => {
-        if (y === null) { pen = "M"; return; }
-        path += `${pen}${px(spec.x[k]).toFixed(1)} ${py(y).toFixed(1)}`;
-        pen = "L";
-      });
-      element("path", { class: "curve", d: path, stroke: colourOf(line.joint), "stroke-dasharray": dashOf(line.joint) }, svg);
-      if (spec.points) line.y.forEach((y, k) => {
-        if (y !== null) element("circle", { class: "dot", cx: px(spec.x[k]), cy: py(y), r: 2 }, svg);
-      });
-    }
-    this.px = px;
-    this.cursor = spec.phases ? element("line", { class: "cursor", y1: top, y2: bottom }, svg) : null;
-    this.note.textContent = far.length ? `Limits beyond the axis: ${limitTexts(far)}` : "";
+    element("path", { class: "frame", d: `M${left} ${top}V${bottom}H${right}` }, svg);
+    this.drawLimits();
+    // an inner picture cuts off what lies beyond the axes
+    const inner = element("svg", { x: left, y: top, width: right - left, height: bottom - top, viewBox: `${left} ${top} ${right - left} ${bottom - top}` }, svg);
+    for (const line of this.shown) if (line.band) this.drawBand(line, inner);
+    for (const line of [...this.shown].sort((a, b) => Boolean(b.faint) - Boolean(a.faint))) this.drawLine(line, inner);
+    for (const mark of spec.marks || []) this.drawMark(mark);
+    this.cursor = this.timed ? element("line", { class: "cursor", y1: top, y2: bottom }, svg) : null;
+    this.note.textContent = [
+      this.far.length ? `Limits beyond the axis: ${limitTexts(this.far)}` : "",
+      this.beyond.length ? `Parts of ${this.beyond.join(", ")} lie beyond the axis.` : "",
+      spec.note || "",
+    ].filter(Boolean).join(" ");
     this.drawLegend();
     if (this.time !== undefined) this.mark(this.time);
   }
 
+  // Corners of a curve in pixels, in unbroken pieces; steps have two for each value.
+  pieces(line, y) {
+    const x = this.xOf(line), pieces = [[]];
+    y.forEach((value, k) => {
+      if (value === null) { pieces.push([]); return; }
+      const piece = pieces[pieces.length - 1], height = this.up.at(value).toFixed(1);
+      piece.push(`${this.across.at(x[k]).toFixed(1)} ${height}`);
+      if (line.step) piece.push(`${this.across.at(x[k + 1]).toFixed(1)} ${height}`);
+    });
+    return pieces.filter((piece) => piece.length);
+  }
+
+  drawBand(line, parent) {
+    const lower = this.pieces(line, line.band[0]), upper = this.pieces(line, line.band[1]);
+    const path = lower.map((piece, k) => `M${[...piece, ...[...(upper[k] || [])].reverse()].join("L")}Z`).join("");
+    element("path", { class: "band", d: path, fill: colourOf(line.joint) }, parent);
+  }
+
+  drawLine(line, parent) {
+    const pieces = this.pieces(line, line.y);
+    if (line.dots) {
+      const path = pieces.flat().map((corner) => `M${corner}h0`).join("");
+      element("path", { class: line.faint ? "cloud faint" : "cloud", d: path, stroke: colourOf(line.joint) }, parent);
+      return;
+    }
+    const path = pieces.map((piece) => `M${piece.join("L")}`).join("");
+    element("path", { class: line.faint ? "curve faint" : "curve", d: path, stroke: colourOf(line.joint), "stroke-dasharray": dashOf(line.joint) }, parent);
+    if (this.spec.points) for (const corner of pieces.flat()) {
+      const [cx, cy] = corner.split(" ");
+      element("circle", { class: "dot", cx, cy, r: 2 }, parent);
+    }
+  }
+
+  drawMark({ x, y, label }) {
+    const [cx, cy] = [this.across.at(x), this.up.at(y)];
+    element("circle", { class: "ring", cx, cy, r: 5.5 }, this.svg);
+    const toLeft = cx > (this.left + this.right) / 2;
+    element("text", { class: toLeft ? "end named" : "named", x: cx + (toLeft ? -10 : 10), y: cy - 7 }, this.svg, label);
+  }
+
   // One line per distinct limit: in the joint's colour, or in ink if several joints share it.
-  drawLimits(tickY, low, high) {
-    const owners = new Map();
+  drawLimits() {
+    const { up, left, right } = this;
+    const owners = new Map(), what = this.spec.limitName || "limit";
     for (const line of this.shown) for (const bound of line.limits || []) {
-      if (bound === null || bound < low || bound > high) continue;
+      if (bound === null || bound < up.low || bound > up.high) continue;
       if (!owners.has(bound)) owners.set(bound, new Set());
       owners.get(bound).add(line);
     }
     for (const [bound, lines] of owners) {
       const colour = lines.size > 1 ? "var(--soft)" : colourOf([...lines][0].joint);
-      const path = element("path", { class: "limit", d: `M${this.left} ${tickY(bound)}H${this.right}`, stroke: colour }, this.svg);
-      element("title", {}, path, `limit of ${[...lines].map((line) => line.name).join(", ")}: ${readable(bound, 6)}`);
+      const path = element("path", { class: "limit", d: `M${left} ${up.raw(bound)}H${right}`, stroke: colour }, this.svg);
+      element("title", {}, path, `${what} of ${[...lines].map((line) => line.name).join(", ")}: ${readable(bound, 6)}`);
     }
     this.limited = owners.size > 0;
   }
@@ -215,32 +198,43 @@ class Chart {
   drawLegend() {
     this.legend.replaceChildren();
     this.values = [];
-    if (!this.spec.phases) return;
+    if (!this.timed && !this.spec.legend) return;
+    const item = () => tag("li", "", this.legend);
+    const sample = (parent) => element("svg", { class: "swatch", viewBox: "0 0 24 10", "aria-hidden": "true" }, parent);
     for (const line of this.shown) {
-      const item = tag("li", "", this.legend);
-      swatch(line.joint, item);
-      item.append(line.name + " ");
-      this.values.push(tag("b", "", item));
+      const entry = item(), colour = colourOf(line.joint), faint = line.faint ? " faint" : "";
+      if (line.dots) element("path", { class: `cloud${faint}`, d: "M5 5h0M12 3h0M19 6h0", stroke: colour }, sample(entry));
+      else if (line.faint) element("path", { class: "curve faint", d: "M0 5H24", stroke: colour }, sample(entry));
+      else swatch(line.joint, entry);
+      entry.append(line.name + " ");
+      this.values.push(this.timed && !line.dots ? tag("b", "", entry) : null);
+    }
+    if (this.shown.some((line) => line.band)) {
+      const entry = item();
+      element("rect", { class: "band", width: 24, height: 10, fill: colourOf(this.shown.find((line) => line.band).joint) }, sample(entry));
+      entry.append("95 % band");
     }
     if (this.limited) {
-      const item = tag("li", "", this.legend);
-      const svg = element("svg", { class: "swatch", viewBox: "0 0 24 10", "aria-hidden": "true" }, item);
-      element("path", { d: "M0 5H24", stroke: "var(--soft)", "stroke-width": 2, "stroke-dasharray": "2 3" }, svg);
-      item.append("limit");
+      const entry = item();
+      element("path", { d: "M0 5H24", stroke: "var(--soft)", "stroke-width": 2, "stroke-dasharray": "2 3" }, sample(entry));
+      entry.append(this.spec.limitName || "limit");
     }
   }
 
   mark(time) {
     this.time = time;
     if (!this.cursor || this.figure.hidden) return;
-    const x = this.px(time).toFixed(1);
+    const x = this.across.at(time).toFixed(1);
     this.cursor.setAttribute("x1", x);
     this.cursor.setAttribute("x2", x);
-    this.shown.forEach((line, k) => { this.values[k].textContent = readable(valueAt(this.spec.x, line.y, time), 4); });
+    this.shown.forEach((line, k) => {
+      if (!this.values[k]) return;
+      const at = (y) => valueAt(this.xOf(line), y, time, line.step);
+      const reach = line.band ? (at(line.band[1]) - at(line.band[0])) / 2 : 0;
+      this.values[k].textContent = readable(at(line.y), 4) + (reach > 0 ? ` ± ${readable(reach, 2)}` : "");
+    });
   }
 }
-
-const superscript = (k) => String(k).replace(/./g, (sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(sign)]);
 
 // "j1, j2 ±170; j3 −10 to 40": joints with equal limits together.
 function limitTexts(lines) {

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from base64 import b64encode
-from hashlib import sha256
 from html import escape
-from importlib.resources import files
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +22,7 @@ from predyn.view.figures import (
 )
 from predyn.view.method import method_words
 from predyn.view.numbers import seconds
+from predyn.view.pages import ANIMATION, CHARTS, assembled
 from predyn.view.scene import scene_data
 from predyn.view.stage import Stage, is_finite, set_stage
 from predyn.view.verification import (
@@ -41,7 +37,7 @@ NOTHING = (
     "curves and no animation.</p>"
 )
 NO_MOTION = "<p>There is no motion to draw.</p>"
-SCRIPTS = ("chart.js", "solids.js", "raster.js", "scene.js", "page.js")
+SCRIPTS = (*CHARTS, *ANIMATION, "page.js")
 
 
 def write_report(solution: Solution, path: str | os.PathLike[str]) -> None:
@@ -59,13 +55,7 @@ def report_html(solution: Solution) -> str:
         "scene": scene_data(stage) if stage else None,
         "verification": verification_data(checks) if checks else [],
     }
-    style = _part("page.css")
-    script = "\n".join(_part(name) for name in SCRIPTS)
     values = {
-        "policy": (
-            f"default-src 'none'; img-src data:; style-src {_digest(style)}; "
-            f"script-src {_digest(script)}; base-uri 'none'; form-action 'none'"
-        ),
         "title": escape(solution.name),
         "tab": escape(solution.name if solution.success else f"Not converged: {solution.name}"),
         "model": escape(solution.model.name),
@@ -88,29 +78,12 @@ def report_html(solution: Solution) -> str:
         "active": tables.active(solution),
         "verification": verification_html(checks) if checks else NO_MOTION,
         "starts": _section("Starts", tables.starts(solution)) if solution.starts else "",
-        "links": tables.links(solution),
+        "links": tables.links(solution.model),
         "joints": tables.joints(solution),
         "forces": ("<h3>External forces</h3>" + tables.forces(solution) if solution.forces else ""),
         "provenance": tables.provenance(solution),
-        "style": style,
-        "data": _embedded(data),
-        "script": script,
     }
-    return _fill(_part("page.html"), values)
-
-
-def _part(name: str) -> str:
-    return files("predyn.view").joinpath(name).read_text(encoding="utf-8")
-
-
-def _fill(template: str, values: dict[str, str]) -> str:
-    """Put each value in place of its {{name}}; values are not looked at again."""
-    pieces = template.split("{{")
-    filled = [pieces[0]]
-    for piece in pieces[1:]:
-        name, rest = piece.split("}}", 1)
-        filled += [values[name], rest]
-    return "".join(filled)
+    return assembled("page.html", values, data, SCRIPTS)
 
 
 def _step(stage: Stage, poses: NDArray[np.int64]) -> str:
@@ -120,15 +93,3 @@ def _step(stage: Stage, poses: NDArray[np.int64]) -> str:
 
 def _section(title: str, body: str) -> str:
     return f"<section><h2>{escape(title)}</h2>{body}</section>"
-
-
-def _digest(text: str) -> str:
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
-
-
-def _embedded(data: dict[str, Any]) -> str:
-    """JSON that cannot end the script element it stands in."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text

@@ -146,6 +146,7 @@ class Scene {
     this.drawSolids(place, poses);
     if (this.showAxes) this.drawAxes(place, poses);
     this.drawForces(place, poses);
+    this.drawMeasured();
     this.drawTriad();
   }
 
@@ -208,21 +209,41 @@ class Scene {
   }
 
   drawForces(place, poses) {
-    const c = this.context;
     for (const { link, p, vector, world, label } of this.data.forces) {
       const foot = place(link, p);
-      const tip = plus(foot, world ? vector : apply(poses[link].R, vector));
-      const [a, b] = [this.project(foot), this.project(tip)];
-      this.line([a, b], this.colours.force, 2.6);
-      const angle = Math.atan2(b[1] - a[1], b[0] - a[0]);
-      c.beginPath();
-      for (const side of [0, 2.7, -2.7]) c.lineTo(b[0] + 9 * Math.cos(angle + side) , b[1] + 9 * Math.sin(angle + side));
-      c.fillStyle = this.colours.force;
-      c.fill();
-      c.font = "12px system-ui, sans-serif";
-      c.textAlign = "left";
-      c.fillText(label, b[0] + 10, b[1] + 4);
+      this.arrow(foot, plus(foot, world ? vector : apply(poses[link].R, vector)), label);
     }
+  }
+
+  arrow(foot, tip, label) {
+    const c = this.context;
+    const [a, b] = [this.project(foot), this.project(tip)];
+    this.line([a, b], this.colours.force, 2.6);
+    const angle = Math.atan2(b[1] - a[1], b[0] - a[0]);
+    c.beginPath();
+    for (const side of [0, 2.7, -2.7]) c.lineTo(b[0] + 9 * Math.cos(angle + side) , b[1] + 9 * Math.sin(angle + side));
+    c.fillStyle = this.colours.force;
+    c.fill();
+    c.font = "12px system-ui, sans-serif";
+    c.textAlign = "left";
+    c.fillText(label, b[0] + 10, b[1] + 4);
+  }
+
+  // Markers as rings and measured forces as arrows, of the frame that is nearest in time.
+  drawMeasured() {
+    const { markers = [], loads = [], times: instants } = this.data;
+    const [before, share] = locate(instants, this.time);
+    const k = before + (share > 0.5 ? 1 : 0), c = this.context;
+    for (const { points } of markers) {
+      if (points[k] === null) continue;
+      const [x, y] = this.project(points[k]);
+      c.beginPath();
+      c.arc(x, y, 4, 0, 2 * Math.PI);
+      c.strokeStyle = this.colours.ink;
+      c.lineWidth = 1.8;
+      c.stroke();
+    }
+    for (const { feet, tips, labels } of loads) if (feet[k] !== null) this.arrow(feet[k], tips[k], labels[k]);
   }
 
   drawTriad() {

@@ -5,8 +5,9 @@ In world axes and SI units, at equal time steps; the page interpolates between t
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,9 +101,18 @@ class Stage:
 def set_stage(solution: Solution) -> Stage:
     """The motion in space; it must be finite."""
     model = solution.model
-    frames = FRAMES_FEW if model.n <= FEW_JOINTS else FRAMES_MANY
-    times = np.linspace(0.0, solution.duration, frames)
-    q = solution.at(times).q
+    times = np.linspace(0.0, solution.duration, frame_count(model))
+    return lay_out(model, times, solution.at(times).q, solution.forces)
+
+
+def frame_count(model: Model) -> int:
+    return FRAMES_FEW if model.n <= FEW_JOINTS else FRAMES_MANY
+
+
+def lay_out(
+    model: Model, times: Floats, q: Floats, forces: Sequence[Mapping[str, Any]] = ()
+) -> Stage:
+    """A finite motion, given at equal time steps, in space; forces as in a Solution."""
     poses = [frame_kinematics(model, name, q) for name in model.link_names]
     R, p = np.stack([pose.R for pose in poses]), np.stack([pose.p for pose in poses])
     ends = ends_of(model)
@@ -117,7 +127,7 @@ def set_stage(solution: Solution) -> Stage:
         centre = shape.p if shape.link < 0 else R[shape.link] @ shape.p + p[shape.link]
         points += [centre + reach * d for d in (*np.eye(3), *-np.eye(3))]
     cloud = np.concatenate([np.atleast_2d(block) for block in points])
-    arrows = arrows_of(solution, ARROW * float(np.linalg.norm(np.ptp(cloud, axis=0))))
+    arrows = arrows_of(model, forces, ARROW * float(np.linalg.norm(np.ptp(cloud, axis=0))))
     for arrow in arrows:
         turned = arrow.vector if arrow.world else R[arrow.link] @ arrow.vector
         tips = R[arrow.link] @ arrow.point + p[arrow.link] + turned
@@ -159,12 +169,12 @@ def ends_of(model: Model) -> list[End]:
     return ends
 
 
-def arrows_of(solution: Solution, length: float) -> list[Arrow]:
+def arrows_of(model: Model, forces: Sequence[Mapping[str, Any]], length: float) -> list[Arrow]:
     """The external forces that are not zero; the largest is drawn with this length."""
     arrows = []
-    largest = max((float(np.linalg.norm(f["force"])) for f in solution.forces), default=0.0)
-    for f in solution.forces:
-        force, frame = np.asarray(f["force"], dtype=float), solution.model.frame(f["link"])
+    largest = max((float(np.linalg.norm(f["force"])) for f in forces), default=0.0)
+    for f in forces:
+        force, frame = np.asarray(f["force"], dtype=float), model.frame(f["link"])
         size = float(np.linalg.norm(force))
         if size > 0.0:
             world = f["frame"] == "world"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.model import KINDS, PRISMATIC
+from predyn.model import KINDS, PRISMATIC, Model
 from predyn.solution import SUCCESS, Solution, Violation
 from predyn.view.numbers import NOTHING, seconds, shown
 
@@ -123,6 +123,10 @@ def key_numbers(solution: Solution, more: Sequence[Card] = ()) -> str:
         Card("Variables, constraints", f"{solution.n_variables}, {solution.n_constraints}"),
         *more,
     ]
+    return card_list(cards)
+
+
+def card_list(cards: Iterable[Card]) -> str:
     return "".join(
         f"{DOUBT if card.doubtful else '<div>'}<dt>{escape(card.title)}</dt>"
         f"<dd>{escape(card.value)}"
@@ -226,8 +230,7 @@ def _cell(value: object) -> str:
     return shown(float(value), 8) if isinstance(value, float | np.floating) else str(value)
 
 
-def links(solution: Solution) -> str:
-    model = solution.model
+def links(model: Model) -> str:
     rows = []
     for j, name in enumerate(model.link_names):
         mass, moment = float(model.inertia[j, 0]), model.inertia[j, 1:4]

@@ -1,0 +1,146 @@
+"""Curves of an estimate, in the form that sheet.js draws."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.estimate.result import BAND, Channel, Estimate
+from predyn.model import PRISMATIC
+from predyn.view.sheets import Floats, Spec, Times, chart, series
+
+MOST_NUMBERS = 150_000  # of all curves together; longer recordings are thinned
+FEWEST, MOST = 60, 2000  # points of one curve
+DEGREES = 180.0 / np.pi
+
+
+def points_of_a_curve(estimate: Estimate) -> int:
+    """How many points each curve may have."""
+    curves = 10 * estimate.model.n + 3 * len(estimate.channels)
+    return int(np.clip(MOST_NUMBERS // curves, FEWEST, MOST))
+
+
+def torque_charts(estimate: Estimate, times: Times) -> list[Spec]:
+    """One chart for each joint with a motor: steps and their band, and the usual filter."""
+    names, most = estimate.model.joint_names, points_of_a_curve(estimate)
+    together = -(-len(estimate.t_tau) // most)
+    starts = np.arange(0, len(estimate.t_tau), together)
+    edges = np.append(estimate.t[starts], estimate.t[-1])
+    counts = np.diff(np.append(starts, len(estimate.t_tau)))
+    lower, upper = estimate.tau_band
+    low, high = np.minimum.reduceat(lower, starts), np.maximum.reduceat(upper, starts)
+    mean = np.add.reduceat(estimate.tau, starts) / counts[:, None]
+    note = (
+        f"Each step is the mean of {together} intervals, its band holds theirs."
+        if together > 1
+        else ""
+    )
+    charts = []
+    for j, name in enumerate(names):
+        if name in estimate.unactuated:
+            continue
+        slide = estimate.model.kind[j] == PRISMATIC
+        lines = [
+            series(times, edges, mean[:, j], "estimate", j, step=True, band=(low[:, j], high[:, j]))
+        ]
+        if estimate.comparison is not None:
+            usual = estimate.comparison
+            kept = thinned(len(usual.t), most)
+            label = f"filter {usual.cutoff:.3g} Hz + inverse dynamics"
+            lines.append(series(times, usual.t[kept], usual.tau[kept, j], label, j, faint=True))
+        title = f"{'Force' if slide else 'Torque'} of {name}"
+        charts.append(chart(title, "N" if slide else "N m", lines, note=note))
+    return charts
+
+
+def state_charts(estimate: Estimate, times: Times) -> list[Spec]:
+    """Positions and speeds with bands: one chart per quantity and unit, angles in degrees."""
+    model, charts = estimate.model, []
+    kept = thinned(len(estimate.t), points_of_a_curve(estimate))
+    slides = model.kind == PRISMATIC
+    for title, values, sd, factor, unit, chosen in (
+        ("Joint angle", estimate.q, estimate.q_sd, DEGREES, "°", ~slides),
+        ("Joint position", estimate.q, estimate.q_sd, 1.0, "m", slides),
+        ("Angular velocity", estimate.v, estimate.v_sd, DEGREES, "°/s", ~slides),
+        ("Velocity", estimate.v, estimate.v_sd, 1.0, "m/s", slides),
+    ):
+        lines = []
+        for j in np.flatnonzero(chosen).tolist():
+            y, reach = factor * values[kept, j], factor * BAND * sd[kept, j]
+            band = (y - reach, y + reach)
+            lines.append(series(times, estimate.t[kept], y, model.joint_names[j], j, band=band))
+        if lines:
+            charts.append(chart(title, unit, lines))
+    return charts
+
+
+def channel_charts(estimate: Estimate, times: Times) -> list[Spec]:
+    """For each channel what was measured with what was fitted, and the residual."""
+    charts, most = [], points_of_a_curve(estimate)
+    for k, channel in enumerate(estimate.channels):
+        factor, unit = shown_unit(channel)
+        kept = thinned(len(channel.t), most)
+        t = channel.t[kept]
+        note = (
+            f"{len(kept)} of {len(channel.t)} samples are drawn."
+            if len(kept) < len(channel.t)
+            else ""
+        )
+        measured = series(times, t, factor * channel.measured[kept], "measured", k, dots=True)
+        fitted = series(times, t, factor * channel.fitted[kept], "fitted", k)
+        charts.append(chart(channel.name, unit, [measured, fitted], note=note))
+        if channel.sd > 0.0:
+            left = residuals(channel)[kept]
+            line = series(times, t, left, "residual", k, dots=True, limits=[-BAND, BAND])
+            title = f"{channel.name}: residual over noise level"
+            charts.append(chart(title, "", [line], limitName="95 % of the noise", note=note))
+    return charts
+
+
+def lcurve_charts(estimate: Estimate, times: Times) -> list[Spec]:
+    """Size of the torques over misfit, by powers of ten; none without a curve."""
+    curve = estimate.lcurve
+    marks = []
+    if 0 <= curve.corner < len(curve.weights):
+        marks.append(_mark(curve.misfit, curve.size, curve.corner, "corner"))
+    chosen = np.flatnonzero(np.isclose(curve.weights, 1.0, rtol=1e-9, atol=0.0))
+    if len(chosen):
+        same = int(chosen[0]) == curve.corner
+        label = "corner, chosen" if same else "chosen"
+        marks = [] if same else marks
+        marks.append(_mark(curve.misfit, curve.size, int(chosen[0]), label))
+    return lcurve_chart("L-curve", curve.misfit, curve.size, marks, times)
+
+
+def lcurve_chart(
+    title: str, misfit: Floats, size: Floats, marks: list[Spec], times: Times
+) -> list[Spec]:
+    drawn = (misfit > 0.0) & (size > 0.0) & np.isfinite(misfit) & np.isfinite(size)
+    if drawn.sum() < 2:
+        return []
+    line = series(times, misfit[drawn], size[drawn], title, 0)
+    return [
+        chart(
+            title, "size of the torques", [line], timed=False, log=True, logX=True, points=True,
+            xLabel="misfit of the data", marks=marks,
+        )
+    ]  # fmt: skip
+
+
+def _mark(misfit: Floats, size: Floats, index: int, label: str) -> Spec:
+    return {"x": float(misfit[index]), "y": float(size[index]), "label": label}
+
+
+def thinned(count: int, most: int) -> NDArray[np.int64]:
+    """Indices of at most about `most` of `count` points, evenly, first and last included."""
+    return np.unique(np.round(np.linspace(0, count - 1, min(count, most))).astype(np.int64))
+
+
+def shown_unit(channel: Channel) -> tuple[float, str]:
+    """Factor and unit in which people read a channel."""
+    return (DEGREES, "°") if channel.unit == "rad" else (1.0, channel.unit)
+
+
+def residuals(channel: Channel) -> Floats:
+    """Measured less fitted, in noise levels."""
+    return np.asarray((channel.measured - channel.fitted) / channel.sd)

@@ -1,0 +1,128 @@
+"""The report of an estimate: one HTML file that needs nothing but a browser."""
+
+from __future__ import annotations
+
+import os
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from predyn.estimate.result import Estimate
+from predyn.files import write_text
+from predyn.view import estimate_tables, tables
+from predyn.view.estimate_charts import (
+    channel_charts,
+    lcurve_charts,
+    state_charts,
+    torque_charts,
+)
+from predyn.view.estimate_scene import estimate_scene
+from predyn.view.pages import ANIMATION, CHARTS, assembled
+from predyn.view.sheets import Times
+
+SCRIPTS = (*CHARTS, *ANIMATION, "sheet.js")
+FEW = 8  # joints or channels that are all shown at first; of more only some
+FIRST = 6
+NOTHING = (
+    '<p class="message">The estimate holds values that are not finite numbers: there is no '
+    "animation.</p>"
+)
+
+
+def write_estimate_report(estimate: Estimate, path: str | os.PathLike[str]) -> None:
+    """Write the report, or leave what was there: a half-written file never appears."""
+    write_text(path, estimate_html(estimate))
+
+
+def estimate_html(estimate: Estimate) -> str:
+    """The whole page as text; it loads nothing from anywhere."""
+    moving = bool(np.isfinite(estimate.q).all() and np.isfinite(estimate.v).all())
+    values = {
+        "title": escape(estimate.name),
+        "tab": escape(estimate.name if estimate.success else f"Not converged: {estimate.name}"),
+        "sub": escape(f"Torques behind a recorded motion. Model {estimate.model.name}"),
+        "badge": estimate_tables.badge(estimate),
+        "verdict": estimate_tables.verdict(estimate),
+        "numbers": estimate_tables.key_numbers(estimate),
+        "nothing": "" if moving else NOTHING,
+        "torque_words": estimate_tables.torque_words(estimate),
+        "torque_table": estimate_tables.torques(estimate),
+        "noise": estimate_tables.noise(estimate),
+        "noise_words": escape(estimate_tables.NOISE_WORDS),
+        "lcurve_words": escape(estimate_tables.LCURVE_WORDS),
+        "orders": estimate_tables.orders(estimate),
+        "data_table": estimate_tables.data_table(estimate),
+        "links": tables.links(estimate.model),
+    }
+    return assembled("estimate.html", values, _data(estimate, moving), SCRIPTS)
+
+
+def _data(estimate: Estimate, moving: bool) -> dict[str, Any]:
+    times = Times()
+    charts = {
+        "torques": torque_charts(estimate, times),
+        "states": state_charts(estimate, times),
+        "channels": channel_charts(estimate, times),
+        "lcurve": lcurve_charts(estimate, times),
+    }
+    joints = list(estimate.model.joint_names)
+    varying = np.nan_to_num(estimate.tau.std(axis=0) / (estimate.tau_sd.mean(axis=0) + 1e-300))
+    first = np.argsort(-varying)[:FIRST].tolist() if len(joints) > FEW else range(len(joints))
+    channels = [channel.name for channel in estimate.channels]
+    pickers = [
+        {
+            "place": "joint-picker",
+            "charts": ["torques", "states"],
+            "names": joints,
+            "first": sorted(first),
+        },
+        {
+            "place": "channel-picker",
+            "charts": ["channels"],
+            "names": channels,
+            "first": list(range(len(channels) if len(channels) <= FEW else FIRST)),
+        },
+    ]
+    motion = None
+    if moving:
+        start, end = float(estimate.t[0]), float(estimate.t[-1])
+        motion = {"start": start, "end": end, "rows": _state_rows(estimate, charts)}
+    return {
+        "charts": charts,
+        "pickers": pickers,
+        "motion": motion,
+        "scene": estimate_scene(estimate) if moving else None,
+        "times": times.lists,
+    }
+
+
+def _state_rows(estimate: Estimate, charts: dict[str, Any]) -> list[dict[str, Any]]:
+    """Of each joint its position and effort, taken from the charts."""
+    model = estimate.model
+    positions = {
+        line["joint"]: (line, spec["unit"])
+        for spec in charts["states"]
+        if spec["title"] in ("Joint angle", "Joint position")
+        for line in spec["series"]
+    }
+    efforts = {
+        spec["series"][0]["joint"]: (spec["series"][0], spec["unit"]) for spec in charts["torques"]
+    }
+    rows = []
+    for j, name in enumerate(model.joint_names):
+        line, unit = positions[j]
+        row: dict[str, Any] = {
+            "name": name,
+            "joint": j,
+            "position": {"x": line["x"], "y": line["y"], "unit": unit},
+            "effort": None,
+        }
+        if j in efforts:
+            line, unit = efforts[j]
+            most = float(np.nan_to_num(np.abs(estimate.tau[:, j]).max())) or 1.0
+            row["effort"] = {
+                "x": line["x"], "y": line["y"], "step": True, "unit": unit, "most": most,
+            }  # fmt: skip
+        rows.append(row)
+    return rows

@@ -1,0 +1,81 @@
+"""The animation of an estimate: the fitted motion, the measured markers and forces around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.dynamics.kinematics import frame_kinematics
+from predyn.estimate.result import Estimate
+from predyn.view.scene import scene_data
+from predyn.view.stage import ARROW, Floats, frame_count, lay_out
+
+NEAR = 0.75  # of a sample interval: what is farther away in time is not shown
+
+
+def estimate_scene(estimate: Estimate) -> dict[str, Any]:
+    """What scene.js draws; the motion must be finite."""
+    times = np.linspace(estimate.t[0], estimate.t[-1], frame_count(estimate.model))
+    q = positions_at(estimate, times)
+    stage = lay_out(estimate.model, times, q)
+    scene = scene_data(stage)
+    scene["times"] = np.round(times, 6).tolist()
+    scene["markers"] = _markers(estimate, times, q)
+    scene["loads"] = _loads(estimate, times, 4.0 * ARROW * stage.view.radius)
+    return scene
+
+
+def positions_at(estimate: Estimate, times: Floats) -> Floats:
+    """Joint positions: acceleration is constant in each interval."""
+    k = np.clip(np.searchsorted(estimate.t, times, side="right") - 1, 0, len(estimate.t_tau) - 1)
+    s = (times - estimate.t[k])[:, None]
+    return np.asarray(estimate.q[k] + s * (estimate.v[k] + 0.5 * s * estimate.a[k]))
+
+
+def _markers(estimate: Estimate, times: Floats, q: Floats) -> list[dict[str, Any]]:
+    """Measured places at the frames' times; a component never measured is that of the motion."""
+    data = estimate.measurements
+    used = {channel.name.rpartition(".")[0] for channel in estimate.channels}
+    nearest, there = _nearest(data.t, times)
+    shown = []
+    for name, places in data.markers.items():
+        if name not in used:
+            continue
+        points = places[nearest]
+        never = ~np.isfinite(places).any(axis=0)
+        points[:, never] = frame_kinematics(estimate.model, name, q).p[:, never]
+        seen = there & np.isfinite(points).all(axis=1)
+        shown.append({"name": name, "points": _listed(points, seen)})
+    return shown
+
+
+def _loads(estimate: Estimate, times: Floats, length: float) -> list[dict[str, Any]]:
+    """Measured forces as arrows; the largest has this length."""
+    forces = {name: estimate.measurements.forces[name] for name in estimate.force_links}
+    sizes = [np.linalg.norm(force.force, axis=1).max() for force in forces.values()]
+    largest = max(sizes, default=0.0)
+    loads = []
+    for force in forces.values():
+        vector = np.column_stack([np.interp(times, force.t, x) for x in force.force.T])
+        feet = np.column_stack([np.interp(times, force.t, x) for x in force.point.T])
+        size = np.linalg.norm(vector, axis=1)
+        acts = (size > 0.01 * largest) & (times >= force.t[0]) & (times <= force.t[-1])
+        tips = feet + vector * (length / (largest or 1.0))
+        labels = [f"{x:.3g} N" for x in size]
+        loads.append({"feet": _listed(feet, acts), "tips": _listed(tips, acts), "labels": labels})
+    return loads
+
+
+def _nearest(t: Floats, times: Floats) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Index of the nearest sample to each time, and whether it is near."""
+    after = np.clip(np.searchsorted(t, times), 1, len(t) - 1)
+    nearest = np.where(times - t[after - 1] < t[after] - times, after - 1, after)
+    return nearest, np.abs(t[nearest] - times) <= NEAR * float(np.median(np.diff(t)))
+
+
+def _listed(points: Floats, seen: NDArray[np.bool_]) -> list[list[float] | None]:
+    return [
+        np.round(x, 6).tolist() if there else None for x, there in zip(points, seen, strict=True)
+    ]

@@ -1,0 +1,242 @@
+"""The numbers of an estimate as HTML: badge, verdict, key numbers, tables. Text is escaped here."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+
+from predyn.estimate.result import BAND, Channel, Estimate
+from predyn.model import PRISMATIC
+from predyn.view.estimate_charts import DEGREES, residuals
+from predyn.view.numbers import NOTHING, seconds, shown
+from predyn.view.tables import Card, card_list, table
+
+COLOURED = 0.3  # lag-1 autocorrelation of residuals from which the noise is called coloured
+PENALISED = ("the torques", "their changes", "changes of their slope")
+
+
+def badge(estimate: Estimate) -> str:
+    """The status in one word, with a mark that does not rely on colour; then the warnings."""
+    good = estimate.success
+    word = estimate.status.replace("_", " ")
+    text = f"✓ {word}" if good else f"✗ {word}"
+    badges = f'<span class="badge {"good" if good else "bad"}">{escape(text)}</span>'
+    if estimate.warnings:
+        count = len(estimate.warnings)
+        words = "1 warning" if count == 1 else f"{count} warnings"
+        badges += f'<a class="badge doubt" href="#warnings">⚠ {words}</a>'
+    return badges
+
+
+def verdict(estimate: Estimate) -> str:
+    """What was not reached, and every warning."""
+    message = f"<p>{escape(estimate.message)}</p>" if estimate.message else ""
+    if not estimate.success:
+        message = (
+            '<div class="alarm" role="alert"><h2>These torques are not an answer</h2>'
+            f"{message}<p>The estimator stopped with status "
+            f"<strong>{escape(estimate.status)}</strong>. What is shown below is the best it "
+            "reached; do not use it without checking.</p></div>"
+        )
+    elif message:
+        message = f'<div class="message">{message}</div>'
+    if not estimate.warnings:
+        return message
+    items = "".join(f"<li>{escape(text)}</li>" for text in estimate.warnings)
+    return f'{message}<div class="message caution" id="warnings"><ul>{items}</ul></div>'
+
+
+def key_numbers(estimate: Estimate) -> str:
+    count, step = len(estimate.measurements.t), float(estimate.t[1] - estimate.t[0])
+    rate = 1.0 / float(np.median(np.diff(estimate.measurements.t)))
+    cards = [
+        Card("Samples", str(count), f"{shown(rate, 3)} per second"),
+        Card("Intervals", str(len(estimate.t_tau)), f"of {seconds(step)}, constant torque in each"),
+        _order_card(estimate),
+        *_noise_cards(estimate),
+        *_band_cards(estimate),
+        Card("Iterations", str(estimate.iterations), f"in {seconds(estimate.solve_seconds)}"),
+    ]
+    return card_list(cards)
+
+
+def _order_card(estimate: Estimate) -> Card:
+    if estimate.total_variation:
+        return Card("Regularisation", "total variation", "torques that switch")
+    tried = sorted((trial.log_evidence for trial in estimate.orders), reverse=True)
+    if len(tried) < 2:
+        return Card("Order of regularisation", str(estimate.order), "as told")
+    note = f"log evidence {shown(tried[0], 6)}, {shown(tried[0] - tried[1], 3)} above the next"
+    return Card("Order of regularisation", str(estimate.order), note)
+
+
+def _noise_cards(estimate: Estimate) -> list[Card]:
+    cards = []
+    for kind, unit, factor in (
+        ("angle", "rad", DEGREES),
+        ("angle", "m", 1e3),
+        ("marker", "m", 1e3),
+    ):
+        found = [c for c in estimate.channels if c.kind == kind and c.unit == unit]
+        if not found:
+            continue
+        levels = [factor * c.sd for c in found]
+        low, high = shown(min(levels), 3), shown(max(levels), 3)
+        how = {c.estimated for c in found}
+        note = "estimated" if how == {True} else "given" if how == {False} else "given or estimated"
+        what = {"rad": "angles", "m": "slides" if kind == "angle" else "markers"}[unit]
+        text = low if low == high else f"{low} to {high}"
+        cards.append(Card(f"Noise of {what}", f"{text} {'°' if unit == 'rad' else 'mm'}", note))
+    return cards
+
+
+def _band_cards(estimate: Estimate) -> list[Card]:
+    """Mean half width of the bands, torques and forces apart."""
+    model, cards = estimate.model, []
+    driven = np.array([name not in estimate.unactuated for name in model.joint_names])
+    for what, unit, chosen in (
+        ("torque", "N m", model.kind != PRISMATIC),
+        ("force", "N", model.kind == PRISMATIC),
+    ):
+        joints = np.flatnonzero(chosen & driven)
+        if len(joints):
+            widths = BAND * estimate.tau_sd[:, joints].mean(axis=0)
+            worst = model.joint_names[joints[int(np.argmax(widths))]]
+            note = f"95 % band; widest: {worst}, ± {shown(float(widths.max()), 3)} {unit}"
+            value = f"± {shown(float(widths.mean()), 3)} {unit}"
+            cards.append(Card(f"Mean {what} band", value, note if len(joints) > 1 else "95 % band"))
+    return cards
+
+
+def torque_words(estimate: Estimate) -> str:
+    words = "The torque is constant in each interval; the band holds it with 95 % probability if "
+    words += "model, noise and smoothness are as assumed."
+    if estimate.comparison is not None:
+        words += (
+            f" Thin: the usual way, for comparison: a zero-lag Butterworth filter "
+            f"({shown(estimate.comparison.cutoff, 3)} Hz), differences, inverse dynamics."
+        )
+    if estimate.unactuated:
+        words += f" Without a motor: {', '.join(estimate.unactuated)}."
+    return escape(words)
+
+
+def torques(estimate: Estimate) -> str:
+    model, rows = estimate.model, []
+    for j, name in enumerate(model.joint_names):
+        if name in estimate.unactuated:
+            rows.append((name, "no motor", *[NOTHING] * 5))
+            continue
+        tau, unit = estimate.tau[:, j], "N" if model.kind[j] == PRISMATIC else "N m"
+        usual = NOTHING
+        if estimate.comparison is not None:
+            there = np.interp(estimate.t_tau, estimate.comparison.t, estimate.comparison.tau[:, j])
+            usual = shown(float(np.sqrt(np.mean((there - tau) ** 2))), 4)
+        rows.append(
+            (
+                name,
+                unit,
+                shown(float(np.sqrt(np.mean(tau**2))), 4),
+                shown(float(np.abs(tau).max()), 4),
+                f"± {shown(BAND * float(estimate.tau_sd[:, j].mean()), 3)}",
+                usual,
+                shown(float(estimate.weights[j]), 3),
+            )
+        )
+    change = "Size assumed" if estimate.order == 0 else "Change per interval assumed"
+    head = ("Joint", "Unit", "RMS", "Largest", "Mean 95 % band", "RMS from filter", change)
+    return table(head, rows, "wwnnnnn")
+
+
+def orders(estimate: Estimate) -> str:
+    if estimate.total_variation:
+        return "<p>Total variation was asked for: few, sudden changes of the torques.</p>"
+    if not estimate.orders:
+        return f"<p>Order {estimate.order}, as told.</p>"
+    best = max(trial.log_evidence for trial in estimate.orders)
+    rows = [
+        (
+            str(trial.order) + (" ✓" if trial.chosen else ""),
+            PENALISED[trial.order] if trial.order < len(PENALISED) else "",
+            shown(trial.log_evidence, 7),
+            shown(trial.log_evidence - best, 4),
+        )
+        for trial in estimate.orders
+    ]
+    words = (
+        '<p class="note">Evidence: how probable the data are if what is named is small, with the '
+        "weight and noise that are best for it. ✓ chosen.</p>"
+    )
+    return table(("Order", "Small", "Log evidence", "Below best"), rows, "wtnn") + words
+
+
+def noise(estimate: Estimate) -> str:
+    rows = []
+    for channel in estimate.channels:
+        factor, unit = (DEGREES, "°") if channel.unit == "rad" else (1e3, "mm")
+        left = residuals(channel) if channel.sd > 0.0 else np.full(len(channel.t), np.nan)
+        lag = lag_one(channel)
+        rows.append(
+            (
+                channel.name,
+                f"{shown(factor * channel.sd, 4)} {unit}",
+                "estimated" if channel.estimated else "given",
+                str(len(channel.t)),
+                shown(float(np.sqrt(np.mean(left**2))), 3),
+                f"{shown(100.0 * float(np.mean(np.abs(left) > BAND)), 3)} %",
+                shown(lag, 2) + (" ⚠" if lag > COLOURED else ""),
+            )
+        )
+    head = ("Channel", "Noise level", "Which is", "Samples", "RMS residual / level", "Beyond 95 %",
+            "Lag-1 autocorrelation")  # fmt: skip
+    return table(head, rows, "wnwnnnn")
+
+
+NOISE_WORDS = (
+    "White noise, which the estimate assumes, has a lag-1 autocorrelation near 0 or a little "
+    f"below. Above {COLOURED:g} (⚠) the noise is coloured: filtered before, or skin that moves "
+    "over bone, or a model that does not fit; the bands are then too narrow."
+)
+LCURVE_WORDS = (
+    "Each point is one weight. Chosen: by evidence. Corner: where more smoothing starts to cost "
+    "fit, a check on the choice."
+)
+
+
+def lag_one(channel: Channel) -> float:
+    """Correlation of residuals with the ones a sample before, gaps left out; NaN if too few."""
+    left = channel.measured - channel.fitted
+    if len(left) < 3:
+        return float("nan")
+    gaps = np.diff(channel.t)
+    near = gaps < 1.5 * np.median(gaps)
+    power = float(np.mean(left**2))
+    if not near.any() or not power > 0.0:
+        return float("nan")
+    return float(np.mean(left[1:][near] * left[:-1][near])) / power
+
+
+def data_table(estimate: Estimate) -> str:
+    data = estimate.measurements
+    rows = [
+        ("source", data.source or NOTHING),
+        ("times", f"{shown(float(data.t[0]), 6)} to {shown(float(data.t[-1]), 6)} s"),
+        ("angles", ", ".join(data.angles) or "none"),
+        ("markers", ", ".join(data.markers) or "none"),
+        ("missing values", _missing(estimate)),
+    ]
+    rows += [(f"force {name}", f"acts on {link}") for name, link in estimate.force_links.items()]
+    unused = [name for name in data.forces if name not in estimate.force_links]
+    if unused:
+        rows.append(("forces not used", ", ".join(unused)))
+    rows += [("note", note) for note in data.notes]
+    return table(("Item", "Value"), rows, "wt")
+
+
+def _missing(estimate: Estimate) -> str:
+    """Of the channels in use."""
+    whole = len(estimate.channels) * len(estimate.measurements.t)
+    missing = whole - sum(len(channel.t) for channel in estimate.channels)
+    share = 100.0 * missing / whole if whole else 0.0
+    return f"{missing} of {whole} ({shown(share, 3)} %)"

@@ -1,0 +1,47 @@
+"""Data for pages of charts: what sheet.js draws, with the lists of times kept once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.view.numbers import rounded
+
+Floats = NDArray[np.float64]
+Spec = dict[str, Any]  # of a chart or of one of its series, as chart.js explains
+
+
+class Times:
+    """Lists of times that charts name by their number; equal lists are kept once."""
+
+    def __init__(self) -> None:
+        self.lists: list[list[float | None]] = []
+        self._known: dict[bytes, int] = {}
+
+    def number(self, t: Floats) -> int:
+        key = np.asarray(t, np.float64).tobytes()
+        if key not in self._known:
+            self._known[key] = len(self.lists)
+            self.lists.append(rounded(t, 7))
+        return self._known[key]
+
+
+def series(times: Times, t: Floats, y: Floats, name: str, joint: int, **more: Any) -> Spec:
+    """A curve; more: band (lower, upper), limits, step, dots, faint."""
+    spec: Spec = {"joint": joint, "name": name, "x": times.number(t), "y": rounded(y)}
+    if "band" in more:
+        spec["band"] = [rounded(end) for end in more.pop("band")]
+    return spec | more
+
+
+def chart(title: str, unit: str, lines: list[Spec], **more: Any) -> Spec:
+    """A chart over time that follows the clock of the page unless told `timed=False`."""
+    return {
+        "title": title,
+        "unit": unit,
+        "xLabel": "time [s]",
+        "timed": True,
+        "series": lines,
+    } | more
