@@ -9,45 +9,11 @@ import pytest
 
 import predyn
 from fake_solution import fake_solution
-from predyn.view.report import write_report
 from predyn.view.server import page_of, page_server
-
-pytest.importorskip("fcntl", reason="the browser is driven over a pipe that Windows lacks")
-
-from view.browser import Browser, executable
 
 PICTURE = "document.querySelector('#scene').toDataURL()"
 CLOCK = "parseFloat(document.querySelector('#clock').textContent)"
 CURSOR = "Number(document.querySelector('#charts .cursor').getAttribute('x1'))"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    program = executable()
-    if program is None:
-        pytest.skip("no Chromium here: install Debian's package 'chromium', or Google Chrome")
-    running = Browser(program, tmp_path_factory.mktemp("profile"))
-    yield running
-    running.close()
-
-
-@pytest.fixture
-def opened(browser, tmp_path):
-    """Opens a report; at the end nothing may have gone wrong and nothing been fetched."""
-    address = (tmp_path / "report.html").as_uri()
-
-    def open_report(solution):
-        write_report(solution, tmp_path / "report.html")
-        browser.resize(1200, 900)
-        browser.dark(False)
-        browser.problems.clear()
-        browser.requests.clear()
-        browser.open(address)
-        return browser
-
-    yield open_report
-    assert browser.problems == []
-    assert browser.requests == [address]
 
 
 def test_play_pause_and_loop(opened):

@@ -1,10 +1,8 @@
 """The report without a browser: self-contained, complete, escaped, small, honest."""
 
-import json
 import math
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -21,43 +19,9 @@ from predyn.view.numbers import shown
 from predyn.view.report import report_html, write_report
 from predyn.view.stage import set_stage
 from predyn.view.tables import between_only
+from view.html_page import Page, assert_self_contained
 
-VOID = {"meta", "link", "input", "br", "rect", "circle", "path", "line"}
 NASTY = "</script><script>alert(1)</script>\"'&<!--é漢\u2028"
-
-
-class Page(HTMLParser):
-    """Checks nesting; keeps attributes, text outside scripts, and the embedded data."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.open: list[str] = []
-        self.attributes: list[tuple[str, str, str]] = []
-        self.words: list[str] = []
-        self.scripts: list[str] = []
-        self.feed(html)
-        self.close()
-        assert not self.open
-        self.text = " ".join(self.words)
-        self.data = json.loads(self.scripts[0])
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.attributes += [(tag, key, value or "") for key, value in attrs]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.attributes += [(tag, key, value or "") for key, value in attrs]
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in VOID:
-            assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] == "script":
-            self.scripts.append(data)
-        elif self.open and self.open[-1] != "style":
-            self.words.append(data)
 
 
 def test_report_is_whole_and_loads_nothing(tmp_path):
@@ -65,22 +29,7 @@ def test_report_is_whole_and_loads_nothing(tmp_path):
     write_report(fake_solution(), path)
     html = path.read_text(encoding="utf-8")
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
-    page = Page(html)
-    loading = [
-        (tag, key, value)
-        for tag, key, value in page.attributes
-        if key in ("src", "href", "srcset", "action", "data", "poster")
-    ]
-    assert loading == [("link", "href", "data:,")]
-    assert len(page.scripts) == 2
-    addresses = set(re.findall(r"https?://[^\"'` ]*", html))
-    assert addresses == {"http://www.w3.org/2000/svg"}  # a name, never fetched
-    assert "@import" not in html
-    assert "url(" not in html
-    policy = next(v for tag, key, v in page.attributes if "default-src" in v)
-    assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
-    assert "{{" not in html.replace(page.scripts[1], "")
+    assert_self_contained(html)
 
 
 def test_numbers_are_shown():

@@ -88,8 +88,7 @@ class Chart {
       if (limits.some((bound) => bound !== null)) this.far.push({ name: line.name, limits });
       const faint = line.faint && strong.length ? this.extent([line.y], false) : null;
       if (!faint) continue;
-      join(Math.max(room[0], faint[0]));
-      join(Math.min(room[1], faint[1]));
+      for (const end of faint) join(Math.max(room[0], Math.min(room[1], end)));
       if (faint.some(outside)) this.beyond.push(line.name);
     }
     const margin = 0.06 * (high - low) || 0.1 * Math.abs(high) || 1;

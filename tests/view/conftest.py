@@ -1,0 +1,40 @@
+"""A browser for the tests of reports."""
+
+import pytest
+
+from predyn.solution import Solution
+from predyn.view.estimate_report import write_estimate_report
+from predyn.view.report import write_report
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    pytest.importorskip("fcntl", reason="the browser is driven over a pipe that Windows lacks")
+    from view.browser import Browser, executable
+
+    program = executable()
+    if program is None:
+        pytest.skip("no Chromium here: install Debian's package 'chromium', or Google Chrome")
+    running = Browser(program, tmp_path_factory.mktemp("profile"))
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Opens a report; at the end nothing may have gone wrong and nothing been fetched."""
+    address = (tmp_path / "report.html").as_uri()
+
+    def open_report(result):
+        write = write_report if isinstance(result, Solution) else write_estimate_report
+        write(result, tmp_path / "report.html")
+        browser.resize(1200, 900)
+        browser.dark(False)
+        browser.problems.clear()
+        browser.requests.clear()
+        browser.open(address)
+        return browser
+
+    yield open_report
+    assert browser.problems == []
+    assert browser.requests == [address]

@@ -1,0 +1,101 @@
+"""The report of an estimate in a real browser: bands, steps, dots, logarithms, one clock."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import predyn
+from fake_estimate import INTERVALS, fake_estimate
+
+CLOCK = "parseFloat(document.querySelector('#clock').textContent)"
+
+
+def count(page, selector):
+    return page.run(f"document.querySelectorAll({selector!r}).length")
+
+
+def test_everything_is_drawn(opened):
+    page = opened(fake_estimate())
+    assert count(page, "#torques .chart .band") == 2
+    assert count(page, "#torques .chart .curve.faint") == 2
+    assert count(page, "#states .chart .band") == 4
+    assert count(page, "#channels .chart .cloud") == 8
+    assert count(page, "#channels .chart .limit") == 8
+    assert count(page, "#lcurve .ring") == 2
+    path = page.run("document.querySelector('#torques .curve:not(.faint)').getAttribute('d')")
+    assert path.count("L") == 2 * INTERVALS - 1  # a step has two ends
+    labels = page.run(
+        "[...document.querySelectorAll('#lcurve .end:not(.named)')].map((x) => x.textContent)"
+    )
+    assert "10⁻²" in labels
+
+
+def test_the_clock_moves_everything(opened):
+    estimate = fake_estimate()
+    page = opened(replace(estimate, comparison=None))
+    first = page.run("document.querySelector('#scene').toDataURL()")
+    page.run("document.querySelector('#slider').focus()")
+    page.press("End", 35)
+    assert page.run(CLOCK) == pytest.approx(1.2)
+    assert page.run("document.querySelector('#scene').toDataURL()") != first
+    value, sign, reach = page.run(
+        "document.querySelector('#torques .legend b').textContent"
+    ).split()
+    assert sign == "±"
+    assert float(value) == pytest.approx(estimate.tau[-1, 0], rel=1e-3)
+    assert float(reach) == pytest.approx(1.96 * estimate.tau_sd[-1, 0], rel=0.05)
+    effort = page.run("document.querySelector('#state tbody tr').cells[2].textContent")
+    assert float(effort.split()[0]) == pytest.approx(estimate.tau[-1, 0], rel=1e-3)
+
+
+def test_a_recording_that_starts_late(opened):
+    estimate = fake_estimate()
+    channels = tuple(c._replace(t=c.t + 7.0) for c in estimate.channels)
+    late = replace(
+        estimate, t=estimate.t + 7.0, t_tau=estimate.t_tau + 7.0, channels=channels,
+        comparison=estimate.comparison._replace(t=estimate.t + 7.0),
+    )  # fmt: skip
+    page = opened(late)
+    assert page.run("document.querySelector('#clock').textContent").startswith("7.000 of 8.200 s")
+    page.click("#play")
+    page.wait_for(f"{CLOCK} > 7.2")
+    page.click("#play")
+    assert page.run(CLOCK) < 8.2
+
+
+def test_a_wild_filter_does_not_squeeze_the_estimate(opened):
+    estimate = fake_estimate()
+    wild = estimate.comparison._replace(tau=1e3 * np.ones_like(estimate.comparison.tau))
+    page = opened(replace(estimate, comparison=wild))
+    note = page.run("document.querySelector('#torques .note').textContent")
+    assert note == "Parts of filter 6 Hz + inverse dynamics lie beyond the axis."
+    box = page.run(
+        "(() => { const b = document.querySelector('#torques .curve:not(.faint)').getBBox();"
+        "return b.height; })()"
+    )
+    assert box > 40.0
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_many_channels_can_be_chosen(opened, width):
+    page = opened(fake_estimate(model=predyn.models.random_tree(20, 1)))
+    page.resize(width, 900, phone=width < 600)
+    page.wait_for("innerWidth === document.documentElement.clientWidth")
+    assert page.run("document.documentElement.scrollWidth") <= width
+    shown = "#channels figure:not([hidden])"
+    assert count(page, shown) == 12
+    page.run("[...document.querySelectorAll('#channel-picker button')][0].click()")
+    assert count(page, shown) == 40
+    assert count(page, f"{shown} .chart .cloud") == 40
+    page.run("[...document.querySelectorAll('#joint-picker button')][1].click()")
+    assert count(page, "#torques figure:not([hidden])") == 0
+
+
+def test_print_is_light(opened):
+    page = opened(fake_estimate())
+    page.dark(True)
+    page.run("dispatchEvent(new Event('beforeprint'))")
+    assert page.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    page.run("dispatchEvent(new Event('afterprint'))")
+    assert len(page.call("Page.printToPDF")["data"]) > 10_000
