@@ -81,7 +81,8 @@ def test_gaps_and_noise_leave_the_motion_on_its_branch(n: int, seed: int) -> Non
     assert np.nanmax(abs(residuals(model, found, markers))) < 6 * NOISE
 
 
-def test_angles_and_markers_together_know_the_turns(seed: int = 9) -> None:
+def test_angles_and_markers_together_know_the_turns() -> None:
+    seed = 9
     model = marked_tree(8, seed)
     t, q = motion(model, 300, seed, turns=4.0)
     rng = np.random.default_rng(seed)

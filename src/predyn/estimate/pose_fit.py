@@ -25,7 +25,8 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 LEAST_DAMPING, FIRST_DAMPING, MOST_DAMPING = 1e-8, 1e-4, 1e6
-SMALL = 1e-12  # a smaller gain, in squared residuals, ends the descent
+SMALL = 1e-12  # gain in squared residuals that ends a descent
+MOST_STEPS = 30
 SEEN = 0.5  # share of a joint's movement that the measurements must resolve
 RESOLVED = 1e-6  # squared lever, in units of the length scale, that resolves half of a movement
 
@@ -190,20 +191,23 @@ class PoseFit:
             cost += np.einsum("bi,bi->b", error, error)
         return cost, gradient, normal
 
-    def descend(self, q: Floats, at: Ints, most: int = 30) -> Fitted:
-        """Levenberg and Marquardt's method from each pose (B, n) for its sample `at` (B,)."""
+    def descend(self, q: Floats, at: Ints, small: float = SMALL) -> Fitted:
+        """Levenberg and Marquardt's method from each pose (B, n) for its sample `at` (B,).
+
+        small: a step that gains less than that in squared residuals is the last.
+        """
         q = q.copy()
         cost, gradient, normal = self.equations(q, at)
         damping = np.full(len(q), FIRST_DAMPING)
         diagonal = np.arange(q.shape[1])
         left = np.arange(len(q))  # poses still on their way
-        for _ in range(most):
+        for _ in range(MOST_STEPS):
             damped = normal[left]
             damped[:, diagonal, diagonal] += damping[left, None]
             slope = gradient[left]
             step = np.linalg.solve(damped, -slope[:, :, None])[:, :, 0]
             promised = np.einsum("bi,bi->b", step, damping[left, None] * step - slope)
-            near = promised <= SMALL + 1e-8 * cost[left]
+            near = promised <= small * (1.0 + 1e4 * cost[left])
             last = near & (damping[left] <= FIRST_DAMPING)
             q[left[last]] += step[last] * self.units
             going = ~last & (damping[left] < MOST_DAMPING)

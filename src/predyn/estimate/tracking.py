@@ -59,7 +59,7 @@ def track(
     samples = np.flatnonzero(fit.counts)
     start = int(np.argmax(fit.counts))
     best, least = None, np.inf
-    for pose in _first_poses(fit, start, rest):
+    for pose in first_poses(fit, start, rest):
         found = _over_time(fit, samples, start, pose)
         jumps = np.maximum(np.abs(np.diff(found.q, axis=0)) / fit.units - JUMP, 0.0)
         total = float(found.cost.sum() + np.sum(jumps**2) + _outside(fit, found.q).sum())
@@ -113,7 +113,8 @@ def _follow(fit: PoseFit, samples: Ints, pose: Floats) -> Fitted:
         part = slice(done, done + good)
         q[part] = _continued(fit, here, found.q[:good])
         cost[part], normal[part] = found.cost[:good], found.normal[:good]
-        usual += (float(np.median(residual)) - usual) * min(1.0, good / 20)
+        if not lost[:good].all():
+            usual += (float(np.median(residual[:good][~lost[:good]])) - usual) * min(1.0, good / 20)
         done += good
         size = min(2 * size, largest) if good == len(at) else max(1, good)
     return Fitted(q, cost, normal)
@@ -147,14 +148,14 @@ def _residual(fit: PoseFit, at: Ints, cost: Floats) -> Floats:
 
 def _search(fit: PoseFit, at: Ints, here: Floats, found: Fitted, usual: float) -> Fitted:
     """A pose that meets a sample as well as usual, where the neighbour's pose led to none."""
-    pose = _first_poses(fit, int(at[0]), here)[0]
+    pose = first_poses(fit, int(at[0]), here)[0]
     other = fit.descend(pose[None], at)
     if _residual(fit, at, other.cost)[0] <= FOUND * (usual + LEAST_RESIDUAL):
         return other
     return Fitted(*(values[:1] for values in found))
 
 
-def _first_poses(fit: PoseFit, sample: int, rest: Floats) -> list[Floats]:
+def first_poses(fit: PoseFit, sample: int, rest: Floats) -> list[Floats]:
     """The poses that meet a sample best, one for each branch, the best first.
 
     A population of poses is fitted to the points on the links next to the root first, then to
@@ -172,9 +173,9 @@ def _first_poses(fit: PoseFit, sample: int, rest: Floats) -> list[Floats]:
     at = np.zeros(STARTS, np.int64)
     old = np.zeros(model.n, bool)
     poses = np.tile(rest, (STARTS, 1))
-    for level in range(max(int(levels.max()), 1)):
+    for level in range(max(int(levels.max(initial=0)), 1)):
         part = fit.at_sample(sample, usable & (levels <= level + 1), STARTS)
-        new = part.reach.any(axis=0) & ~old
+        new = part.reach.any(axis=0) & fit.free & ~old
         poses[1] = np.where(new, middle, poses[1])
         poses[2:, new] = random.uniform(lowest[new], highest[new], (STARTS - 2, int(new.sum())))
         old |= new
@@ -204,7 +205,7 @@ def _outside(fit: PoseFit, q: Floats) -> Floats:
 
 def _levels(fit: PoseFit, usable: Bools) -> Ints:
     """(K,) how many links with usable points there are from the root to each point's link."""
-    links = np.array([point.link for point in fit.points])
+    links = np.array([point.link for point in fit.points], np.int64)
     marked = np.zeros(fit.model.n, bool)
     marked[links[usable]] = True
     count: Ints = (fit.reach & marked).sum(axis=1)
