@@ -185,3 +185,14 @@ def test_two_of_three_components_are_enough_for_a_planar_arm() -> None:
         markers.append((name, places))
     found = track(model, t, {}, markers)
     assert abs(whole_turns(model, found - q)).max() < 1e-6
+
+
+@pytest.mark.parametrize("seed", [0, 5, 13])  # the last two only by a search anew
+def test_a_motion_is_found_again_after_a_long_gap(seed: int) -> None:
+    model = marked_tree(10, seed)
+    t, q = motion(model, 400, seed, turns=3.0)
+    markers = seen(model, q, NOISE, 0.0, seed)
+    for _, places in markers:
+        places[200:230] = np.nan  # up to a quarter of a turn in each of ten joints
+    found = track(model, t, {}, markers)
+    assert np.nanmax(abs(residuals(model, found, markers))) < 6 * NOISE
