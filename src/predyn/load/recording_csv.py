@@ -271,6 +271,6 @@ def _converted(table: Table, column: Column, kinds: tuple[str, ...], head: int) 
                 f"; columns that end in _x, _y, _z are a marker, for a joint of this name write "
                 f"'q.{column.name}'"
             )
-        fail(table.path, head, f"column {column.name!r:.60} has the unit {column.unit!r} of a(n) "
-             f"{unit.kind}; expected one of {', '.join(valid)}{hint}")  # fmt: skip
+        fail(table.path, head, f"column {column.name!r:.60} has the unit {column.unit!r} "
+             f"({unit.kind}); expected one of {', '.join(valid)}{hint}")  # fmt: skip
     return values * unit.factor

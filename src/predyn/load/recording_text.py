@@ -82,7 +82,8 @@ def read_lines(path: str, expected: str) -> list[str]:
         line = data.count(b"\n", 0, error.start) + 1
         fail(path, line, f"expected {expected}, got bytes that are not UTF-8 text; save the file "
              "as UTF-8")  # fmt: skip
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines[:-1] if len(lines) > 1 and not lines[-1] else lines
 
 
 def refuse_other_formats(path: str, lines: list[str], expected: str) -> None:

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable
 
-from predyn.errors import DataWarning, FileError, InputError, unknown_name
+from predyn.errors import DataWarning, FileError, InputError
 from predyn.load.recording_c3d import read_c3d
 from predyn.load.recording_columns import Recording, read_axes
 from predyn.load.recording_csv import read_csv
@@ -38,7 +38,7 @@ def load_measurements(path: str | os.PathLike[str], *, axes: str = AXES) -> Meas
         raise InputError(f"expected the path of a file, got {type(path).__name__}") from None
     suffix = os.path.splitext(name)[1].lower()
     if suffix not in READERS:
-        raise FileError(f"{name}: {unknown_name('suffix', suffix, READERS)}")
+        raise FileError(f"{name}: expected a file named {', '.join(READERS)}, got {suffix!r:.40}")
     read_axes(axes)
     recording = READERS[suffix](name)
     try:

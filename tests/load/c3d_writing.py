@@ -1,0 +1,60 @@
+"""C3D files for tests, written by ezc3d."""
+
+import ezc3d
+import numpy as np
+
+
+def whole(c3d, name, values, shape):
+    """An integer parameter of FORCE_PLATFORM."""
+    values = np.array(values, dtype=float).reshape(shape, order="F")
+    c3d.add_parameter("FORCE_PLATFORM", name, values)
+    c3d["parameters"]["FORCE_PLATFORM"][name]["type"] = 2
+
+
+def write_c3d(path, markers, rate=100.0, units="mm", first=0, lists=None):
+    """Markers: name -> (F, 3) in `units`; `first` counts from 0; lists: more texts of POINT."""
+    c3d = with_markers(markers, rate, units)
+    c3d["header"]["points"]["first_frame"] = first
+    for name, labels in (lists or {}).items():
+        c3d.add_parameter("POINT", name, labels)
+    c3d.write(str(path))
+
+
+def with_markers(markers, rate, units):
+    c3d = ezc3d.c3d()
+    point = c3d["parameters"]["POINT"]
+    point["RATE"]["value"] = [rate]
+    point["LABELS"]["value"] = list(markers)
+    point["UNITS"]["value"] = [units] if units else []
+    values = np.stack([np.asarray(x, dtype=float).T for x in markers.values()], axis=1)
+    c3d["data"]["points"] = np.concatenate((values, np.ones((1, *values.shape[1:]))))
+    return c3d
+
+
+def write_plate(path, kind, z_up, seed=3, frames=20):
+    """Two markers above one force plate with ten samples in each frame of 0.01 s."""
+    rng = np.random.default_rng(seed)
+    above = {name: rng.uniform(100.0, 1000.0, (frames, 3)) for name in ("A", "B")}
+    c3d = with_markers(above, 100.0, "mm")
+    count = 8 if kind == 3 else 6
+    analog = c3d["parameters"]["ANALOG"]
+    analog["RATE"]["value"] = [1000.0]
+    analog["LABELS"]["value"] = [f"channel{k}" for k in range(count)]
+    analog["UNITS"]["value"] = ["N"] * 8 if kind == 3 else ["N"] * 3 + ["Nmm"] * 3
+    samples = 50.0 * rng.normal(size=(1, count, 10 * frames))
+    samples[0, slice(4, 8) if kind == 3 else 2] -= 500.0
+    c3d["data"]["analogs"] = samples
+    whole(c3d, "USED", [1], (1,))
+    whole(c3d, "TYPE", [kind], (1,))
+    whole(c3d, "ZERO", [1, 0], (2,))
+    whole(c3d, "CHANNEL", range(1, count + 1), (count, 1))
+    corners = np.array([[500.0, 0, 10], [500, 400, 10], [0, 400, 10], [0, 0, 10]])
+    if not z_up:
+        corners = corners[[1, 0, 3, 2]]
+    c3d.add_parameter("FORCE_PLATFORM", "CORNERS", corners.T[:, :, None])
+    origin = [120.0, 200.0, -40.0] if kind == 3 else [12.0, -7.0, -40.0]
+    c3d.add_parameter("FORCE_PLATFORM", "ORIGIN", np.array(origin)[:, None])
+    if kind == 4:
+        matrix = 5.0 * np.eye(6) + rng.normal(size=(6, 6))
+        c3d.add_parameter("FORCE_PLATFORM", "CAL_MATRIX", matrix[:, :, None])
+    c3d.write(str(path))
