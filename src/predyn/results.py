@@ -1,4 +1,4 @@
-"""The folder of a result: solution and summary are replaced together or not at all."""
+"""Folders of results: what belongs together is replaced together or not at all."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from predyn.errors import FileError
 from predyn.files import writable_folder, write_text
 from predyn.solution import Solution
+
+if TYPE_CHECKING:
+    from predyn.estimate.result import Estimate
 
 SOLUTION, SUMMARY, REPORT, CHECKPOINT = (
     "solution.h5",
@@ -21,6 +25,7 @@ SOLUTION, SUMMARY, REPORT, CHECKPOINT = (
     "report.html",
     "checkpoint.h5",
 )
+ESTIMATE = "result.h5"
 LONGEST = 60  # characters of a folder that is named after a task; file systems allow 255 bytes
 ASIDE = "not-converged"  # subfolder for a run that must not replace a better result
 
@@ -58,32 +63,64 @@ def write_results(solution: Solution, folder: Path) -> list[Path]:
     What did not converge goes to a subfolder if the folder holds a result that did. A report of
     what was there before is removed: it would show another motion.
     """
-    if not solution.success and _holds_success(folder):
+    if not solution.success and holds_success(folder, SOLUTION):
         folder = writable_folder(folder / ASIDE)
+    summary = json.dumps(solution.summary(), indent=2) + "\n"
+    writers = {SOLUTION: solution.save, SUMMARY: lambda path: write_text(path, summary)}
+    return write_together(folder, writers, stale=(REPORT,))
+
+
+def write_together(
+    folder: Path, writers: Mapping[str, Callable[[Path], None]], stale: Sequence[str] = ()
+) -> list[Path]:
+    """Let each writer fill a file, then put all in their places; returns their paths.
+
+    If one fails, the folder is as it was. Stale files are removed with what they belonged to.
+    """
     try:
         waiting = Path(tempfile.mkdtemp(prefix=".predyn-", dir=folder))
     except OSError as error:
         raise FileError(f"{folder}: cannot be written: {error.strerror}") from error
     try:
-        solution.save(waiting / SOLUTION)
-        write_text(waiting / SUMMARY, json.dumps(solution.summary(), indent=2) + "\n")
-        for name in (SOLUTION, SUMMARY):
+        for name, write in writers.items():
+            write(waiting / name)
+        for name in writers:
             os.replace(waiting / name, folder / name)
-        (folder / REPORT).unlink(missing_ok=True)
+        for name in stale:
+            (folder / name).unlink(missing_ok=True)
     except FileError as error:
         raise FileError(str(error).replace(str(waiting), str(folder))) from error
     except OSError as error:
         raise FileError(f"{folder}: cannot be written: {error.strerror}") from error
     finally:
         shutil.rmtree(waiting, ignore_errors=True)
-    return [folder / SOLUTION, folder / SUMMARY]
+    return [folder / name for name in writers]
 
 
-def _holds_success(folder: Path) -> bool:
+def holds_success(folder: Path, result: str) -> bool:
     """Whether there is a result that a failed run must not replace; in doubt there is."""
-    if not (folder / SOLUTION).exists():
+    if not (folder / result).exists():
         return False
     try:
         return json.loads((folder / SUMMARY).read_text())["success"] is not False
     except (OSError, ValueError, KeyError, TypeError):
         return True
+
+
+def result_path(path: Path) -> Path:
+    """The file of a result; of a folder the solution or the estimate in it."""
+    if not path.is_dir():
+        return path
+    return path / (ESTIMATE if not (path / SOLUTION).is_file() and (path / ESTIMATE).is_file()
+                   else SOLUTION)  # fmt: skip
+
+
+def load_result(path: str | os.PathLike[str]) -> Solution | Estimate:
+    """The solution or estimate in a file; its first line says which."""
+    from predyn.estimate.result_file import KIND, load_estimate
+    from predyn.solution_file import load_solution
+
+    with contextlib.suppress(OSError, ValueError), open(path, "rb") as file:
+        if file.read(len(KIND)) == KIND.encode():
+            return load_estimate(path)
+    return load_solution(path)

@@ -9,19 +9,21 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from predyn.errors import FileError, InputError
+from predyn.estimate.result import Estimate
+from predyn.results import load_result, result_path
 from predyn.solution import Solution
-from predyn.solution_file import load_solution
+from predyn.view.estimate_report import estimate_html
 from predyn.view.report import report_html
 
 ADDRESS = "127.0.0.1"
 
 
 def serve(
-    source: Solution | str | os.PathLike[str], port: int = 0, open_browser: bool = True
+    source: Solution | Estimate | str | os.PathLike[str], port: int = 0, open_browser: bool = True
 ) -> None:
     """Serve the report until Ctrl-C; port 0 takes any that is free.
 
-    source: a Solution, a solution file, the folder of one (solution.h5), or a report (.html).
+    source: a Solution, an Estimate, a file of one, the folder that holds it, or a report (.html).
     """
     server = page_server(page_of(source), port)
     address = f"http://{ADDRESS}:{server.server_port}/"
@@ -36,19 +38,22 @@ def serve(
         server.server_close()
 
 
-def page_of(source: Solution | str | os.PathLike[str]) -> bytes:
+def page_of(source: Solution | Estimate | str | os.PathLike[str]) -> bytes:
     """The page to serve."""
-    if not isinstance(source, Solution):
-        path = Path(source)
-        if path.is_dir():
-            path = path / "solution.h5"
+    if not isinstance(source, Solution | Estimate):
+        path = result_path(Path(source))
         if path.suffix.lower() in (".html", ".htm"):
             try:
                 return path.read_bytes()
             except OSError as error:
                 raise FileError(f"{path}: cannot be read: {error.strerror}") from error
-        source = load_solution(path)
-    return report_html(source).encode("utf-8", "backslashreplace")
+        source = load_result(path)
+    return html_of(source).encode("utf-8", "backslashreplace")
+
+
+def html_of(result: Solution | Estimate) -> str:
+    """The report of either."""
+    return report_html(result) if isinstance(result, Solution) else estimate_html(result)
 
 
 def page_server(page: bytes, port: int = 0) -> ThreadingHTTPServer:

@@ -1,0 +1,15 @@
+"""The command line: examples, solve, estimate, check, simulate, report, view, export."""
+
+from predyn.cli.estimate_command import estimate
+from predyn.cli.file_commands import check, export, report, view
+from predyn.cli.guard import app, guarded
+from predyn.cli.simulate_command import simulate
+from predyn.cli.solve_command import examples, solve
+
+for command in (examples, solve, estimate, check, simulate, report, view, export):
+    app.command()(guarded(command))
+
+
+def main() -> None:
+    """Entry point of the command `predyn`."""
+    app()

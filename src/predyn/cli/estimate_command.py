@@ -1,0 +1,229 @@
+"""predyn estimate"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from predyn import tasks
+from predyn.cli.guard import (
+    INTERRUPTED,
+    NOT_CONVERGED,
+    AllowAbsolute,
+    AllowCode,
+    say,
+    tell_compiling,
+)
+from predyn.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from predyn.estimate.result import Estimate
+    from predyn.model import Model
+
+PAPER = "trujillo-two-link"
+CLEAR = "\r\x1b[K"
+
+
+def estimate(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="A .urdf file, a task (.toml) for its model, or the name of a model such as "
+            "trujillo-two-link.",
+        ),
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Argument(help="The recording: .csv, .trc, .c3d, .mot or .sto.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results; ./NAME-OF-DATA unless told.")
+    ] = None,
+    order: Annotated[
+        int | None,
+        typer.Option(min=0, max=2, help="Small are torques (0), their changes (1), of these (2)."),
+    ] = None,
+    total_variation: Annotated[
+        bool, typer.Option("--total-variation", help="Torques that switch: few changes, any size.")
+    ] = False,
+    torques_at: Annotated[
+        str | None, typer.Option(help="joints or links: which torques change independently.")
+    ] = None,
+    weight: Annotated[
+        list[str] | None,
+        typer.Option(help="Usual size of what is small: a number, or JOINT=NUMBER; repeat it."),
+    ] = None,
+    noise: Annotated[
+        list[str] | None,
+        typer.Option(help="Its standard deviation, rad or m: a number, or NAME=NUMBER; repeat it."),
+    ] = None,
+    unactuated: Annotated[
+        list[str] | None, typer.Option(help="A joint without torque; repeat it.")
+    ] = None,
+    force: Annotated[
+        list[str] | None, typer.Option(help="PLATE=LINK: what a recorded force acts on; repeat it.")
+    ] = None,
+    guess: Annotated[
+        list[str] | None,
+        typer.Option(help="JOINT=NUMBER of a pose near the first one, rad or m; repeat it."),
+    ] = None,
+    axes: Annotated[
+        str, typer.Option(help="Axes of the file that are the model's x, y, z, such as x-zy.")
+    ] = "xyz",
+    cutoff: Annotated[float | None, typer.Option(help="Hz, of the filter to compare with.")] = None,
+    step: Annotated[float | None, typer.Option(help="s, of the grid of the torques.")] = None,
+    allow_absolute: AllowAbsolute = False,
+    allow_code: AllowCode = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
+) -> None:
+    """Find the torques behind a recorded motion, with 95 % bands.
+
+    Joints and markers of the recording are the joints and frames of the model with their names.
+    Writes result.h5, torques.csv, summary.json and report.html. Exit code 0: found; 2: something
+    is wrong in the input; 3: not converged, or the data do not tell; 130: interrupted. What was
+    reached is written in the last two cases too, but never in the place of a result that converged.
+
+    `predyn estimate trujillo-two-link` without data runs the published example.
+    """
+    from predyn import estimate_results, results
+    from predyn.estimate.estimating import estimate_torques
+    from predyn.interrupts import held_back
+    from predyn.load.recordings import load_measurements
+
+    if data is None:
+        if model.replace("_", "-") != PAPER:
+            raise InputError(
+                f"expected a recording after {model}; only {PAPER} has an example without one"
+            )
+        _paper(out or Path(PAPER), quiet)
+        return
+    mechanism = _model(model, allow_absolute, allow_code)
+    recording = load_measurements(data, axes=axes)
+    folder = out or Path(results.folder_name(data.stem))
+    estimate_results.check_folder(folder)
+    if not quiet:
+        tell_compiling()
+    with results.prepared(folder):
+        with _Progress(quiet) as progress:
+            found = estimate_torques(
+                mechanism,
+                recording,
+                order=order,
+                total_variation=total_variation,
+                torques_at=torques_at,
+                weight=_numbers("--weight", weight),
+                noise=_numbers("--noise", noise),
+                unactuated=tuple(unactuated or ()),
+                forces=_pairs("--force", force, "PLATE=LINK"),
+                guess=_numbers_by_name("--guess", guess),
+                step=step,
+                cutoff=cutoff,
+                name=data.stem,
+                report=progress,
+            )
+        with held_back():
+            written = estimate_results.write_estimate(found, folder, not no_report)
+            typer.echo(estimate_results.estimate_text(found))
+            typer.echo("\n".join(["", *(f"wrote {path}" for path in written)]))
+    _end(found)
+
+
+def _end(found: Estimate) -> None:
+    if found.success:
+        return
+    say(f"predyn: not an answer: {found.status}" + (f": {found.message}" if found.message else ""))
+    raise typer.Exit(INTERRUPTED if found.status == "interrupted" else NOT_CONVERGED)
+
+
+def _model(source: str, allow_absolute: bool, allow_code: bool) -> Model:
+    """A built-in model by its name, that of a URDF file, or that of a task."""
+    from predyn import models
+
+    suffix = Path(source).suffix.lower()
+    if suffix in (".urdf", ".xml"):
+        from predyn.load.urdf import load_urdf
+
+        return load_urdf(source)
+    if suffix == ".toml" or source in tasks.NAMES:
+        from predyn.config import load_task
+
+        return load_task(source, allow_absolute=allow_absolute, allow_code=allow_code).model
+    names = [name.replace("_", "-") for name in models.__all__ if name not in NOT_ALONE]
+    if source.replace("_", "-") not in names:
+        raise InputError(
+            f"{unknown_name('model', source, names)}; a .urdf file or a task (.toml) will do too"
+        )
+    made: Model = getattr(models, source.replace("-", "_"))()
+    return made
+
+
+NOT_ALONE = ("random_tree", "pendulum_chain")  # models that need to be told their size
+
+
+def _numbers(option: str, given: Sequence[str] | None) -> float | dict[str, float] | None:
+    """One number for all, or one by name."""
+    if not given:
+        return None
+    if len(given) == 1 and "=" not in given[0]:
+        return _number(option, given[0])
+    return _numbers_by_name(option, given)
+
+
+def _numbers_by_name(option: str, given: Sequence[str] | None) -> dict[str, float] | None:
+    pairs = _pairs(option, given, "NAME=NUMBER")
+    return None if pairs is None else {name: _number(option, x) for name, x in pairs.items()}
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{option}: expected a number, got {text!r:.60}") from None
+
+
+def _pairs(option: str, given: Sequence[str] | None, form: str) -> dict[str, str] | None:
+    if not given:
+        return None
+    pairs: dict[str, str] = {}
+    for text in given:
+        name, sign, value = text.rpartition("=")
+        if not sign or not name or not value:
+            raise InputError(f"{option}: expected {form}, got {text!r:.60}")
+        if name in pairs:
+            raise InputError(f"{option}: {name!r:.60} is given twice")
+        pairs[name] = value
+    return pairs
+
+
+class _Progress:
+    """A line for each iteration; on a terminal one line that is rewritten."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+        self.live = sys.stderr.isatty()
+        self.told = False
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.told and self.live:
+            typer.echo("", err=True)
+
+    def __call__(self, iteration: int, objective: float, step: float, text: str) -> None:
+        if self.quiet:
+            return
+        if not self.told:
+            say(f"{'iteration':>9} {'objective':>15} {'step':>8}")
+            self.told = True
+        line = f"{iteration:9d} {objective:15.8g} {step:8.1e}  {text}"
+        typer.echo((CLEAR if self.live else "") + line, err=True, nl=not self.live)
+
+
+def _paper(folder: Path, quiet: bool) -> None:
+    raise NotImplementedError

@@ -1,0 +1,113 @@
+"""predyn check, report, view, export: what is made of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from predyn import tasks
+from predyn.cli.guard import (
+    NOT_CONVERGED,
+    AllowAbsolute,
+    AllowCode,
+    ResultFile,
+    SolutionFile,
+    say,
+)
+from predyn.cli.stored import load, load_any, path_of_result
+from predyn.errors import InputError
+
+
+def check(
+    file: Annotated[
+        str, typer.Argument(help="A task (.toml or name), a model (.urdf) or a result (.h5).")
+    ],
+    allow_absolute: AllowAbsolute = False,
+    allow_code: AllowCode = False,
+) -> None:
+    """Say what a file holds and what is wrong in it."""
+    from predyn import descriptions
+
+    suffix = Path(file).suffix.lower()
+    if suffix in (".urdf", ".xml"):
+        from predyn.load.urdf import load_urdf
+
+        typer.echo(descriptions.model_text(load_urdf(file)))
+    elif file not in tasks.NAMES and (
+        suffix in (".h5", ".hdf5") or (Path(file).is_dir() and path_of_result(Path(file)).is_file())
+    ):
+        _check_result(Path(file))
+    elif suffix == ".toml" or file in tasks.NAMES:
+        from predyn.config import load_task
+
+        problem = load_task(file, allow_absolute=allow_absolute, allow_code=allow_code)
+        if (Path(file) / "solution.h5").is_file():
+            say(f"predyn: note: this is the task; its solution: predyn check ./{file}")
+        typer.echo(descriptions.problem_text(problem))
+        typer.echo(descriptions.model_text(problem.model, problem.limits))
+    else:
+        raise InputError(
+            f"{file}: expected a task (.toml, or a name from `predyn examples`), a model (.urdf) "
+            "or a result (.h5)"
+        )
+
+
+def _check_result(path: Path) -> None:
+    from predyn import descriptions
+    from predyn.solution import Solution
+
+    result = load_any(path)
+    if isinstance(result, Solution):
+        typer.echo(str(result))
+        kinds = result.model.limits._fields
+        limits = result.model.limits._replace(**{k: result.limits[k] for k in kinds})
+        typer.echo(descriptions.model_text(result.model, limits))
+    else:
+        from predyn.estimate_results import estimate_text
+
+        typer.echo(estimate_text(result))
+        typer.echo(descriptions.model_text(result.model))
+    if not result.success:
+        what = "a solution" if isinstance(result, Solution) else "an answer"
+        say(f"predyn: not {what}: {result.status}")
+        raise typer.Exit(NOT_CONVERGED)
+
+
+def report(
+    result: ResultFile,
+    out: Annotated[
+        Path | None, typer.Option(help="HTML file; report.html beside the result unless told.")
+    ] = None,
+) -> None:
+    """Write the report of a solution or estimate: one HTML file that needs only a browser."""
+    from predyn.files import write_text
+    from predyn.view.server import html_of
+
+    path = path_of_result(result)
+    target = out or path.with_name("report.html")
+    write_text(target, html_of(load_any(path)))
+    typer.echo(f"wrote {target}")
+
+
+def view(
+    result: ResultFile,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+) -> None:
+    """Show a solution or estimate in the browser, served to this machine only."""
+    from predyn.view.server import serve
+
+    path_of_result(result)
+    serve(result, port=port, open_browser=browser)
+
+
+def export(
+    solution: SolutionFile,
+    to: Annotated[Path, typer.Option(help="File to write: .csv, .sto, .mot or .h5.")],
+    rate: Annotated[float | None, typer.Option(help="Samples per second.")] = None,
+) -> None:
+    """Write the motion for other programs."""
+    load(solution).export(to, rate)
+    typer.echo(f"wrote {to}")

@@ -1,0 +1,115 @@
+"""What all commands share: the application, how errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, ParamSpec, TypeVar
+
+import typer
+
+from predyn import __version__
+from predyn.errors import PredynError
+
+BUG, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+app = typer.Typer(
+    name="predyn",
+    help="Optimal motions of mechanisms: a task file in, a motion with its forces out.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+_debug = False
+
+ResultFile = Annotated[
+    Path,
+    typer.Argument(
+        help="A solution.h5 or result.h5, or the folder that holds it.", metavar="RESULT"
+    ),
+]
+SolutionFile = Annotated[
+    Path, typer.Argument(help="A solution.h5, or the folder that holds it.", metavar="SOLUTION")
+]
+AllowAbsolute = Annotated[
+    bool, typer.Option(help="Let the task read files that are not beside or below it.")
+]
+AllowCode = Annotated[bool, typer.Option(help="Let the task run the Python functions it names.")]
+
+
+def guarded(command: Callable[P, R]) -> Callable[P, R]:
+    """Errors of a command become one message and an exit code."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                return command(*args, **kwargs)
+        except PredynError as error:
+            if _debug:
+                traceback.print_exc()
+            say(f"predyn: {error}")
+            raise typer.Exit(BAD_INPUT) from None
+        except MemoryError:
+            say("predyn: not enough memory; use fewer segments, limit points or starts")
+            raise typer.Exit(BAD_INPUT) from None
+        except KeyboardInterrupt:
+            say("predyn: interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        except (typer.Exit, BrokenPipeError):
+            raise
+        except Exception as error:
+            if _debug:
+                raise
+            say(
+                f"predyn: this should not have happened: {type(error).__name__}: {error}\n"
+                f"Please report it with the task file and the output of `predyn --debug "
+                f"{' '.join(sys.argv[1:])}` (predyn {__version__})."
+            )
+            raise typer.Exit(BUG) from None
+
+    return run
+
+
+def say(text: str) -> None:
+    typer.echo(text, err=True)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    say(f"predyn: warning: {message}")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"predyn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")] = False,
+) -> None:
+    global _debug
+    _debug = debug
+
+
+def tell_compiling() -> None:
+    """The first run takes a while: say why."""
+    from predyn.dynamics import kernel_cache
+
+    kernels = kernel_cache.folder()
+    if kernels is None or not any(kernels.iterdir()):
+        say("predyn: compiling kernels, once, about half a minute")

@@ -1,0 +1,83 @@
+"""predyn simulate"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from predyn import tasks
+from predyn.cli.guard import NOT_CONVERGED, AllowAbsolute, AllowCode, say
+from predyn.cli.stored import load
+from predyn.errors import InputError
+
+if TYPE_CHECKING:
+    from predyn.replaying import Replay
+    from predyn.trajectories import Trajectory
+
+
+def simulate(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A solution.h5 or its folder; or a task (.toml or name).",
+            metavar="TASK_OR_SOLUTION",
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option(help="Folder for simulation.csv.")] = None,
+    torque: Annotated[
+        list[str] | None, typer.Option(help="Of a task: JOINT=VALUE, held; repeat it.")
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="Of a task: how long.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Of a task: rows per second (100).")] = None,
+    allow_absolute: AllowAbsolute = False,
+    allow_code: AllowCode = False,
+) -> None:
+    """Simulate forward in time, independently of the solver.
+
+    A solution is replayed: its torques drive the mechanism, and the table says how far the motion
+    is from the predicted one. The mechanism of a task moves from the task's first state on, under
+    no torques unless told. A name whose folder is here means that solution, unless an option is
+    for tasks. Exit code 3: the simulation diverged; what there is is written.
+    """
+    from predyn import results, simulation_results
+    from predyn.files import write_text
+
+    path = Path(source)
+    in_folder = (path / results.SOLUTION).is_file()
+    asked = bool(torque) or seconds is not None or rate is not None
+    by_name = source in tasks.NAMES and asked
+    motion: Replay | Trajectory
+    if path.suffix.lower() in (".h5", ".hdf5") or (in_folder and not by_name):
+        from predyn.replaying import replay
+
+        if asked:
+            raise InputError(
+                f"{source} is a solution: --torque, --seconds and --rate are for tasks; "
+                "predyn.simulate in Python takes a solution's torques and anything else"
+            )
+        solution = load(path)
+        place = f"folder {os.path.join('.', path)}" if in_folder else source
+        say(f"predyn: replaying the solution in {place}")
+        motion = simulation_results.told_for_commands(replay(solution))
+        text = str(motion)
+    else:
+        from predyn.config import load_task
+
+        problem = load_task(source, allow_absolute=allow_absolute, allow_code=allow_code)
+        motion, notes = simulation_results.simulate_task(problem, torque or (), seconds, rate)
+        say(f"predyn: simulating the task {source}")
+        for note in notes:
+            say(f"predyn: note: {note}")
+        motion = simulation_results.told_for_commands(motion)
+        text = simulation_results.trajectory_text(problem.name, motion)
+    typer.echo(text)
+    if out is not None:
+        with results.prepared(out):
+            write_text(out / simulation_results.CSV, simulation_results.motion_csv(motion))
+        typer.echo(f"\nwrote {out / simulation_results.CSV}")
+    if motion.status != "finished":
+        say(f"predyn: not finished: {motion.status}")
+        raise typer.Exit(NOT_CONVERGED)

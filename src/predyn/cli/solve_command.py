@@ -1,0 +1,172 @@
+"""predyn examples, predyn solve"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from predyn import tasks
+from predyn.cli.guard import (
+    INTERRUPTED,
+    NOT_CONVERGED,
+    AllowAbsolute,
+    AllowCode,
+    say,
+    tell_compiling,
+)
+from predyn.cli.stored import load
+from predyn.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from predyn.problem import Problem
+    from predyn.solution import Solution
+
+
+def examples() -> None:
+    """List the tasks that come with predyn."""
+    import tomllib
+
+    width = max(len(name) for name in tasks.NAMES)
+    for name in tasks.NAMES:
+        task = tomllib.loads(tasks.path_of(name).read_text(encoding="utf-8"))
+        typer.echo(f"{name:<{width}}  {task['description']}")
+    typer.echo(f"\nSolve one: predyn solve {tasks.NAMES[1]}\nTheir files: {tasks.FOLDER}")
+
+
+def solve(
+    task: Annotated[str, typer.Argument(help="A .toml file, or a name from `predyn examples`.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results; ./NAME unless told.")
+    ] = None,
+    starts: Annotated[int, typer.Option(min=1, help="How many guesses to try.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of the guesses after the first.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the latest in DIR.")] = False,
+    resume_from: Annotated[
+        Path | None, typer.Option(help="Go on from this checkpoint or solution.")
+    ] = None,
+    guess: Annotated[Path | None, typer.Option(help="A solution.h5 to start near.")] = None,
+    refine: Annotated[
+        bool | None, typer.Option(help="Refine until limits hold between the points too.")
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="spline or hybrid, in place of the task's own.")
+    ] = None,
+    segments: Annotated[int | None, typer.Option(min=1, help="Spline segments per phase.")] = None,
+    tolerance: Annotated[float | None, typer.Option(help="Of the solver.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="Time limit of the solver.")] = None,
+    allow_absolute: AllowAbsolute = False,
+    allow_code: AllowCode = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
+) -> None:
+    """Find the optimal motion of a task.
+
+    Writes solution.h5, summary.json and report.html. Exit code 0: solved; 2: something is wrong in
+    the input; 3: not converged; 130: interrupted. What was reached is written in the last two
+    cases too, but never in the place of a result that converged.
+    """
+    from predyn import results
+    from predyn.config import read_task
+    from predyn.config.schema import METHODS
+
+    if method is not None and method not in METHODS:
+        raise unknown_name("--method", method, METHODS)
+    read = read_task(task, allow_absolute=allow_absolute, allow_code=allow_code, method=method)
+    problem = _changed(read.problem, segments, tolerance, max_seconds)
+    folder = out or Path(results.folder_name(problem.name))
+    checkpoint = folder / results.CHECKPOINT
+    if resume:
+        if resume_from is not None:
+            raise InputError("expected --resume or --resume-from, got both")
+        resume_from = results.latest(folder)
+    near = None if guess is None else load(guess)
+    with results.prepared(folder):
+        solution = _solved(
+            problem,
+            quiet=quiet,
+            guess=near,
+            starts=starts,
+            seed=seed,
+            checkpoint=checkpoint if starts == 1 else None,
+            resume=resume_from,
+            refine=refine,
+        )
+        solution = replace(solution, provenance={**solution.provenance, "task": read.text})
+        written, cut_short = _written(solution, folder, not no_report)
+    if solution.success and not cut_short:
+        return
+    if cut_short:
+        made = f"`predyn report {written[0].parent}` makes it"
+        say(f"predyn: interrupted while writing the report; {made}")
+    if not solution.success:
+        say(f"predyn: not solved: {solution.status}")
+        say(f"predyn: to go on from there: predyn solve {task} --resume-from {written[0]}")
+    stopped = cut_short or solution.status == "interrupted"
+    raise typer.Exit(INTERRUPTED if stopped else NOT_CONVERGED)
+
+
+def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path], bool]:
+    """Write what was found, then its report, and tell both; whether Ctrl-C left no report.
+
+    Whatever happens while the report is made, solution and summary are there.
+    """
+    from predyn import results
+    from predyn.interrupts import held_back
+
+    written: list[Path] = []
+    cut_short = False
+    try:
+        with held_back():
+            written += results.write_results(solution, folder)
+            if solution.success:
+                (folder / results.CHECKPOINT).unlink(missing_ok=True)
+        if report:
+            from predyn.view.report import write_report
+
+            write_report(solution, written[0].with_name(results.REPORT))
+            written.append(written[0].with_name(results.REPORT))
+    except KeyboardInterrupt:
+        if not written:
+            raise
+        cut_short = report
+    finally:
+        if written:
+            typer.echo(str(solution))
+            typer.echo("\n".join(["", *(f"wrote {path}" for path in written)]))
+    return written, cut_short
+
+
+def _changed(
+    problem: Problem, segments: int | None, tolerance: float | None, max_seconds: float | None
+) -> Problem:
+    """The problem with what the command line says in place of the file."""
+    spline, solver = problem.transcription, problem.solver
+    phases = problem.phases
+    if segments is not None:
+        spline = replace(spline, segments=segments)
+        phases = tuple(replace(phase, segments=None) for phase in phases)
+        if not isinstance(spline.knots, str):
+            raise InputError("--segments: the task gives its own knots; change those")
+    if tolerance is not None:
+        solver = replace(solver, tolerance=tolerance)
+    if max_seconds is not None:
+        solver = replace(solver, max_seconds=max_seconds)
+    changed = replace(problem, phases=phases, transcription=spline, solver=solver)
+    wrong = changed.validate()
+    if wrong:
+        raise InputError("\n  ".join(wrong))
+    return changed
+
+
+def _solved(problem: Problem, *, quiet: bool, **options: Any) -> Solution:
+    from predyn.solvers.progress import Progress
+    from predyn.solving import solve
+
+    if quiet:
+        return solve(problem, **options)
+    tell_compiling()
+    with Progress() as progress:
+        return solve(problem, report=progress, **options)

@@ -1,0 +1,88 @@
+"""The folder of an estimate, and its numbers in words for a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from predyn.errors import FileError
+from predyn.estimate.result import BAND, Estimate
+from predyn.files import writable_folder, write_text
+from predyn.model import PRISMATIC
+from predyn.results import (
+    ASIDE,
+    ESTIMATE,
+    REPORT,
+    SOLUTION,
+    SUMMARY,
+    holds_success,
+    write_together,
+)
+
+TORQUES = "torques.csv"
+MOST = 60  # joints and channels listed
+
+
+def check_folder(folder: Path) -> None:
+    """A folder of a solution is not taken: its summary and report would be lost."""
+    if (folder / SOLUTION).exists():
+        raise FileError(f"{folder}: holds the solution of a task; choose another folder")
+
+
+def write_estimate(estimate: Estimate, folder: Path, report: bool = True) -> list[Path]:
+    """Write result, torques, summary and report, all or none; returns their paths.
+
+    What did not converge goes to a subfolder if the folder holds a result that did. Without a
+    report one of an earlier estimate is removed.
+    """
+    check_folder(folder)
+    if not estimate.success and holds_success(folder, ESTIMATE):
+        folder = writable_folder(folder / ASIDE)
+    texts = {
+        TORQUES: estimate.torques_csv(),
+        SUMMARY: json.dumps(estimate.summary(), indent=2) + "\n",
+    }
+    if report:
+        from predyn.view.estimate_report import estimate_html
+
+        texts[REPORT] = estimate_html(estimate)
+    writers: dict[str, Callable[[Path], None]] = {ESTIMATE: estimate.save}
+    writers |= {name: _writer(text) for name, text in texts.items()}
+    return write_together(folder, writers, stale=() if report else (REPORT,))
+
+
+def _writer(text: str) -> Callable[[Path], None]:
+    return lambda path: write_text(path, text)
+
+
+def estimate_text(estimate: Estimate) -> str:
+    """Status, regularisation, torques with their bands, noise."""
+    step, what = float(estimate.t[1] - estimate.t[0]), f"order {estimate.order}"
+    lines = [
+        f"{estimate.name}: {estimate.status}, {estimate.iterations} iterations, "
+        f"{estimate.solve_seconds:.3g} s",
+        f"{len(estimate.measurements.t)} samples, {len(estimate.t_tau)} intervals of {step:.4g} s, "
+        f"{'total variation' if estimate.total_variation else what}",
+    ]
+    lines += [f"warning: {text}" for text in estimate.warnings]
+    names = estimate.model.joint_names[:MOST]
+    width = max(map(len, names))
+    lines.append(f"{'joint':<{width}}  rms torque  mean 95 % band")
+    for j, name in enumerate(names):
+        if name in estimate.unactuated:
+            lines.append(f"{name:<{width}}    no motor")
+            continue
+        unit = "N" if estimate.model.kind[j] == PRISMATIC else "N m"
+        size = float(np.sqrt(np.mean(estimate.tau[:, j] ** 2)))
+        band = BAND * float(estimate.tau_sd[:, j].mean())
+        lines.append(f"{name:<{width}}  {size:10.4g}  +-{band:.3g} {unit}")
+    lines.append("noise (standard deviation):")
+    for channel in estimate.channels[:MOST]:
+        how = "estimated" if channel.estimated else "given"
+        lines.append(f"  {channel.name}: {channel.sd:.3g} {channel.unit}, {how}")
+    if len(estimate.channels) > MOST:
+        lines.append(f"  ... and {len(estimate.channels) - MOST} more")
+    return "\n".join(lines)
