@@ -62,6 +62,24 @@ def test_more_than_255_markers(path):
     assert made.markers["m299"][0].tolist() == [300.0] * 3
 
 
+@pytest.mark.parametrize(("first", "frames"), [(0, 65535), (0, 65540), (65000, 600)])
+def test_more_frames_than_the_header_counts(path, first, frames):
+    positions = np.arange(3.0 * frames).reshape(frames, 3) + 1.0
+    write_c3d(path, {"A": positions}, units="m", first=first)
+    made = load_measurements(path)
+    assert made.markers["A"].tolist() == positions.tolist()
+    assert made.t[[0, -1]] == pytest.approx([first / 100.0, (first + frames - 1) / 100.0])
+    assert any("more than the header" in note for note in made.notes) == (first + frames > 65535)
+
+
+def test_frames_counted_from_zero(path):
+    write_c3d(path, MARKERS)
+    data = bytearray(path.read_bytes())
+    data[6:10] = bytes([0, 0, 11, 0])
+    path.write_bytes(data)
+    assert load_measurements(path).t == pytest.approx(np.arange(12) / 100.0)
+
+
 @pytest.mark.parametrize("kind", [2, 3, 4])
 @pytest.mark.parametrize("z_up", [False, True])
 def test_force_plates_equal_those_of_ezc3d(path, kind, z_up):

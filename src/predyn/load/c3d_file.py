@@ -16,6 +16,7 @@ from predyn.load.recording_text import Floats, fail, read_bytes
 MOST_BYTES = 2**31 - 1
 MOST_RECORDS = 20_000
 BLOCK = 512
+LAST_COUNTED = 65535  # the largest frame number that fits the header
 INTEL, DEC, MIPS = 84, 85, 86
 SIZES = {-1: 1, 1: 1, 2: 2, 4: 4}  # bytes by type: text, byte, integer, float
 
@@ -176,6 +177,8 @@ class _Reader:
                       "or damaged")  # fmt: skip
         start = int(unsigned(_number(point, "DATA_START", header.data)))
         at = ((start if start > 1 else header.data) - 1) * BLOCK
+        if first + frames - 1 == LAST_COUNTED:
+            frames = max(frames, self._held(at, words * size))
         need = frames * words * size
         if at < BLOCK:
             self.fail(f"frames begin at byte {at}, in the header; the file is damaged")
@@ -198,6 +201,15 @@ class _Reader:
             analog = np.where(analog < 0.0, analog + 65536.0, analog)
         analog = _scaled(analog, parameters.get("ANALOG", {}))
         return C3D(parameters, rate, first, points, analog, per_frame)
+
+    def _held(self, at: int, size: int) -> int:
+        """Whole frames from byte `at` on, without the zeros that fill the last block."""
+        held = max(0, len(self.data) - at) // size
+        for _ in range(min(held, BLOCK // size)):
+            if any(self.data[at + (held - 1) * size : at + held * size]):
+                break
+            held -= 1
+        return held
 
 
 def joined(group: dict[str, Value], name: str) -> list[str]:
@@ -242,7 +254,7 @@ def _first_text(group: dict[str, Value], name: str) -> str:
 def _frames(header: _Header, parameters: dict[str, dict[str, Value]]) -> tuple[int, int]:
     """The number of the first frame, and how many there are.
 
-    The header ends at frame 65535; longer recordings say it in TRIAL or POINT:LONG_FRAMES.
+    The header counts to 65535; most longer recordings say it in TRIAL or POINT:LONG_FRAMES.
     """
     trial = parameters.get("TRIAL", {})
     ends = []
@@ -254,12 +266,12 @@ def _frames(header: _Header, parameters: dict[str, dict[str, Value]]) -> tuple[i
     if len(ends) == 2 and ends[1] >= ends[0] > 0:
         return ends[0], ends[1] - ends[0] + 1
     count = header.last - header.first + 1
-    if header.last == 65535:
+    if header.last == LAST_COUNTED:
         point = parameters.get("POINT", {})
         long = max(_number(point, "LONG_FRAMES", 0.0), unsigned(_number(point, "FRAMES", 0.0)))
         if np.isfinite(long) and long > count:
             count = int(long)
-    return header.first, count
+    return max(header.first, 1), count  # some files count from 0
 
 
 def _scaled(analog: Floats, group: dict[str, Value]) -> Floats:

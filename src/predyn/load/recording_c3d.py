@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from predyn.load.c3d_file import C3D, joined, read_c3d_file
+from predyn.load.c3d_file import C3D, LAST_COUNTED, joined, read_c3d_file
 from predyn.load.recording_columns import LENGTH, UNITS, Recording, listed
 from predyn.load.recording_plates import take_plates
 from predyn.load.recording_text import LONGEST_NAME, check_times, fail
@@ -28,6 +28,8 @@ def read_c3d(path: str) -> Recording:
     result = Recording(path, (file.first - 1 + np.arange(len(file.points))) / file.rate)
     check_times(path, result.t)
     result.notes.append(f"positions in {name}")
+    if file.first + len(file.points) - 1 > LAST_COUNTED:
+        result.notes.append(f"{len(file.points)} frames, more than the header can count")
     _take_markers(file, unit.factor, result)
     take_plates(file, unit.factor, result)
     if not result.markers and not result.forces:
