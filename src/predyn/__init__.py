@@ -30,15 +30,24 @@ if TYPE_CHECKING:
         inverse_dynamics_derivatives as inverse_dynamics_derivatives,
     )
     from predyn.dynamics.rnea_hessian import inverse_dynamics_hessian as inverse_dynamics_hessian
+    from predyn.errors import DataWarning as DataWarning
     from predyn.errors import FileError as FileError
     from predyn.errors import InputError as InputError
     from predyn.errors import ModelError as ModelError
     from predyn.errors import ModelWarning as ModelWarning
     from predyn.errors import NotConverged as NotConverged
     from predyn.errors import PredynError as PredynError
+    from predyn.estimate.estimating import estimate_torques as estimate_torques
+    from predyn.estimate.placing import Placed as Placed
+    from predyn.estimate.placing import place_markers as place_markers
+    from predyn.estimate.result import Estimate as Estimate
+    from predyn.estimate.result_file import load_estimate as load_estimate
     from predyn.load.dh import DHRow as DHRow
     from predyn.load.dh import load_dh as load_dh
+    from predyn.load.recordings import load_measurements as load_measurements
     from predyn.load.urdf import load_urdf as load_urdf
+    from predyn.measurements import MeasuredForce as MeasuredForce
+    from predyn.measurements import Measurements as Measurements
     from predyn.model import Frame as Frame
     from predyn.model import Limits as Limits
     from predyn.model import Model as Model
@@ -69,28 +78,34 @@ _NAMES = {
     "Constraint": "predyn.problem",
     "Cost": "predyn.problem",
     "DHRow": "predyn.load.dh",
+    "DataWarning": "predyn.errors",
     "Duration": "predyn.problem",
+    "Estimate": "predyn.estimate.result",
     "ExternalForce": "predyn.dynamics.forces",
     "FileError": "predyn.errors",
     "Frame": "predyn.model",
+    "Hybrid": "predyn.problem",
     "InputError": "predyn.errors",
     "Limits": "predyn.model",
+    "MeasuredForce": "predyn.measurements",
+    "Measurements": "predyn.measurements",
     "Model": "predyn.model",
     "ModelBuilder": "predyn.builder",
     "ModelError": "predyn.errors",
     "ModelWarning": "predyn.errors",
     "NotConverged": "predyn.errors",
     "Phase": "predyn.problem",
+    "Placed": "predyn.estimate.placing",
     "PredynError": "predyn.errors",
     "Problem": "predyn.problem",
     "Replay": "predyn.replaying",
     "Shape": "predyn.model",
     "Solution": "predyn.solution",
     "SolverOptions": "predyn.nlp",
-    "Hybrid": "predyn.problem",
     "Spline": "predyn.problem",
     "State": "predyn.problem",
     "Trajectory": "predyn.trajectories",
+    "estimate_torques": "predyn.estimate.estimating",
     "forward_dynamics": "predyn.dynamics.aba",
     "forward_dynamics_derivatives": "predyn.dynamics.aba_derivatives",
     "hybrid_dynamics": "predyn.dynamics.hybrid",
@@ -101,10 +116,13 @@ _NAMES = {
     "inverse_kinematics": "predyn.dynamics.pose_search",
     "joint_reactions": "predyn.dynamics.reactions",
     "load_dh": "predyn.load.dh",
+    "load_estimate": "predyn.estimate.result_file",
+    "load_measurements": "predyn.load.recordings",
     "load_solution": "predyn.solution_file",
     "load_task": "predyn.config",
     "load_urdf": "predyn.load.urdf",
     "mass_matrix": "predyn.dynamics.crba",
+    "place_markers": "predyn.estimate.placing",
     "replay": "predyn.replaying",
     "simulate": "predyn.simulation",
     "solve": "predyn.solving",

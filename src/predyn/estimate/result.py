@@ -1,4 +1,4 @@
-"""Estimate: the torques behind a recorded motion, how sure they are, and what speaks against them."""
+"""Estimate: the torques behind a recorded motion, how sure they are, what speaks against them."""
 
 from __future__ import annotations
 
@@ -57,6 +57,7 @@ class OrderTrial(NamedTuple):
     """One order of regularisation, its best weights, and how well it explains the data."""
 
     order: int
+    torques_at: str  # "joints" or "links"
     log_evidence: float
     weights: Floats
     chosen: bool
@@ -85,9 +86,11 @@ class Estimate:
     a: Floats  # (K, n)
     tau: Floats
     tau_sd: Floats
+    grid_error: Floats  # (K, n) torque that the grid adds or takes, see docs
     channels: tuple[Channel, ...]
     order: int
     total_variation: bool
+    torques_at: str  # which torques change independently: those at "joints" or on "links"
     weights: Floats  # (n,) size of a torque (order 0) or of its change over one interval (1, 2)
     orders: tuple[OrderTrial, ...]
     lcurve: LCurve
@@ -134,6 +137,7 @@ class Estimate:
             "step": float(self.t[1] - self.t[0]),
             "order": self.order,
             "total_variation": self.total_variation,
+            "torques_at": self.torques_at,
             "weights": dict(zip(names, self.weights.tolist(), strict=True)),
             "noise": {c.name: c.sd for c in self.channels},
             "noise_estimated": {c.name: c.estimated for c in self.channels},
@@ -144,7 +148,13 @@ class Estimate:
                 zip(names, np.sqrt(np.mean(self.tau**2, axis=0)).tolist(), strict=True)
             ),
             "mean_torque_sd": dict(zip(names, self.tau_sd.mean(axis=0).tolist(), strict=True)),
-            "log_evidence": {str(trial.order): trial.log_evidence for trial in self.orders},
+            "rms_grid_error": dict(
+                zip(names, np.sqrt(np.mean(self.grid_error**2, axis=0)).tolist(), strict=True)
+            ),
+            "log_evidence": {
+                f"order {trial.order}, {trial.torques_at}": trial.log_evidence
+                for trial in self.orders
+            },
             "filter_cutoff": None if self.comparison is None else self.comparison.cutoff,
             "unactuated": list(self.unactuated),
             "warnings": list(self.warnings),

@@ -1,7 +1,8 @@
 """Estimates as HDF5 files: lossless, versioned, model and measurements inside.
 
-At the top level t (K + 1,), q, v, q_sd, v_sd (K + 1, n), t_tau (K,), a, tau, tau_sd (K, n); groups
-model, measurements, channels and so on as in `Estimate`. hdf5_tree.py has the format.
+At the top level t (K + 1,), q, v, q_sd, v_sd (K + 1, n), t_tau (K,), a, tau, tau_sd,
+grid_error (K, n); groups model, measurements, channels and so on as in `Estimate`. hdf5_tree.py
+has the format.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from predyn.tree_reader import TreeReader, located, read_file
 KIND, VERSION = "predyn estimate", 1
 SCALARS: dict[str, type] = {
     "name": str, "status": str, "message": str, "order": int, "total_variation": bool,
-    "iterations": int, "solve_seconds": float,
+    "torques_at": str, "iterations": int, "solve_seconds": float,
 }  # fmt: skip
 AT_NODES = ("q", "v", "q_sd", "v_sd")
-AT_MIDDLES = ("a", "tau", "tau_sd")
+AT_MIDDLES = ("a", "tau", "tau_sd", "grid_error")
 FORCE = ("force", "point", "moment")
 
 
@@ -93,7 +94,7 @@ def _notes(model: Model) -> dict[str, dict[str, Any]]:
     units = {
         "q": positions, "q_sd": positions, "v": speeds, "v_sd": speeds,
         "a": [f"{unit}/s^2" for unit in positions], "tau": efforts, "tau_sd": efforts,
-        "weights": efforts,
+        "grid_error": efforts, "weights": efforts,
     }  # fmt: skip
     joints = list(model.joint_names)
     notes: dict[str, dict[str, Any]] = {
@@ -146,6 +147,7 @@ def _channel_of(group: TreeReader) -> Channel:
 def _trial_of(group: TreeReader, n: int) -> OrderTrial:
     return OrderTrial(
         group.value("order", int),
+        group.value("torques_at", str),
         group.value("log_evidence", float),
         group.array("weights", (n,)),
         group.value("chosen", bool),

@@ -1,1 +1,1 @@
-"""Readers: a table or a file becomes a Model."""
+"""Readers: a table or a file becomes a Model or Measurements."""

@@ -1,0 +1,55 @@
+"""The L-curve about an estimate, a diagnostic: other weights, with the problem linearised there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from predyn.estimate import band
+from predyn.estimate.lcurve import LCurve, corner
+from predyn.estimate.observations import Rows
+from predyn.estimate.smoother import Levels, Linear, Smoother
+from predyn.estimate.spline_grid import Floats
+
+FACTORS = np.logspace(-6.0, 6.0, 25)  # of the weight that was chosen
+
+
+def curve_of_weights(smoother: Smoother, linear: Linear, levels: Levels) -> LCurve:
+    """Misfit and size, both in squares of the chosen levels, for multiples of the chosen weight."""
+    data = [
+        (rows, np.full(len(rows.value), noise**-2.0))
+        for rows, noise in zip(linear.observed, levels.noise, strict=True)
+    ]
+    held = (linear.unactuated, np.tile(smoother.held, smoother.grid.K))
+    rows = linear.changes.rows
+    likely = [(rows, levels.of_changes(len(rows.value)) ** -2.0)]
+    starts = zip(linear.changes.start, smoother.sizes, strict=False)
+    likely += [(rows, size**-2.0) for rows, size in starts]
+    H_data, g_data = _normal([*data, held], linear.H.shape)
+    H_likely, g_likely = _normal(likely, linear.H.shape)
+    kept, misfit, size = [], [], []
+    for factor in FACTORS:
+        L = band.factored(H_data + factor * H_likely)
+        if L is None:
+            continue
+        step = band.solved(L, -(g_data + factor * g_likely))
+        kept.append(factor)
+        misfit.append(_square(data, step))
+        size.append(_square(likely, step))
+    curve = LCurve(np.array(kept), np.array(misfit), np.array(size), -1)
+    return curve._replace(corner=corner(curve.misfit, curve.size))
+
+
+def _normal(parts: list[tuple[Rows, Floats]], shape: tuple[int, ...]) -> tuple[Floats, Floats]:
+    H, g = np.zeros(shape), np.zeros(shape[0])
+    for rows, weight in parts:
+        if len(weight):
+            band.add_rows(rows.first, rows.J, rows.value, weight, H, g)
+    return H, g
+
+
+def _square(parts: list[tuple[Rows, Floats]], step: Floats) -> float:
+    total = 0.0
+    for rows, weight in parts:
+        left = rows.value + band.product(rows.first, rows.J, step)
+        total += float(weight @ left**2)
+    return total

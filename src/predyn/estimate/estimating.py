@@ -1,0 +1,287 @@
+"""From a recording to torques: names, first guess, levels by evidence, the minimum, doubts."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.errors import DataWarning, InputError
+from predyn.estimate import doubts
+from predyn.estimate.butterworth import filtered
+from predyn.estimate.curve_of_weights import curve_of_weights
+from predyn.estimate.driving import Driving
+from predyn.estimate.evidence import Trial, fit_levels
+from predyn.estimate.matching import Matched, match, match_forces, match_joints
+from predyn.estimate.observations import Observations
+from predyn.estimate.options import (
+    grid_of,
+    kinds_of,
+    known_noise,
+    noise_range,
+    orders_of,
+    pose_of,
+    positive,
+    usual_torques,
+    weights_of,
+)
+from predyn.estimate.regularisation import combination
+from predyn.estimate.result import (
+    CONVERGED,
+    INTERRUPTED,
+    LIMITED,
+    UNIDENTIFIABLE,
+    Estimate,
+    OrderTrial,
+)
+from predyn.estimate.smoother import Levels, Smoother
+from predyn.estimate.spline_grid import Floats, Ints
+from predyn.estimate.states import channels_of, node_deviations, torque_deviations
+from predyn.estimate.total_variation import switching
+from predyn.estimate.tracking import track
+from predyn.load.recordings import load_measurements
+from predyn.measurements import Measurements
+from predyn.model import Model
+
+Report = Callable[[int, float, float, str], None]
+
+LEAST_SCALE, MOST_SCALE = 1e-8, 1e4  # over the usual size of a change
+
+
+@dataclass
+class Search:
+    """What all trials of order and kind share."""
+
+    matched: Matched
+    observations: Observations
+    driving: Driving
+    usual: Floats
+    unactuated: Ints
+    noise: Floats
+    free_noise: NDArray[np.bool_]
+    noise_bounds: tuple[Floats, Floats]
+    weight: Floats | None
+    report: Report | None
+    iterations: int = 0
+
+    @property
+    def active(self) -> NDArray[np.bool_]:
+        return ~np.isin(np.arange(self.driving.model.n), self.unactuated)
+
+    @property
+    def free_scale(self) -> NDArray[np.bool_]:
+        if self.weight is None:
+            return np.ones(int(self.active.sum()), np.bool_)
+        return np.isnan(self.weight[self.active])
+
+    def bounds(self, smoother: Smoother) -> tuple[Levels, Levels]:
+        size, (least, most) = smoother.sizes[-1], self.noise_bounds
+        return Levels(least, LEAST_SCALE * size), Levels(most, MOST_SCALE * size)
+
+    def teller(self, text: str) -> Callable[[float, float], None]:
+        def tell(value: float, step: float) -> None:
+            self.iterations += 1
+            if self.report is not None:
+                self.report(self.iterations, value, step, text)
+
+        return tell
+
+    def trials(self, orders: Sequence[int], kinds: Sequence[str], c: Floats) -> list[Trial]:
+        """Each order and kind with its best levels; Ctrl-C leaves those reached."""
+        done: list[Trial] = []
+        seen: list[Floats] = []
+        for of in kinds:
+            A = combination(self.driving.model, self.active, of)
+            if any(np.array_equal(A, known) for known in seen):
+                continue
+            seen.append(A)
+            for order in orders:
+                smoother = Smoother(
+                    self.observations, self.driving, A, order, self.usual, self.unactuated
+                )
+                scale = smoother.sizes[-1]
+                if self.weight is not None:
+                    given = self.weight[self.active]
+                    scale = np.where(np.isnan(given), scale, given)
+                trial = fit_levels(
+                    smoother,
+                    c,
+                    Levels(self.noise, scale),
+                    self.free_noise,
+                    self.free_scale,
+                    self.bounds(smoother),
+                    max((trial.log_evidence for trial in done), default=-np.inf),
+                    self.teller(f"order {order}, {of}"),
+                )
+                trial.of = of
+                done.append(trial)
+                c = trial.c
+                if trial.interrupted:
+                    return done
+        return done
+
+
+def estimate_torques(
+    model: Model,
+    data: Measurements | str | PathLike[str],
+    *,
+    order: int | None = None,
+    total_variation: bool = False,
+    torques_at: str | None = None,
+    weight: float | Mapping[str, float] | None = None,
+    noise: float | Mapping[str, float] | None = None,
+    unactuated: Sequence[str] = (),
+    forces: Mapping[str, str] | None = None,
+    step: float | None = None,
+    cutoff: float | None = None,
+    guess: Mapping[str, float] | None = None,
+    name: str | None = None,
+    report: Report | None = None,
+) -> Estimate:
+    """The torques that made a recorded motion, with 95 % bands.
+
+    data        a recording, or the path of one (.csv, .trc, .c3d, .mot, .sto); its joints and
+                markers are those joints and frames of the model that have the same names
+    order       0, 1 or 2: what is taken as likely is that torques, their changes from interval to
+                interval, or the changes of those are small; by evidence unless told
+    total_variation  torques that switch: few changes, of any size
+    torques_at  "joints" or "links": which torques change independently of each other (that on a
+                link is its joint's less those of the joints it carries about parallel axes); by
+                evidence unless told
+    weight      usual size of a torque (order 0) or of its change over a step (1, 2), N m or N, for
+                all joints or by name; by evidence unless told. Larger follows the data more
+    noise       standard deviation of the noise, rad or m, for all or by joint and marker; estimated
+                unless told
+    unactuated  joints without torque, such as those of a floating base
+    forces      recorded force -> link it acts on
+    step        s, of the grid on which torques are held; the usual sample interval unless told
+    cutoff      Hz, of the filter in the comparison; by residual analysis unless told
+    guess       joint -> rad or m, a pose near the first one, if the markers allow several
+    report      called with iteration, value, largest step, text
+
+    Doubts are in `warnings` of the result and issued as DataWarning. Errors of the model (lengths,
+    masses, marker places) are not in the bands. Ctrl-C returns what was reached.
+    """
+    began = time.perf_counter()
+    if not isinstance(model, Model):
+        raise InputError(f"model: expected a predyn.Model, got {type(model).__name__}")
+    recording = data if isinstance(data, Measurements) else load_measurements(data)
+    orders, kinds = orders_of(order, total_variation), kinds_of(torques_at)
+    matched = match(model, recording)
+    links = match_forces(model, recording, forces, matched.warnings)
+    grid = grid_of(model, recording.t, step)
+    q = track(model, recording.t, matched.angles, matched.markers, pose_of(model, guess))
+    nodes = np.stack([np.interp(grid.nodes, recording.t, column) for column in q.T], axis=1)
+    usual_way = filtered(model, grid.nodes, nodes, recording, links, positive("cutoff", cutoff))
+    least, likely, most = noise_range(matched)
+    known = known_noise(matched, noise)
+    search = Search(
+        matched,
+        Observations(model, grid, recording.t, matched.observed),
+        Driving(model, grid, recording.forces, links),
+        usual_torques(usual_way),
+        np.array(match_joints(model, unactuated), np.int64),
+        np.where(np.isnan(known), likely, known),
+        np.isnan(known),
+        (least, most),
+        weights_of(model, weight),
+        report,
+    )
+    trials = search.trials(orders, kinds, grid.through(nodes))
+    estimate = _finished(search, trials, total_variation)
+    for text in estimate["warnings"]:
+        warnings.warn(text, DataWarning, stacklevel=2)
+    return Estimate(
+        name=name or model.name,
+        model=model,
+        measurements=recording,
+        comparison=usual_way,
+        unactuated=tuple(np.array(model.joint_names)[search.unactuated].tolist()),
+        force_links=links,
+        total_variation=total_variation,
+        iterations=search.iterations,
+        solve_seconds=time.perf_counter() - began,
+        **estimate,
+    )
+
+
+def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dict[str, Any]:
+    """The best trial brought to its minimum, with bands, doubts and the L-curve."""
+    best = max(trials, key=lambda trial: trial.log_evidence)
+    smoother, levels, c = best.smoother, best.levels, best.c
+    grid, model = smoother.grid, search.driving.model
+    bounds = search.bounds(smoother)
+    interrupted = any(trial.interrupted for trial in trials)
+    scale, reached = levels.scale, best.settled
+    if total_variation and not interrupted:
+        found = switching(best, search.free_noise, search.free_scale, bounds,
+                          search.teller("total variation"))  # fmt: skip
+        c, levels, scale, posterior = found.c, found.levels, found.mean, found.posterior
+        reached = reached and found.reached
+    else:
+        c, minimal = smoother.minimum(c, levels, report=search.teller("minimum"))
+        posterior = smoother.posterior(c, levels)
+        reached = reached and minimal
+    tau, tau_sd = search.driving.torques(c), torque_deviations(grid, posterior)
+    tau[:, search.unactuated] = 0.0
+    tau_sd[:, search.unactuated] = 0.0
+    q, v = grid.at_nodes(c)
+    q_sd, v_sd = node_deviations(grid, posterior.C)
+    channels = channels_of(search.observations, c, levels, search.free_noise)
+    error = doubts.grid_error(smoother, c)
+    told = doubts.told(
+        model, smoother, Levels(levels.noise, scale), bounds, best.measured,
+        search.weight is not None, tau, tau_sd, q_sd, error, channels,
+    )  # fmt: skip
+    status, message = _status(interrupted, reached, posterior.damping)
+    weights = np.zeros(model.n)
+    weights[search.active] = scale
+    return {
+        "status": status,
+        "message": message,
+        "t": grid.nodes,
+        "q": q,
+        "v": v,
+        "q_sd": q_sd,
+        "v_sd": v_sd,
+        "t_tau": grid.middles,
+        "a": grid.middle(c)[2],
+        "tau": tau,
+        "tau_sd": tau_sd,
+        "grid_error": error,
+        "channels": channels,
+        "order": smoother.order,
+        "torques_at": best.of,
+        "weights": weights,
+        "orders": tuple(_order_trial(search, trial, trial is best) for trial in trials),
+        "lcurve": curve_of_weights(smoother, posterior.linear, levels),
+        "warnings": (*search.matched.warnings, *told),
+    }
+
+
+def _order_trial(search: Search, trial: Trial, chosen: bool) -> OrderTrial:
+    weights = np.zeros(search.driving.model.n)
+    weights[search.active] = trial.levels.scale
+    return OrderTrial(trial.smoother.order, trial.of, trial.log_evidence, weights, chosen)
+
+
+def _status(interrupted: bool, reached: bool, damping: float) -> tuple[str, str]:
+    if interrupted:
+        return INTERRUPTED, "interrupted: levels and motion as they were then"
+    if damping > 0.0:
+        return UNIDENTIFIABLE, (
+            "the measurements do not determine the motion; measure more joints or markers, or give "
+            "smaller weights"
+        )
+    if not reached:
+        return LIMITED, (
+            "levels or motion had not settled; give noise and weight, or leave out channels that "
+            "do not fit the model"
+        )
+    return CONVERGED, "levels and motion settled"

@@ -1,0 +1,139 @@
+"""Noise levels and scales of torque from the data themselves, where the evidence is largest.
+
+The evidence is the probability of the measurements for given levels, integrated over all motions;
+here about the best one, where the problem is nearly linear (Laplace's approximation). Its logarithm
+is, up to a constant that all orders share,
+
+    - objective - sum log noise - sum log scale - 1/2 log det H.
+
+Where it is stationary, noise^2 = sum r^2 / (number - sum var(fitted) / noise^2) and likewise for
+the scales (MacKay 1992): the fixed point that is iterated here, along with the motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.estimate import band
+from predyn.estimate.regularisation import JOINTS
+from predyn.estimate.smoother import Levels, Posterior, Smoother
+from predyn.estimate.spline_grid import Floats
+
+MOST = 60
+SETTLED = 2e-3  # change of the logarithm of a level, from one iteration to the next
+LONGEST = 2.0  # largest change of a logarithm in one iteration
+HOPELESS, MARGIN = (
+    3.0,
+    3.0,
+)  # a trial ends early if its gain, so often over, leaves it so far behind
+
+
+@dataclass
+class Trial:
+    """Levels and motion of one smoother, and its evidence."""
+
+    smoother: Smoother
+    c: Floats
+    levels: Levels
+    log_evidence: float
+    measured: Floats  # (m,) how many numbers about each torque the data determine
+    iterations: int
+    settled: bool
+    interrupted: bool = False
+    of: str = JOINTS  # which torques change independently
+
+
+def log_evidence(smoother: Smoother, c: Floats, levels: Levels, posterior: Posterior) -> float:
+    counts = smoother.observations.counts
+    rows = len(posterior.linear.changes.rows.value)
+    total = -smoother.objective(c, levels) - float(np.log(posterior.L[:, 0]).sum())
+    total -= float(counts @ np.log(levels.noise)) + float(np.log(levels.of_changes(rows)).sum())
+    return total - sum(float(np.log(size).sum()) for size in smoother.sizes[:-1])
+
+
+def fit_levels(
+    smoother: Smoother,
+    c: Floats,
+    levels: Levels,
+    free_noise: NDArray[np.bool_],
+    free_scale: NDArray[np.bool_],
+    bounds: tuple[Levels, Levels],
+    best: float = -np.inf,
+    report: Callable[[float, float], None] | None = None,
+) -> Trial:
+    """The levels that make the evidence largest, and the motion that goes with them.
+
+    free_noise, free_scale say which are to be found. A trial that falls behind `best` ends early.
+    """
+    settled, interrupted, iteration = False, False, 0
+    measured = np.zeros(len(free_scale))
+    try:
+        c, _ = smoother.minimum(c, levels, most=4)
+        known = -np.inf
+        for iteration in range(1, MOST + 1):
+            posterior = smoother.posterior(c, levels)
+            value = log_evidence(smoother, c, levels, posterior)
+            if report is not None:
+                report(value, float(np.abs(posterior.step).max()))
+            new, measured = _updated(levels, posterior, free_noise, free_scale, bounds)
+            c, _ = smoother.moved(c, levels, posterior)
+            smoother.update_multipliers(c)
+            ratios = [b / a for a, b in zip(levels, new, strict=True)]
+            if np.abs(np.log(np.concatenate(ratios))).max() < SETTLED:
+                settled = True
+                break
+            if iteration > 3 and value + HOPELESS * max(value - known, 0.0) < best - MARGIN:
+                break
+            known, levels = value, new
+    except KeyboardInterrupt:
+        interrupted = True
+    posterior = smoother.posterior(c, levels, covariances=False)
+    value = log_evidence(smoother, c, levels, posterior)
+    return Trial(smoother, c, levels, value, measured, iteration, settled, interrupted)
+
+
+def _updated(
+    levels: Levels,
+    posterior: Posterior,
+    free_noise: NDArray[np.bool_],
+    free_scale: NDArray[np.bool_],
+    bounds: tuple[Levels, Levels],
+) -> tuple[Levels, Floats]:
+    """Levels of the next iteration, from residuals as the step will leave them."""
+    noise = updated_noise(levels.noise, posterior, free_noise, bounds)
+    rows, m = posterior.linear.changes.rows, len(levels.scale)
+    change = (rows.value + band.product(rows.first, rows.J, posterior.step)).reshape(-1, m)
+    spread = band.variances(rows.first, rows.J, posterior.C).reshape(-1, m)
+    measured = len(change) - spread.sum(axis=0) / levels.scale**2
+    found = np.sqrt((change**2).sum(axis=0) / np.maximum(measured, 1e-3))
+    scale = _limited(found, levels.scale, free_scale, bounds[0].scale, bounds[1].scale)
+    return Levels(noise, scale), measured
+
+
+def updated_noise(
+    noise: Floats,
+    posterior: Posterior,
+    free: NDArray[np.bool_],
+    bounds: tuple[Levels, Levels],
+) -> Floats:
+    """Noise levels of the next iteration."""
+    found = noise.copy()
+    for k in np.flatnonzero(free):
+        rows = posterior.linear.observed[k]
+        left = rows.value + band.product(rows.first, rows.J, posterior.step)
+        used = float(band.variances(rows.first, rows.J, posterior.C).sum()) / noise[k] ** 2
+        found[k] = np.sqrt(left @ left / max(len(left) - used, 1e-3 * len(left)))
+    return _limited(found, noise, free, bounds[0].noise, bounds[1].noise)
+
+
+def _limited(
+    found: Floats, before: Floats, free: NDArray[np.bool_], least: Floats, most: Floats
+) -> Floats:
+    """What was found, not too far from what was before, where it is to be found."""
+    reach = np.exp(LONGEST)
+    near = np.clip(np.clip(found, before / reach, before * reach), least, most)
+    return np.where(free, near, before)

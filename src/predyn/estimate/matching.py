@@ -1,0 +1,168 @@
+"""What of a recording belongs to which joint, frame and link of a model."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from predyn.errors import InputError, unknown_name
+from predyn.estimate.observations import Observed, angle, marker
+from predyn.estimate.spline_grid import Floats
+from predyn.measurements import Measurements
+from predyn.model import PRISMATIC, Model
+
+LEAST_SAMPLES = 8
+TURN = 2.0 * np.pi
+
+
+class Matched(NamedTuple):
+    """The channels that count, as they are used, and what had to be said about the rest."""
+
+    observed: list[Observed]
+    angles: dict[int, Floats]  # joint number -> values (M,)
+    markers: list[tuple[str, Floats]]
+    warnings: list[str]
+
+
+def match(model: Model, data: Measurements) -> Matched:
+    """Joints and markers of the recording by name; InputError if nothing can be used."""
+    if len(data.t) < LEAST_SAMPLES:
+        raise InputError(
+            f"{_source(data)}: {len(data.t)} samples; expected at least {LEAST_SAMPLES} to "
+            "estimate torques from"
+        )
+    frames = [name for name in model.frame_names if name != "world"]
+    angles: dict[int, Floats] = {}
+    markers: list[tuple[str, Floats]] = []
+    warnings: list[str] = []
+    unknown: list[tuple[str, Sequence[str]]] = []
+    for name, values in data.angles.items():
+        if name not in model.joint_names:
+            unknown.append((name, model.joint_names))
+        elif not np.isfinite(values).any():
+            warnings.append(f"joint {name}: every sample is missing; it is left out")
+        else:
+            joint = model.joint_index(name)
+            turning = model.kind[joint] != PRISMATIC
+            angles[joint] = _unwrapped(name, values, warnings) if turning else values
+    for name, points in data.markers.items():
+        if name not in frames:
+            unknown.append((name, frames))
+        elif model.frame(name).link < 0:
+            raise InputError(
+                f"marker {name!r}: the frame of this name is fixed to the world, not to a link; "
+                f"place it on one of the links: {', '.join(model.link_names)}"
+            )
+        elif not np.isfinite(points).any():
+            warnings.append(f"marker {name}: every sample is missing; it is left out")
+        else:
+            markers.append((name, points))
+    if not angles and not markers:
+        raise InputError(_nothing(model, data, unknown, warnings))
+    if unknown:
+        warnings.append(_told(model, unknown))
+    observed: list[Observed] = [
+        angle(model.joint_names[joint], joint, values) for joint, values in angles.items()
+    ]
+    observed += [marker(name, points) for name, points in markers]
+    return Matched(observed, angles, markers, warnings)
+
+
+def match_forces(
+    model: Model, data: Measurements, links: Mapping[str, str] | None, warnings: list[str]
+) -> dict[str, str]:
+    """Force name -> link, checked; a recorded force that is given no link is told."""
+    chosen = {} if links is None else dict(links)
+    for name, link in chosen.items():
+        if name not in data.forces:
+            raise unknown_name("force", name, data.forces)
+        if model.frame(link).link < 0:
+            raise InputError(
+                f"force {name!r}: {link!r} is fixed to the world; name one of the links: "
+                f"{', '.join(model.link_names)}"
+            )
+        t, times = data.forces[name].t, data.t
+        if t[-1] <= times[0] or t[0] >= times[-1]:
+            raise InputError(
+                f"force {name!r} was recorded from {t[0]:.4g} to {t[-1]:.4g} s, the motion from "
+                f"{times[0]:.4g} to {times[-1]:.4g} s: they share no time"
+            )
+        step = float(times[-1] - times[0]) / (len(times) - 1)
+        if t[0] > times[0] + 1.5 * step or t[-1] < times[-1] - 1.5 * step:
+            warnings.append(
+                f"force {name}: recorded from {t[0]:.4g} to {t[-1]:.4g} s only; it is zero in the "
+                "rest of the motion"
+            )
+    for name in data.forces:
+        if name not in chosen:
+            warnings.append(
+                f"force {name}: recorded but not used; say which link it acts on "
+                f'(forces={{"{name}": link}})'
+            )
+    return chosen
+
+
+def match_joints(model: Model, names: Sequence[str]) -> list[int]:
+    """Numbers of unactuated joints."""
+    if isinstance(names, str):
+        raise InputError(
+            f"unactuated: expected a list of joint names, got {names!r}; write [{names!r}]"
+        )
+    numbers = sorted({model.joint_index(name) for name in names})
+    if len(numbers) == model.n:
+        raise InputError("unactuated: all joints are named; then there is no torque to estimate")
+    return numbers
+
+
+def _unwrapped(name: str, values: Floats, warnings: list[str]) -> Floats:
+    """Angles without jumps by a whole turn."""
+    there = np.flatnonzero(np.isfinite(values))
+    steps = np.diff(values[there])
+    jumps = np.abs(np.abs(steps) - TURN) < 0.2 * TURN
+    if not jumps.any():
+        return values
+    out = values.copy()
+    out[there] = np.unwrap(values[there])
+    warnings.append(
+        f"joint {name}: {int(jumps.sum())} jumps by a whole turn, the first after sample "
+        f"{there[np.flatnonzero(jumps)[0]]}; the turns were added up"
+    )
+    return out
+
+
+def _near(name: str, valid: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name[:60], [x[:60] for x in valid], n=2, cutoff=0.5)
+    return f"{name} (near: {', '.join(near)})" if near else name
+
+
+def _told(model: Model, unknown: list[tuple[str, Sequence[str]]]) -> str:
+    names = [_near(name, valid) for name, valid in unknown]
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return f"not in model {model.name}, left out: {'; '.join(names[:8])}{more}"
+
+
+def _nothing(
+    model: Model,
+    data: Measurements,
+    unknown: list[tuple[str, Sequence[str]]],
+    warnings: list[str],
+) -> str:
+    if not data.angles and not data.markers:
+        return f"{_source(data)}: holds neither joint angles nor markers"
+    parts = [f"{_source(data)}: nothing in it can be used"]
+    if unknown:
+        parts.append(_told(model, unknown))
+    parts += warnings
+    frames = [frame.name for frame in model.frames if frame.link >= 0]
+    parts.append(
+        f"joints of the model: {', '.join(model.joint_names[:12])}; frames that can be markers: "
+        f"{', '.join(frames[:12]) or 'none (place_markers puts some on links)'}"
+    )
+    return "; ".join(parts)
+
+
+def _source(data: Measurements) -> str:
+    return data.source or "measurements"

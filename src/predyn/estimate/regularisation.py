@@ -1,0 +1,72 @@
+"""What is taken as likely of torques: that they, their changes, or the changes of those are small.
+
+Order 0 looks at each torque, order 1 at the change from one interval to the next, order 2 at the
+change of that change. They are looked at joint by joint, or link by link: the torque on a link is
+that of its joint less those of the joints it carries about parallel axes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.estimate.observations import Rows
+from predyn.estimate.spline_grid import TOUCHED, Floats
+from predyn.model import PRISMATIC, Model
+
+PARALLEL = 1e-9
+ORDERS = (0, 1, 2)
+JOINTS, LINKS = "joints", "links"
+
+
+class Changes(NamedTuple):
+    """Rows of the sum to be minimised, in the order of time and then of joint."""
+
+    rows: Rows  # what must be small
+    start: tuple[Rows, ...]  # the first torque (order 1, 2) and its first change (2)
+
+
+def combination(model: Model, active: NDArray[np.bool_], of: str) -> Floats:
+    """Matrix (m, n) that makes what is looked at from the torques of all joints."""
+    A = np.eye(model.n)
+    if of == LINKS:
+        for j, parent in enumerate(model.parent):
+            if parent < 0 or not (active[j] and active[parent]):
+                continue
+            if (model.kind[j] == PRISMATIC) != (model.kind[parent] == PRISMATIC):
+                continue
+            cosine = float(model.axis[parent] @ (model.R[j] @ model.axis[j]))
+            if abs(abs(cosine) - 1.0) < PARALLEL:
+                A[parent, j] = -np.sign(cosine)
+    return A[active]
+
+
+def changes(tau: Floats, U: Floats, A: Floats, order: int) -> Changes:
+    """Rows of an order from torques (K, n) and their slopes (K, n, 3 n)."""
+    n = U.shape[2] // TOUCHED
+    value, J = tau @ A.T, A @ U
+    start = []
+    for _ in range(order):
+        start.append(_rows(value[:1], J[:1], n))
+        wider = np.zeros((len(J) - 1, J.shape[1], J.shape[2] + n))
+        wider[:, :, n:] = J[1:]
+        wider[:, :, :-n] -= J[:-1]
+        value, J = np.diff(value, axis=0), wider
+    return Changes(_rows(value, J, n), tuple(start))
+
+
+def change_values(tau: Floats, A: Floats, order: int) -> tuple[Floats, list[Floats]]:
+    """The values alone: (K - order, m), and those of the start (m,)."""
+    value, start = tau @ A.T, []
+    for _ in range(order):
+        start.append(value[0])
+        value = np.diff(value, axis=0)
+    return value, start
+
+
+def _rows(value: Floats, J: Floats, n: int) -> Rows:
+    count, m, width = J.shape
+    first = np.repeat(np.arange(count) * n, m)
+    return Rows(first, np.ascontiguousarray(J.reshape(count * m, width)), value.ravel())

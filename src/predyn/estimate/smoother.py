@@ -1,0 +1,212 @@
+"""The motion that best explains measurements by likely torques: Gauss-Newton over all of it.
+
+For given levels it minimises
+
+    1/2 sum (fitted - measured)^2 / noise^2  +  1/2 sum change^2 / scale^2
+
+over the coefficients of the motion, where changes are those of the torques (regularisation.py), and
+the torques of unactuated joints are zero (method of multipliers). Each iteration takes one forward
+and one backward pass in time (band.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from predyn.errors import InputError
+from predyn.estimate import band
+from predyn.estimate.driving import Driving
+from predyn.estimate.observations import Observations, Rows
+from predyn.estimate.regularisation import Changes, change_values, changes
+from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
+
+STIFFNESS = 1e-4  # sd of an unactuated joint's torque over the usual size, before multipliers act
+DECREMENT = 1e-12  # expected gain, in units of log likelihood, below which an iteration is the last
+HALVINGS = 25
+FREQUENCY = 3.0  # Hz at which torques may usually vary
+DAMPINGS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # shares of the diagonal, until it factors
+
+
+SINGULAR = (
+    "the measurements do not determine the motion: the normal equations are singular; measure more "
+    "joints or markers, or leave weights and noise levels to be estimated"
+)
+
+
+class Levels(NamedTuple):
+    """Standard deviations: of the noise of each observed thing, and of the changes of torque."""
+
+    noise: Floats  # (observed,)
+    scale: Floats  # (m,) by joint, or (rows,) each its own
+
+    def of_changes(self, count: int) -> Floats:
+        """One number per row."""
+        if len(self.scale) == count:
+            return self.scale
+        return np.tile(self.scale, count // len(self.scale))
+
+
+class Linear(NamedTuple):
+    """The problem about one motion."""
+
+    H: Floats
+    g: Floats
+    observed: list[Rows]
+    changes: Changes
+    unactuated: Rows
+    tau: Floats
+    U: Floats
+
+
+class Posterior(NamedTuple):
+    """The linearised problem, factored: what is known after the measurements."""
+
+    linear: Linear
+    L: Floats
+    C: Floats  # covariances in the band
+    step: Floats  # to the minimum
+    damping: float
+
+
+class Smoother:
+    """A recording, the mechanism, and what is likely of its torques."""
+
+    def __init__(
+        self,
+        observations: Observations,
+        driving: Driving,
+        combination: Floats,
+        order: int,
+        usual: Floats,
+        unactuated: Ints,
+    ) -> None:
+        """usual: (n,) size of the torques; unactuated: numbers of the joints without torque."""
+        self.observations, self.driving, self.grid = observations, driving, driving.grid
+        self.A, self.order, self.unactuated = combination, order, unactuated
+        self.usual = np.abs(combination) @ usual
+        rate = min(1.0, 2.0 * np.pi * FREQUENCY * self.grid.h)
+        self.sizes = [
+            self.usual * rate**k for k in range(order + 1)
+        ]  # of the changes of each order
+        self.held = 1.0 / (STIFFNESS * usual[unactuated]) ** 2
+        self.multipliers = np.zeros((self.grid.K, len(unactuated)))
+        self.evaluations = 0
+
+    def objective(
+        self, c: Floats, levels: Levels, cost: Callable[[Floats], float] | None = None
+    ) -> float:
+        """What is minimised, with the multipliers as they are; `cost`: of changes, not squares."""
+        total = self.misfit(c, levels.noise)
+        tau = self.driving.torques(c)
+        change, start = change_values(tau, self.A, self.order)
+        if cost is None:
+            total += 0.5 * float(np.sum((change.ravel() / levels.of_changes(change.size)) ** 2))
+        else:
+            total += cost(change.ravel())
+        total += 0.5 * math.fsum(
+            float(np.sum((x / size) ** 2)) for x, size in zip(start, self.sizes, strict=False)
+        )
+        free = tau[:, self.unactuated]
+        return total + float(np.sum(free * (self.multipliers + 0.5 * self.held * free)))
+
+    def misfit(self, c: Floats, noise: Floats) -> float:
+        """The part of the objective that the measurements make."""
+        found = zip(self.observations.fitted(c), self.observations.observed, noise, strict=True)
+        return math.fsum(
+            0.5 * float(np.sum((fitted - x.measured) ** 2)) / sd**2 for fitted, x, sd in found
+        )
+
+    def linearised(self, c: Floats, levels: Levels) -> Linear:
+        """Normal equations about the motion c."""
+        self.evaluations += 1
+        n = self.grid.n
+        tau, U = self.driving.slopes(c)
+        observed = self.observations.rows(c)
+        about = changes(tau, U, self.A, self.order)
+        H = np.zeros((self.grid.size, (TOUCHED + self.order) * n))
+        g = np.zeros(self.grid.size)
+        for rows, noise in zip(observed, levels.noise, strict=True):
+            self._add(rows, np.full(len(rows.value), noise**-2.0), H, g)
+        self._add(about.rows, levels.of_changes(len(about.rows.value)) ** -2.0, H, g)
+        for rows, size in zip(about.start, self.sizes, strict=False):
+            self._add(rows, size**-2.0, H, g)
+        free = Rows(
+            np.repeat(np.arange(self.grid.K) * n, len(self.unactuated)),
+            np.ascontiguousarray(U[:, self.unactuated].reshape(-1, TOUCHED * n)),
+            (tau[:, self.unactuated] + self.multipliers / self.held).ravel(),
+        )
+        self._add(free, np.tile(self.held, self.grid.K), H, g)
+        return Linear(H, g, observed, about, free, tau, U)
+
+    def posterior(self, c: Floats, levels: Levels, covariances: bool = True) -> Posterior:
+        """The normal equations about c, factored, and the step to their minimum."""
+        linear = self.linearised(c, levels)
+        for damping in DAMPINGS:
+            H = linear.H
+            if damping:
+                H = H.copy()
+                H[:, 0] *= 1.0 + damping
+            L = band.factored(H)
+            if L is not None and np.isfinite(L[:, 0]).all():
+                step = band.solved(L, -linear.g)
+                C = band.covariances(L) if covariances else np.empty((0, 0))
+                return Posterior(linear, L, C, step, damping)
+        raise InputError(SINGULAR)
+
+    def moved(self, c: Floats, levels: Levels, posterior: Posterior) -> tuple[Floats, float]:
+        """The next motion: the step, or as much of it as lowers the objective; and its length."""
+        slope = float(posterior.linear.g @ posterior.step)
+        return lowered(lambda x: self.objective(x, levels), c, posterior.step, slope)
+
+    def minimum(
+        self,
+        c: Floats,
+        levels: Levels,
+        most: int = 50,
+        report: Callable[[float, float], None] | None = None,
+    ) -> tuple[Floats, bool]:
+        """The best motion for given levels, and whether it was reached."""
+        for _ in range(most):
+            posterior = self.posterior(c, levels, covariances=False)
+            gain = -0.5 * float(posterior.linear.g @ posterior.step)
+            c, length = self.moved(c, levels, posterior)
+            free = self.update_multipliers(c)
+            if report is not None:
+                report(gain, float(np.abs(posterior.step).max()))
+            if gain < DECREMENT * (1.0 + self.grid.size) and free < 1e-9:
+                return c, True
+            if length == 0.0:
+                return c, False
+        return c, False
+
+    def update_multipliers(self, c: Floats) -> float:
+        """Multipliers of zero torque, improved; the largest such torque over the usual size."""
+        if not len(self.unactuated):
+            return 0.0
+        free = self.driving.torques(c)[:, self.unactuated]
+        self.multipliers += self.held * free
+        return float(np.abs(free * STIFFNESS * np.sqrt(self.held)).max())
+
+    @staticmethod
+    def _add(rows: Rows, weight: Floats, H: Floats, g: Floats) -> None:
+        if len(rows.value):
+            band.add_rows(rows.first, rows.J, rows.value, weight, H, g)
+
+
+def lowered(
+    objective: Callable[[Floats], float], c: Floats, step: Floats, slope: float
+) -> tuple[Floats, float]:
+    """c moved along a step until the objective is lower; and the length of the move."""
+    before = objective(c)
+    slack = 1e-12 * (1.0 + abs(before))
+    length = 1.0
+    for _ in range(HALVINGS):
+        after = objective(c + length * step)
+        if after <= before + 1e-4 * length * slope + slack:
+            return c + length * step, length
+        length *= 0.5
+    return c, 0.0
