@@ -95,6 +95,7 @@ def put(name, value):
 
 
 BAD = {
+    "grid": (put("grid_error", np.zeros((60, 3))), r"grid_error: expected .*\(60, 2\)"),
     "tau": (put("tau", np.zeros((61, 2))), r"tau: expected .*\(60, 2\)"),
     "sd": (put("q_sd", np.zeros((60, 2))), r"q_sd: expected .*\(61, 2\)"),
     "times": (put("t", np.zeros(1)), "t: expected at least 2"),

@@ -201,7 +201,8 @@ def test_long_recordings_stay_small_and_hide_no_peak():
              for name in ("q", "v", "q_sd", "v_sd")}  # fmt: skip
     long = replace(
         estimate, t=t, t_tau=0.5 * (t[1:] + t[:-1]), tau=tau, comparison=None,
-        tau_sd=np.tile(estimate.tau_sd, (times, 1)), a=np.zeros_like(tau),
+        grid_error=np.zeros_like(tau), tau_sd=np.tile(estimate.tau_sd, (times, 1)),
+        a=np.zeros_like(tau),
         channels=tuple(c._replace(t=t, measured=np.resize(c.measured, count + 1),
                                   fitted=np.resize(c.fitted, count + 1))
                        for c in estimate.channels), **nodes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +19,7 @@ from predyn.cli.guard import (
     say,
     tell_compiling,
 )
-from predyn.errors import InputError, unknown_name
+from predyn.errors import DataWarning, InputError, unknown_name
 
 if TYPE_CHECKING:
     from predyn.estimate.result import Estimate
@@ -109,7 +110,8 @@ def estimate(
     if not quiet:
         tell_compiling()
     with results.prepared(folder):
-        with _Progress(quiet) as progress:
+        with _Progress(quiet) as progress, warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # the text below has them
             found = estimate_torques(
                 mechanism,
                 recording,

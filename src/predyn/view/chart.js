@@ -79,7 +79,7 @@ class Chart {
     if (spec.log) return logAxis(...found);
     let [low, high] = found;
     const span = high - low || Math.abs(high) || 1;
-    const room = [low - span, high + span];
+    const room = [low - span, high + span], near = [low - span / 2, high + span / 2];
     for (const line of shown) {
       const outside = (bound) => bound !== null && (bound < room[0] || bound > room[1]);
       const join = (bound) => { low = Math.min(low, bound); high = Math.max(high, bound); };
@@ -88,8 +88,8 @@ class Chart {
       if (limits.some((bound) => bound !== null)) this.far.push({ name: line.name, limits });
       const faint = line.faint && strong.length ? this.extent([line.y], false) : null;
       if (!faint) continue;
-      for (const end of faint) join(Math.max(room[0], Math.min(room[1], end)));
-      if (faint.some(outside)) this.beyond.push(line.name);
+      for (const end of faint) join(Math.max(near[0], Math.min(near[1], end)));
+      if (faint[0] < near[0] || faint[1] > near[1]) this.beyond.push(line.name);
     }
     const margin = 0.06 * (high - low) || 0.1 * Math.abs(high) || 1;
     return new Axis(low - margin, high + margin, false);
@@ -163,7 +163,7 @@ class Chart {
       return;
     }
     const path = pieces.map((piece) => `M${piece.join("L")}`).join("");
-    element("path", { class: line.faint ? "curve faint" : "curve", d: path, stroke: colourOf(line.joint), "stroke-dasharray": dashOf(line.joint) }, parent);
+    element("path", { class: line.faint ? "curve faint" : "curve", d: path, stroke: colourOf(line.joint), "stroke-dasharray": line.step ? "" : dashOf(line.joint) }, parent);
     if (this.spec.points) for (const corner of pieces.flat()) {
       const [cx, cy] = corner.split(" ");
       element("circle", { class: "dot", cx, cy, r: 2 }, parent);

@@ -44,7 +44,7 @@ def verdict(estimate: Estimate) -> str:
     if not estimate.warnings:
         return message
     items = "".join(f"<li>{escape(text)}</li>" for text in estimate.warnings)
-    return f'{message}<div class="message caution" id="warnings"><ul>{items}</ul></div>'
+    return f'{message}<div class="message caution" id="warnings"><p>Before using these torques:</p><ul>{items}</ul></div>'
 
 
 def key_numbers(estimate: Estimate) -> str:
@@ -68,7 +68,8 @@ def _order_card(estimate: Estimate) -> Card:
     if len(tried) < 2:
         return Card("Order of regularisation", str(estimate.order), "as told")
     note = f"log evidence {shown(tried[0], 6)}, {shown(tried[0] - tried[1], 3)} above the next"
-    return Card("Order of regularisation", str(estimate.order), note)
+    value = f"{estimate.order}, torques at {estimate.torques_at}"
+    return Card("Order of regularisation", value, note)
 
 
 def _noise_cards(estimate: Estimate) -> list[Card]:
@@ -126,7 +127,7 @@ def torques(estimate: Estimate) -> str:
     model, rows = estimate.model, []
     for j, name in enumerate(model.joint_names):
         if name in estimate.unactuated:
-            rows.append((name, "no motor", *[NOTHING] * 5))
+            rows.append((name, "no motor", *[NOTHING] * 6))
             continue
         tau, unit = estimate.tau[:, j], "N" if model.kind[j] == PRISMATIC else "N m"
         usual = NOTHING
@@ -140,13 +141,15 @@ def torques(estimate: Estimate) -> str:
                 shown(float(np.sqrt(np.mean(tau**2))), 4),
                 shown(float(np.abs(tau).max()), 4),
                 f"± {shown(BAND * float(estimate.tau_sd[:, j].mean()), 3)}",
+                shown(float(np.sqrt(np.mean(estimate.grid_error[:, j] ** 2))), 3),
                 usual,
                 shown(float(estimate.weights[j]), 3),
             )
         )
     change = "Size assumed" if estimate.order == 0 else "Change per interval assumed"
-    head = ("Joint", "Unit", "RMS", "Largest", "Mean 95 % band", "RMS from filter", change)
-    return table(head, rows, "wwnnnnn")
+    head = ("Joint", "Unit", "RMS", "Largest", "Mean 95 % band", "RMS grid error",
+            "RMS from filter", change)  # fmt: skip
+    return table(head, rows, "wwnnnnnn")
 
 
 def orders(estimate: Estimate) -> str:
@@ -159,6 +162,7 @@ def orders(estimate: Estimate) -> str:
         (
             str(trial.order) + (" ✓" if trial.chosen else ""),
             PENALISED[trial.order] if trial.order < len(PENALISED) else "",
+            trial.torques_at,
             shown(trial.log_evidence, 7),
             shown(trial.log_evidence - best, 4),
         )
@@ -168,7 +172,9 @@ def orders(estimate: Estimate) -> str:
         '<p class="note">Evidence: how probable the data are if what is named is small, with the '
         "weight and noise that are best for it. ✓ chosen.</p>"
     )
-    return table(("Order", "Small", "Log evidence", "Below best"), rows, "wtnn") + words
+    return (
+        table(("Order", "Small", "Torques at", "Log evidence", "Below best"), rows, "wtwnn") + words
+    )
 
 
 def noise(estimate: Estimate) -> str:
