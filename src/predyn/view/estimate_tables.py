@@ -44,7 +44,10 @@ def verdict(estimate: Estimate) -> str:
     if not estimate.warnings:
         return message
     items = "".join(f"<li>{escape(text)}</li>" for text in estimate.warnings)
-    return f'{message}<div class="message caution" id="warnings"><p>Before using these torques:</p><ul>{items}</ul></div>'
+    return (
+        f'{message}<div class="message caution" id="warnings">'
+        f"<p>Before using these torques:</p><ul>{items}</ul></div>"
+    )
 
 
 def key_numbers(estimate: Estimate) -> str:
