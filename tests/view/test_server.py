@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from fake_estimate import fake_estimate
 from fake_solution import fake_solution
 from predyn.errors import FileError, InputError
 from predyn.view.server import page_of, page_server
@@ -92,3 +93,12 @@ def test_control_c_stops(tmp_path):
         process.wait()
     assert process.returncode == 0
     assert rest == "Stopped.\n"
+
+
+def test_estimates_have_their_page(tmp_path):
+    fake_estimate().save(tmp_path / "result.h5")
+    page = page_of(fake_estimate())
+    assert b"arm-trial" in page
+    assert page_of(tmp_path) == page_of(str(tmp_path / "result.h5")) == page
+    fake_solution().save(tmp_path / "solution.h5")
+    assert b"two-link-lifting" in page_of(tmp_path)
