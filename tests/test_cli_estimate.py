@@ -165,8 +165,13 @@ def test_a_solution_is_not_mixed_up_with_an_estimate(
     fake_solution().save("trial/solution.h5")
     result = run("estimate", "two-link", "trial.csv")
     assert result.exit_code == 2
-    assert "holds the solution of a task" in result.stderr
+    assert "holds another kind of result, solution.h5" in result.stderr
     assert calls == []
+    Path("other").mkdir()
+    fake_estimate().save("other/result.h5")
+    result = run("solve", "two-link-lifting", "--out", "other")
+    assert result.exit_code == 2
+    assert "holds another kind of result, result.h5" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from predyn.errors import FileError
 from predyn.estimate.result import BAND, Estimate
 from predyn.files import writable_folder, write_text
 from predyn.model import PRISMATIC
@@ -19,17 +18,12 @@ from predyn.results import (
     SOLUTION,
     SUMMARY,
     holds_success,
+    refuse_other,
     write_together,
 )
 
 TORQUES = "torques.csv"
 MOST = 60  # joints and channels listed
-
-
-def check_folder(folder: Path) -> None:
-    """A folder of a solution is not taken: its summary and report would be lost."""
-    if (folder / SOLUTION).exists():
-        raise FileError(f"{folder}: holds the solution of a task; choose another folder")
 
 
 def write_estimate(estimate: Estimate, folder: Path, report: bool = True) -> list[Path]:
@@ -38,7 +32,7 @@ def write_estimate(estimate: Estimate, folder: Path, report: bool = True) -> lis
     What did not converge goes to a subfolder if the folder holds a result that did. Without a
     report one of an earlier estimate is removed.
     """
-    check_folder(folder)
+    refuse_other(folder, SOLUTION)
     if not estimate.success and holds_success(folder, ESTIMATE):
         folder = writable_folder(folder / ASIDE)
     texts = {

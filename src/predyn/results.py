@@ -48,6 +48,12 @@ def prepared(folder: Path) -> Iterator[None]:
                 folder.rmdir()
 
 
+def refuse_other(folder: Path, other: str) -> None:
+    """A folder with a result of the other kind is not taken: summary and report would be lost."""
+    if (folder / other).exists():
+        raise FileError(f"{folder}: holds another kind of result, {other}; choose another folder")
+
+
 def latest(folder: Path) -> Path:
     """What a run in this folder can go on from: the newest of its checkpoint and its results."""
     places = [folder / CHECKPOINT, folder / SOLUTION, folder / ASIDE / SOLUTION]

@@ -106,7 +106,7 @@ def estimate(
     mechanism = _model(model, allow_absolute, allow_code)
     recording = load_measurements(data, axes=axes)
     folder = out or Path(results.folder_name(data.stem))
-    estimate_results.check_folder(folder)
+    results.refuse_other(folder, results.SOLUTION)
     if not quiet:
         tell_compiling()
     with results.prepared(folder):

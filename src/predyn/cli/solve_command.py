@@ -77,6 +77,7 @@ def solve(
     read = read_task(task, allow_absolute=allow_absolute, allow_code=allow_code, method=method)
     problem = _changed(read.problem, segments, tolerance, max_seconds)
     folder = out or Path(results.folder_name(problem.name))
+    results.refuse_other(folder, results.ESTIMATE)
     checkpoint = folder / results.CHECKPOINT
     if resume:
         if resume_from is not None:
