@@ -13,13 +13,13 @@ Lower bands are stored by columns: H[j, k] is row j + k of column j.
 from __future__ import annotations
 
 import hashlib
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import config
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from predyn.dynamics.kernel_cache import KernelCache
 from predyn.lanes import entry
@@ -73,6 +73,58 @@ def add_transposed(first, J, z, g):
 
 
 @_kept
+def _factor(H):
+    """H becomes its lower Cholesky factor; returns the unknown that fails, or -1.
+
+    Two unknowns are eliminated at a time, which moves half as much memory.
+    """
+    size, band = H.shape[0], H.shape[1] - 1
+    for j in range(0, size, 2):
+        if not H[j, 0] > 0.0:
+            return j
+        root = math.sqrt(H[j, 0])
+        H[j, 0] = root
+        share = 1.0 / root
+        for k in range(1, band + 1):
+            H[j, k] *= share
+        if j + 1 == size:
+            return -1
+        x = H[j, 1]
+        for k in range(band):
+            H[j + 1, k] -= x * H[j, k + 1]
+        if not H[j + 1, 0] > 0.0:
+            return j + 1
+        root = math.sqrt(H[j + 1, 0])
+        H[j + 1, 0] = root
+        share = 1.0 / root
+        for k in range(1, band + 1):
+            H[j + 1, k] *= share
+        for i in range(1, min(band, size - 2 - j) + 1):
+            y = H[j + 1, i]
+            if i < band:
+                x = H[j, i + 1]
+                for k in range(band - i):
+                    H[j + 1 + i, k] -= x * H[j, i + 1 + k] + y * H[j + 1, i + k]
+            H[j + 1 + i, band - i] -= y * H[j + 1, band]
+    return -1
+
+
+@_kept
+def _substitute(L, x):
+    """x becomes the solution for the right side x."""
+    size, band = L.shape[0], L.shape[1] - 1
+    for j in range(size):
+        x[j] /= L[j, 0]
+        for k in range(1, min(band, size - 1 - j) + 1):
+            x[j + k] -= L[j, k] * x[j]
+    for j in range(size - 1, -1, -1):
+        total = x[j]
+        for k in range(1, min(band, size - 1 - j) + 1):
+            total -= L[j, k] * x[j + k]
+        x[j] = total / L[j, 0]
+
+
+@_kept
 def _covariances(L, C, y):
     """C[j, band + k] = covariance of unknowns j and j + k, |k| <= band; y (band,) is room."""
     size, band = L.shape[0], L.shape[1] - 1
@@ -81,11 +133,18 @@ def _covariances(L, C, y):
         share = 1.0 / L[j, 0]
         for i in range(later):
             y[i] = 0.0
-        for k in range(later):
-            x = -share * L[j, k + 1]
-            start = band - k
+        for k in range(0, later - 3, 4):  # four at a time: y is loaded and stored less often
+            w, x = -share * L[j, k + 1], -share * L[j, k + 2]
+            u, v = -share * L[j, k + 3], -share * L[j, k + 4]
+            at, row = band - k, j + 1 + k
             for i in range(later):
-                y[i] += x * C[j + 1 + k, start + i]
+                y[i] += (w * C[row, at + i] + x * C[row + 1, at - 1 + i]) + (
+                    u * C[row + 2, at - 2 + i] + v * C[row + 3, at - 3 + i]
+                )
+        for k in range(later - later % 4, later):
+            x = -share * L[j, k + 1]
+            for i in range(later):
+                y[i] += x * C[j + 1 + k, band - k + i]
         own = share * share
         for i in range(later):
             C[j, band + 1 + i] = y[i]
@@ -115,14 +174,15 @@ def _variances(first, J, C, y, out):
 
 def factored(H: Floats) -> Floats | None:
     """The lower Cholesky factor of H in the same storage; None if H is not positive definite."""
-    L, failed = lapack.dpbtrf(H.T, lower=1)
-    return None if failed else np.ascontiguousarray(L.T)
+    L = H.copy()
+    return L if _factor(L) < 0 else None
 
 
 def solved(L: Floats, g: Floats) -> Floats:
     """x of H x = g."""
-    x, _ = lapack.dpbtrs(L.T, g[:, None], lower=1)
-    return np.asarray(x[:, 0])
+    x = g.copy()
+    _substitute(L, x)
+    return x
 
 
 def covariances(L: Floats) -> Floats:
