@@ -10,7 +10,7 @@ from predyn.estimate.observations import Rows
 from predyn.estimate.smoother import Levels, Linear, Smoother
 from predyn.estimate.spline_grid import Floats
 
-FACTORS = np.logspace(-6.0, 6.0, 25)  # of the weight that was chosen
+FACTORS = np.logspace(-4.0, 4.0, 17)  # of the weight that was chosen
 
 
 def curve_of_weights(smoother: Smoother, linear: Linear, levels: Levels) -> LCurve:

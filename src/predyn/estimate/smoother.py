@@ -25,7 +25,8 @@ from predyn.estimate.regularisation import Changes, change_values, changes
 from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
 
 STIFFNESS = 1e-4  # sd of an unactuated joint's torque over the usual size, before multipliers act
-DECREMENT = 1e-12  # expected gain, in units of log likelihood, below which an iteration is the last
+DECREMENT = 1e-16  # expected gain per unknown, in units of log likelihood, of the last iteration
+ROUNDING = 1e-11  # the same, below which gains that no longer fall are rounding errors
 HALVINGS = 25
 FREQUENCY = 3.0  # Hz at which torques may usually vary
 DAMPINGS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # shares of the diagonal, until it factors
@@ -170,17 +171,20 @@ class Smoother:
         report: Callable[[float, float], None] | None = None,
     ) -> tuple[Floats, bool]:
         """The best motion for given levels, and whether it was reached."""
+        known = np.inf
         for _ in range(most):
             posterior = self.posterior(c, levels, covariances=False)
-            gain = -0.5 * float(posterior.linear.g @ posterior.step)
+            gain = -0.5 * float(posterior.linear.g @ posterior.step) / self.grid.size
             c, length = self.moved(c, levels, posterior)
             free = self.update_multipliers(c)
             if report is not None:
                 report(gain, float(np.abs(posterior.step).max()))
-            if gain < DECREMENT * (1.0 + self.grid.size) and free < 1e-9:
+            small = gain < DECREMENT or (gain < ROUNDING and gain > 0.9 * known)
+            if small and free < 1e-9:
                 return c, True
             if length == 0.0:
                 return c, False
+            known = gain
         return c, False
 
     def update_multipliers(self, c: Floats) -> float:
