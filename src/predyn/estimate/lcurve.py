@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from predyn.errors import InputError
 
 Floats = NDArray[np.float64]
+FEWEST = 5  # points that a corner can be seen in
+SPREAD = 0.06  # of the curve's length: how far a point is smoothed with its neighbours
+SAMPLES = 400
+SHARP = 3.0  # least curvature at a corner times the curve's length; a circle's is its angle
+FLAT, TINY = 0.05, 1e-300  # least extent of an L, as a factor's logarithm
 
 
 class LCurve(NamedTuple):
@@ -19,33 +26,50 @@ class LCurve(NamedTuple):
     corner: int
 
 
-LEAST_BEND = 0.2  # rad: a curve that nowhere bends more has no corner
+def corner(misfit: ArrayLike, size: ArrayLike) -> int:
+    """Index of the corner of an L-curve, or -1 if it has none.
 
-
-def corner(misfit: Floats, size: Floats) -> int:
-    """Index of the point where the log-log curve turns most; -1 if there is none.
-
-    Points are in the order of growing weight: misfit grows, size falls. The angle at a point is
-    between the mean directions to its neighbours over a tenth of the length of the curve.
+    misfit, size (m,), in the order of increasing weights. The corner is where the curve
+    (log misfit, log size), smoothed along its length and both logarithms scaled to the same range,
+    turns most in the sense of an L. Points that are not finite and positive are left out. There is
+    none if the curve does not turn that way clearly, or only at its ends, or hardly changes at all.
     """
+    given = [np.asarray(x, float) for x in (misfit, size)]
+    if given[0].ndim != 1 or given[0].shape != given[1].shape:
+        raise InputError(f"misfit and size: expected (m,) each, got {[x.shape for x in given]}")
     with np.errstate(divide="ignore", invalid="ignore"):
-        points = np.stack((np.log10(misfit), np.log10(size)), axis=1)
-    if len(points) < 5 or not np.isfinite(points).all():
+        logs = np.log(np.where(np.stack(given) > TINY, np.stack(given), np.nan))
+    use = np.flatnonzero(np.isfinite(logs).all(axis=0))
+    if len(use) < FEWEST:
         return -1
-    steps = np.hypot(*np.diff(points, axis=0).T)
-    along = np.concatenate(([0.0], np.cumsum(steps)))
-    reach = 0.1 * along[-1]
-    if reach == 0.0:
+    x, y = logs[:, use]
+    if min(np.ptp(x), np.ptp(y)) < FLAT:
         return -1
-    at = [
-        np.interp(along + shift, along, column) for shift in (-reach, reach) for column in points.T
-    ]
-    before = points - np.stack(at[:2], axis=1)
-    after = np.stack(at[2:], axis=1) - points
-    bend = np.arctan2(
-        before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0], np.sum(before * after, axis=1)
-    )
-    inside = (along >= reach) & (along <= along[-1] - reach)
-    bend = np.where(inside, bend, -np.inf)
-    best = int(np.argmax(bend))
-    return best if bend[best] > LEAST_BEND else -1
+    x, y = (x - x.min()) / np.ptp(x), (y - y.min()) / np.ptp(y)
+    s = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
+    distinct = np.concatenate([[True], np.diff(s) > 1e-9 * s[-1]])
+    at = np.linspace(0.0, s[-1], SAMPLES)
+    smooth = [_smoothed(at, np.interp(at, s[distinct], w[distinct])) for w in (x, y)]
+    curvature = _curvature(at, *smooth)
+    margin = SPREAD * s[-1]
+    curvature[(at < margin) | (at > s[-1] - margin)] = -np.inf
+    best = int(np.argmax(curvature))
+    if curvature[best] * s[-1] < SHARP:
+        return -1
+    return int(use[np.argmin(np.abs(s - at[best]))])
+
+
+def _smoothed(at: Floats, w: Floats) -> Floats:
+    """Local straight lines by least squares, weighted by a bell of width SPREAD."""
+    apart = (at[:, None] - at[None, :]) / (SPREAD * at[-1])
+    bell = np.exp(-0.5 * apart**2)
+    m0, m1, m2 = (np.sum(bell * apart**k, axis=1) for k in range(3))
+    weights = bell * (m2[:, None] - m1[:, None] * apart)
+    return np.asarray((weights @ w) / (m0 * m2 - m1**2))
+
+
+def _curvature(at: Floats, x: Floats, y: Floats) -> Floats:
+    """Turns to the left are positive, for a curve that comes from the upper left."""
+    dx, dy = np.gradient(x, at), np.gradient(y, at)
+    turn = dx * np.gradient(dy, at) - dy * np.gradient(dx, at)
+    return np.asarray(turn / np.hypot(dx, dy) ** 3)

@@ -22,7 +22,7 @@ from predyn.dynamics.kernel_cache import KernelCache
 from predyn.lanes import entry, jit
 
 Floats = NDArray[np.float64]
-_FILES = ("link_kernels.py", "trapezoidal.py", "published_passes.py")
+_FILES = ("link_kernels.py", "link_steps.py", "published_passes.py", "published_forward.py")
 _SOURCES = b"".join(Path(__file__).with_name(name).read_bytes() for name in _FILES)
 _VERSION = hashlib.sha256(_SOURCES).hexdigest()[:12]
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,12 +61,14 @@ class Carried(NamedTuple):
 class Torque(NamedTuple):
     """An unknown torque on a link; `against` gets the opposite one (None: the ground).
 
-    Positive counterclockwise. Between two links it is the motor of a joint.
+    Positive counterclockwise, or clockwise with turn = -1. Between two links it is the motor of a
+    joint.
     """
 
     name: str
     link: str
     against: str | None = None
+    turn: float = 1.0
 
 
 class NaturalLinks:
@@ -130,16 +132,16 @@ class NaturalLinks:
 
     def forces(self, z: ArrayLike, v: ArrayLike | None = None) -> Floats:
         """f(z, v) of springs and dampers (n,)."""
-        return self._evaluated(z, v, np.zeros(len(self.torques))).force - self.system.weight
+        return np.asarray(self._evaluated(z, v).force - self.system.weight)
 
     def jacobian(self, z: ArrayLike, v: ArrayLike | None = None) -> tuple[Floats, Floats]:
         """Partials of f in z, the paper's J, and in v (n, n)."""
-        at = self._evaluated(z, v, np.zeros(len(self.torques)))
+        at = self._evaluated(z, v)
         return at.by_z, at.by_v
 
     def torque_matrix(self, z: ArrayLike) -> Floats:
         """D(z) (n, torques): coordinate forces of unit torques."""
-        return self._evaluated(z, None, np.zeros(len(self.torques))).D
+        return self._evaluated(z, None).D
 
     def energy(self, z: ArrayLike, v: ArrayLike) -> Floats:
         """Kinetic energy, gravity's potential and the springs' energy at states (..., n)."""
@@ -181,9 +183,9 @@ class NaturalLinks:
                 raise unknown_name(f"link that carries node {node!r}", place.link, names)
             touched[place.link].add(node)
         for torque in self.torques:
-            for link in (torque.link, torque.against):
-                if link is not None and link not in known:
-                    raise unknown_name(f"link of torque {torque.name!r}", link, names)
+            for name in (torque.link, torque.against):
+                if name is not None and name not in known:
+                    raise unknown_name(f"link of torque {torque.name!r}", name, names)
             if torque.against is not None and not touched[torque.link] & touched[torque.against]:
                 problems.append(
                     f"torque {torque.name!r}: links {torque.link!r} and {torque.against!r} "
@@ -228,9 +230,9 @@ class NaturalLinks:
         routes = np.zeros((count, len(self.torques)))
         places = {link.name: i for i, link in enumerate(self.links)}
         for j, torque in enumerate(self.torques):
-            routes[places[torque.link], j] += 1.0
+            routes[places[torque.link], j] += torque.turn
             if torque.against is not None:
-                routes[places[torque.against], j] -= 1.0
+                routes[places[torque.against], j] -= torque.turn
         self._determined(mass)
         length, stiffness, damping = (
             np.array([getattr(link, field) for link in self.links], float)
@@ -255,8 +257,8 @@ class NaturalLinks:
             raise InputError(f"{name}: expected (..., {self.n}), got shape {array.shape}")
         return array
 
-    def _evaluated(self, z: ArrayLike, v: ArrayLike | None, u: Floats) -> Any:
-        n = self.n
+    def _evaluated(self, z: ArrayLike, v: ArrayLike | None) -> Evaluated:
+        n, u = self.n, np.zeros(len(self.torques))
         z = self._coordinates("z", z)
         v = np.zeros(n) if v is None else self._coordinates("v", v)
         at = Evaluated(np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, len(u))))
@@ -265,7 +267,7 @@ class NaturalLinks:
 
 
 class Evaluated(NamedTuple):
-    """f + g - D u, its partials in z and v, and D."""
+    """f + g, its partials in z and v, and D."""
 
     force: Floats
     by_z: Floats
