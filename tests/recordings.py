@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from predyn.builder import ModelBuilder
 from predyn.dynamics import frame_kinematics, inverse_dynamics
 from predyn.estimate.result import Estimate
 from predyn.measurements import Measurements
@@ -61,6 +62,52 @@ def marked(model: Model, seed: int, each: int = 3) -> Model:
         for k in range(each)
     )
     return replace(model, frames=frames)
+
+
+# de Leva 1996, men: length (m), share of the mass, centre of mass and radius of gyration about
+# the axis of flexion as shares of the length. The shank ends at the ankle's centre, the foot lies
+# along x from 5 cm behind the ankle and 6 cm below it.
+STATURE, MASS = 1.741, 73.0  # m, kg
+THIGH = (0.4222, 0.1416, 0.4095, 0.329)
+SHANK = (0.4403, 0.0433, 0.4395, 0.246)
+FOOT = (0.2581, 0.0137, 0.4415, 0.245)
+
+
+def leg(floating: bool = False) -> Model:
+    """A man's thigh, shank and foot in the x-y plane, below a fixed hip or a trunk free to move.
+
+    Hinges along z, y up, x forward: the hip flexes, the knee extends, the ankle flexes dorsally in
+    the positive sense.
+    """
+    builder = ModelBuilder("floating_leg" if floating else "leg", (0.0, -9.81, 0.0))
+    before = "world"
+    if floating:
+        builder.add_link("slide_x", "world", "x", "prismatic", axis=(1.0, 0.0, 0.0))
+        builder.add_link("slide_y", "slide_x", "y", "prismatic", axis=(0.0, 1.0, 0.0))
+        builder.add_link("trunk", "slide_y", "turn", mass=0.6 * MASS, com=(0.0, 0.3, 0.0),
+                         inertia=(2.0, 0.5, 2.0))  # fmt: skip
+        before = "trunk"
+    below = 0.0
+    for name, joint, (length, share, along, gyration) in (
+        ("thigh", "hip", THIGH),
+        ("shank", "knee", SHANK),
+    ):
+        inertia = share * MASS * (gyration * length) ** 2
+        builder.add_link(
+            name, before, joint, origin=(0.0, -below, 0.0), mass=share * MASS,
+            com=(0.0, -along * length, 0.0), inertia=(inertia, 0.2 * inertia, inertia),
+        )  # fmt: skip
+        before, below = name, length
+    length, share, along, gyration = FOOT
+    inertia = share * MASS * (gyration * length) ** 2
+    builder.add_link(
+        "foot", "shank", "ankle", origin=(0.0, -below, 0.0), mass=share * MASS,
+        com=(along * length - 0.05, -0.06, 0.0), inertia=(0.2 * inertia, inertia, inertia),
+    )  # fmt: skip
+    for link in ("trunk", "thigh", "shank", "foot")[0 if floating else 1 :]:
+        builder.add_frame(f"{link}_front", link, (0.15, -0.05, 0.0))
+        builder.add_frame(f"{link}_back", link, (-0.06, -0.1, 0.0))
+    return builder.build()
 
 
 def recorded(
