@@ -101,7 +101,7 @@ def estimate(
             raise InputError(
                 f"expected a recording after {model}; only {PAPER} has an example without one"
             )
-        _paper(out or Path(PAPER), quiet)
+        _paper(out or Path(PAPER), quiet, not no_report)
         return
     mechanism = _model(model, allow_absolute, allow_code)
     recording = load_measurements(data, axes=axes)
@@ -227,5 +227,22 @@ class _Progress:
         typer.echo((CLEAR if self.live else "") + line, err=True, nl=not self.live)
 
 
-def _paper(folder: Path, quiet: bool) -> None:
-    raise NotImplementedError
+def _paper(folder: Path, quiet: bool, report: bool) -> None:
+    """The published example from both starts."""
+    from predyn import paper_results, results
+    from predyn.estimate.paper_example import STARTS
+    from predyn.interrupts import held_back
+
+    if not quiet:
+        tell_compiling()
+    tell = None if quiet else lambda text: say(f"predyn: {text}")
+    with results.prepared(folder), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        runs = [paper_results.run_paper(start, tell=tell) for start in STARTS]
+        with held_back():
+            written = paper_results.write_paper(runs, folder, report)
+            typer.echo(paper_results.paper_text(runs))
+            typer.echo("\n".join(["", *(f"wrote {path}" for path in written)]))
+    if not all(paper_results.succeeded(run) for run in runs):
+        say("predyn: not converged")
+        raise typer.Exit(NOT_CONVERGED)

@@ -4,11 +4,13 @@
 const PRINTED = 380; // px of a chart on paper, two side by side
 const HEIGHT = 230;
 
+const dashesOf = (line) => (line.dashed ? "5 4" : line.step ? "" : dashOf(line.joint));
+
 class Chart {
   // spec: title, unit, x, xLabel, log, logX, points, phases, note, limitName, legend,
   //   marks: [{x, y, label}], series: [{joint, name, y, and as needed:
   //   x: its own; limits: [low, high]; band: [low, high], a list each; step: y[k] holds from x[k] to
-  //   x[k+1]; dots: no curve; faint: for comparison, may leave the chart}]
+  //   x[k+1]; dots: no curve; faint: for comparison, may leave the chart; dashed}]
   // seek: called with x where the pointer presses, for charts over time
   constructor(parent, spec, seek = null) {
     this.spec = spec;
@@ -126,7 +128,7 @@ class Chart {
     const inner = element("svg", { x: left, y: top, width: right - left, height: bottom - top, viewBox: `${left} ${top} ${right - left} ${bottom - top}` }, svg);
     for (const line of this.shown) if (line.band) this.drawBand(line, inner);
     for (const line of [...this.shown].sort((a, b) => Boolean(b.faint) - Boolean(a.faint))) this.drawLine(line, inner);
-    for (const mark of spec.marks || []) this.drawMark(mark);
+    (spec.marks || []).forEach((mark, k) => this.drawMark(mark, k % 2 ? 17 : -8));
     this.cursor = this.timed ? element("line", { class: "cursor", y1: top, y2: bottom }, svg) : null;
     this.note.textContent = [
       this.far.length ? `Limits beyond the axis: ${limitTexts(this.far)}` : "",
@@ -163,18 +165,19 @@ class Chart {
       return;
     }
     const path = pieces.map((piece) => `M${piece.join("L")}`).join("");
-    element("path", { class: line.faint ? "curve faint" : "curve", d: path, stroke: colourOf(line.joint), "stroke-dasharray": line.step ? "" : dashOf(line.joint) }, parent);
+    element("path", { class: line.faint ? "curve faint" : "curve", d: path, stroke: colourOf(line.joint), "stroke-dasharray": dashesOf(line) }, parent);
     if (this.spec.points) for (const corner of pieces.flat()) {
       const [cx, cy] = corner.split(" ");
       element("circle", { class: "dot", cx, cy, r: 2 }, parent);
     }
   }
 
-  drawMark({ x, y, label }) {
+  // A ring and its label, so many pixels below; neighbouring marks have theirs apart.
+  drawMark({ x, y, label }, below) {
     const [cx, cy] = [this.across.at(x), this.up.at(y)];
     element("circle", { class: "ring", cx, cy, r: 5.5 }, this.svg);
     const toLeft = cx > (this.left + this.right) / 2;
-    element("text", { class: toLeft ? "end named" : "named", x: cx + (toLeft ? -10 : 10), y: cy - 7 }, this.svg, label);
+    element("text", { class: toLeft ? "end named" : "named", x: cx + (toLeft ? -10 : 10), y: cy + below }, this.svg, label);
   }
 
   // One line per distinct limit: in the joint's colour, or in ink if several joints share it.
@@ -204,7 +207,7 @@ class Chart {
       const entry = item(), colour = colourOf(line.joint), faint = line.faint ? " faint" : "";
       if (line.dots) element("path", { class: `cloud${faint}`, d: "M5 5h0M12 3h0M19 6h0", stroke: colour }, sample(entry));
       else if (line.faint) element("path", { class: "curve faint", d: "M0 5H24", stroke: colour }, sample(entry));
-      else swatch(line.joint, entry);
+      else element("path", { d: "M0 5H24", stroke: colour, "stroke-width": 3, "stroke-dasharray": dashesOf(line) }, sample(entry));
       entry.append(line.name + " ");
       this.values.push(this.timed && !line.dots ? tag("b", "", entry) : null);
     }
