@@ -1,0 +1,339 @@
+"""The smoother against the same least squares written anew (oracles/casadi_estimate.py).
+
+Tolerances. A torque is a sum of products with accelerations, (c - 2c + c) / h^2, so that its
+rounding is some dozens of eps |slope in c| |c| a link, errors adding up like a root: 64 sqrt(n) eps
+of that. Slopes have no such difference: 64 sqrt(n) eps of the largest. An inverse from normal
+equations errs by eps cond(H). The minimum must be that of the oracle to 1e-7 of the largest
+coefficient and torque.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from estimate.smoother_cases import (
+    grid_of,
+    guess_of,
+    levels_of,
+    marked_tree,
+    slides,
+    smoother_of,
+    task,
+)
+from oracles.casadi_estimate import Oracle, Task
+from oracles.casadi_oracle import frame_expression
+from predyn.builder import ModelBuilder
+from predyn.errors import InputError
+from predyn.estimate.evidence import Trial
+from predyn.estimate.observations import Rows
+from predyn.estimate.regularisation import change_values, changes, combination
+from predyn.estimate.smoother import STIFFNESS, Levels
+from predyn.estimate.states import node_deviations, torque_deviations
+from predyn.estimate.total_variation import ROUNDED, switching
+from predyn.model import PRISMATIC, REVOLUTE, SCREW, Model
+
+EPS = float(np.finfo(float).eps)
+SAME = 1e-7  # of the largest number
+ENDED = (
+    "Solve_Succeeded",
+    "Solved_To_Acceptable_Level",
+    "Search_Direction_Becomes_Too_Small",  # steps of the size of rounding
+)
+
+
+def every(n: int) -> tuple[int, ...]:
+    return tuple(range(n))
+
+
+def marks(*numbers: int) -> tuple[str, ...]:
+    return tuple(f"m{k}" for k in numbers)
+
+
+CASES = {
+    "angles": (3, 1, {"angles": every(3)}),
+    "angles, order 0": (4, 2, {"angles": every(4), "order": 0}),
+    "angles, order 2": (6, 3, {"angles": every(6), "order": 2}),
+    "markers": (4, 4, {"markers": marks(0, 1, 2, 3)}),
+    "markers, order 2, links": (
+        3, 11, {"markers": marks(0, 1, 2), "order": 2, "of": "links", "samples": 31},
+    ),
+    "mixed, gaps, other times": (
+        6, 5, {"angles": (0, 2, 4), "markers": marks(1, 3, 5), "missing": 0.15, "samples": 27},
+    ),
+    "few samples": (2, 12, {"angles": every(2), "samples": 9, "K": 16}),
+    "pushed": (4, 6, {"angles": every(4), "pushed": "l3"}),
+    "pushed marker, gaps": (
+        5, 13, {"angles": every(5), "markers": marks(4), "missing": 0.3, "pushed": "m2"},
+    ),
+}  # fmt: skip
+FREE = {
+    "one free": (4, 7, {"angles": every(4), "unactuated": (1,)}),
+    "two free, markers, links": (
+        5, 8, {"markers": marks(0, 1, 2, 3, 4), "unactuated": (0, 2), "of": "links"},
+    ),
+    "floating, order 2": (6, 9, {"angles": every(6), "unactuated": (0, 1, 2), "order": 2}),
+}  # fmt: skip
+ALL = CASES | FREE
+
+
+@cache
+def made(name: str) -> tuple[Task, Oracle, np.ndarray]:
+    n, seed, options = ALL[name]
+    made_of = task(marked_tree(n, seed), seed, **({"K": 12} | options))
+    return made_of, Oracle(made_of), guess_of(made_of, seed)
+
+
+@cache
+def minimum(name: str) -> np.ndarray:
+    given, _, c = made(name)
+    smoother = smoother_of(given)
+    found, reached = smoother.minimum(c, levels_of(given))
+    assert reached
+    return found
+
+
+def spread_out(rows: Rows, size: int) -> np.ndarray:
+    """Rows as a dense matrix."""
+    out = np.zeros((len(rows.value), size))
+    for r, at in enumerate(rows.first):
+        width = min(rows.J.shape[1], size - at)
+        out[r, at : at + width] = rows.J[r, :width]
+        assert not rows.J[r, width:].any()
+    return out
+
+
+def assert_rows(rows: Rows, value: np.ndarray, J: np.ndarray, c: np.ndarray, n: int) -> None:
+    few = 64 * np.sqrt(n) * EPS
+    largest = max(1.0, np.abs(J).max())
+    found = spread_out(rows, len(c))
+    assert found.shape == J.shape
+    assert np.abs(found - J).max() <= few * largest
+    assert np.abs(rows.value - value.ravel()).max() <= few * largest * max(1.0, np.abs(c).max())
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_rows_of_measurements(name: str) -> None:
+    given, oracle, c = made(name)
+    found = smoother_of(given).observations.rows(c)
+    for rows, misfit in zip(found, oracle.misfits, strict=True):
+        assert_rows(rows, oracle.value(misfit, c), oracle.slopes(misfit, c), c, given.model.n)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_torques_and_their_slopes(name: str) -> None:
+    given, oracle, c = made(name)
+    n = given.model.n
+    tau, U = smoother_of(given).driving.slopes(c)
+    first = np.repeat(n * np.arange(given.K), n)
+    exact = oracle.torques(c)
+    rows = Rows(first, U.reshape(given.K * n, -1), tau.ravel())
+    assert_rows(rows, exact.r, exact.J, c, n)
+    again = smoother_of(given).driving.torques(c)
+    assert np.abs(again - tau).max() <= 64 * np.sqrt(n) * EPS * np.abs(exact.J).max() * 2
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("name", ["angles", "pushed", "two free, markers, links"])
+def test_changes_of_torques(name: str, order: int) -> None:
+    given, _, c = made(name)
+    given = replace(given, order=order)
+    oracle, n = Oracle(given), given.model.n
+    tau, U = smoother_of(given).driving.slopes(c)
+    found = changes(tau, U, given.combination, order)
+    look = oracle.changes
+    assert_rows(found.rows, oracle.value(look, c).T, oracle.slopes(look, c), c, n)
+    values, start = change_values(tau, given.combination, order)
+    assert np.array_equal(values.ravel(), found.rows.value)
+    assert len(found.start) == len(oracle.start) == len(start) == order
+    for rows, x, value in zip(found.start, oracle.start, start, strict=True):
+        assert_rows(rows, oracle.value(x, c), oracle.slopes(x, c), c, n)
+        assert np.array_equal(value, rows.value)
+
+
+def carried(model: Model, active: np.ndarray) -> np.ndarray:
+    """Torque on each link: its joint's less those of joints that it carries about parallel axes,
+    from the axes as they point in the world in some pose."""
+    q = np.random.default_rng(3).standard_normal(model.n)
+    world = []
+    for j, link in enumerate(model.link_names):
+        symbol, _, _, (R, *_) = frame_expression(model, link, (0.0, 0.0, 0.0))
+        world.append(ca.Function("R", [symbol], [R])(q).full() @ model.axis[j])
+    A = np.eye(model.n)
+    for j, up in enumerate(model.parent):
+        alike = (model.kind[j] == PRISMATIC) == (model.kind[up] == PRISMATIC)
+        if up >= 0 and alike and active[j] and active[up]:
+            cosine = float(world[j] @ world[up])
+            A[up, j] = -round(cosine) if abs(cosine) > 1 - 1e-12 else 0.0
+    return A[active]
+
+
+def test_torques_on_links() -> None:
+    turned = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # y to z, z to -y
+    builder = ModelBuilder("parallel")
+    joints = [
+        ("a", "world", "revolute", (0, 0, 1), None),
+        ("b", "a", "revolute", (0, 0, 1), None),
+        ("c", "b", "revolute", (0, 0, -1), None),
+        ("d", "c", "prismatic", (0, 0, 1), None),
+        ("e", "d", "prismatic", (0, 1, 0), turned),
+        ("f", "b", "screw", (0, -1, 0), turned),
+        ("g", "f", "revolute", (0, 0, 1), None),
+        ("h", "a", "revolute", (0, 0.6, 0.8), None),
+    ]
+    for name, up, kind, axis, rotation in joints:
+        builder.add_link(name, up, f"j{name}", kind, axis=axis, rotation=rotation, mass=1.0,
+                         pitch=0.1 if kind == "screw" else 0.0, origin=(0.3, 0.1, 0.2),
+                         inertia=(0.1, 0.1, 0.1))  # fmt: skip
+    model = builder.build()
+    active = np.ones(model.n, bool)
+    wanted = carried(model, active)
+    assert set(np.unique(wanted)) == {-1.0, 0.0, 1.0}
+    assert np.count_nonzero(wanted) == model.n + 4
+    assert np.array_equal(combination(model, active, "links"), wanted)
+    assert np.array_equal(combination(model, active, "joints"), np.eye(model.n))
+    active[model.joint_index("jb")] = False
+    assert np.array_equal(combination(model, active, "links"), carried(model, active))
+
+
+def test_cases_have_all_kinds_of_joints() -> None:
+    kinds = {int(k) for name in ALL for k in made(name)[0].model.kind}
+    assert kinds == {REVOLUTE, PRISMATIC, SCREW}
+    linked = [made(name)[0] for name in ALL]
+    assert {given.order for given in linked} == {0, 1, 2}
+
+
+def far(oracle: Oracle, found: np.ndarray, wanted: np.ndarray) -> float:
+    """Largest difference of coefficients and of torques, over the largest of each."""
+    tau = oracle.torques(wanted).r
+    return float(
+        max(
+            np.abs(found - wanted).max() / np.abs(wanted).max(),
+            np.abs(oracle.torques(found).r - tau).max() / np.abs(tau).max(),
+        )
+    )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_minimum_is_that_of_dense_least_squares(name: str) -> None:
+    _, oracle, c = made(name)
+    assert far(oracle, minimum(name), oracle.gauss_newton(c)) < SAME
+
+
+@pytest.mark.parametrize("name", ["angles, order 0", "markers, order 2, links", "pushed", *FREE])
+def test_minimum_is_that_of_ipopt(name: str) -> None:
+    _, oracle, c = made(name)
+    wanted, status, _ = oracle.ipopt()(c)
+    assert status in ENDED
+    assert far(oracle, minimum(name), wanted) < SAME
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_objective_is_half_the_sum_of_squares(name: str) -> None:
+    """Where unactuated joints are without torque."""
+    given, oracle, _ = made(name)
+    c = minimum(name)
+    r = oracle.dense(c).r
+    found = smoother_of(given).objective(c, levels_of(given))
+    free = oracle.held(c).r.reshape(given.K, -1) / (STIFFNESS * given.usual[list(given.unactuated)])
+    assert found == pytest.approx(0.5 * (r @ r) + 0.5 * np.sum(free**2), rel=1e-9)
+
+
+def deviations(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of q and v at the nodes and of torques, by predyn."""
+    given = made(name)[0]
+    posterior = smoother_of(given).posterior(minimum(name), levels_of(given))
+    assert posterior.damping == 0.0
+    grid = grid_of(given)
+    return (*node_deviations(grid, posterior.C), torque_deviations(grid, posterior))
+
+
+def looked_at(name: str) -> list[np.ndarray]:
+    """Slopes of q, v at the nodes and of torques in the coefficients, dense."""
+    given, oracle, _ = made(name)
+    n = given.model.n
+    nodes = [np.kron(given.spline(given.nodes, k), np.eye(n)) for k in range(2)]
+    return [*nodes, oracle.torques(minimum(name)).J]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bands_are_those_of_the_dense_inverse(name: str) -> None:
+    oracle = made(name)[1]
+    C = oracle.covariance(minimum(name))
+    for found, J in zip(deviations(name), looked_at(name), strict=True):
+        exact = np.sqrt(np.einsum("ri,ij,rj->r", J, C, J))
+        assert np.abs(found.ravel() / exact - 1.0).max() < 1e-6
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_bands_with_unactuated_joints(name: str) -> None:
+    """At least those with zero torque, at most what a torque of the penalty's size adds.
+
+    With G the slopes of the torques held at zero, H that of the rest and D the penalty's weights,
+    the inverse of H + G'DG less that on the motions with G x = 0 lies between 0 and B inv(D) B',
+    where B makes torques: G B = 1, B'HZ = 0 for all Z with G Z = 0. The Cholesky factor errs by
+    eps cond(H + G'DG), scaled to a unit diagonal, which leaves the error as it is.
+    """
+    given, oracle, _ = made(name)
+    c = minimum(name)
+    C, J, G = oracle.covariance(c), oracle.dense(c).J, oracle.held(c).J
+    B = (np.eye(len(c)) - C @ J.T @ J) @ np.linalg.pinv(G)
+    assert np.abs(G @ B - np.eye(len(G))).max() < 1e-8
+    size = np.tile(STIFFNESS * given.usual[list(given.unactuated)], given.K)
+    whole = np.concatenate((J, G / size[:, None]))
+    rounding = EPS * np.linalg.cond(whole / np.linalg.norm(whole, axis=0)) ** 2
+    assert rounding < 0.05
+    B = B * size
+    for found, slopes in zip(deviations(name), looked_at(name), strict=True):
+        least = np.einsum("ri,ij,rj->r", slopes, C, slopes)
+        more = ((slopes @ B) ** 2).sum(axis=1)
+        found = found.ravel() ** 2
+        slack = rounding * (least + more)
+        assert np.all(found >= least - slack)
+        assert np.all(found <= least + more + slack)
+
+
+def test_torques_of_unactuated_joints_end_at_zero() -> None:
+    for name in FREE:
+        given, oracle, _ = made(name)
+        free = oracle.held(minimum(name)).r.reshape(given.K, -1)
+        assert np.all(np.abs(free) < 1e-9 * given.usual[list(given.unactuated)])
+
+
+SWITCHING = ["angles", "markers", "pushed marker, gaps", "one free"]
+
+
+@pytest.mark.parametrize("name", SWITCHING)
+def test_total_variation_is_that_of_ipopt(name: str) -> None:
+    given, oracle, _ = made(name)
+    mean, nothing = given.scale, np.zeros(len(given.scale), bool)
+    smoother, levels = smoother_of(given), levels_of(given)
+    trial = Trial(smoother, minimum(name), levels, 0.0, np.zeros(len(mean)), 0, True)
+    wide = tuple(Levels(x * levels.noise, x * mean) for x in (1e-9, 1e9))
+    found = switching(trial, np.zeros(len(levels.noise), bool), nothing, wide)
+    assert found.reached
+    assert np.array_equal(found.mean, mean)
+    assert np.array_equal(found.levels.noise, levels.noise)
+    peer, wanted = oracle.ipopt(mean=mean), minimum(name)
+    if given.unactuated:  # from afar IPOPT ends nowhere
+        wanted = found.c
+    for corner in (ROUNDED,) if given.unactuated else (1.0, 0.1, 0.01, ROUNDED):
+        wanted, status, _ = peer(wanted, corner)
+    assert status in ENDED
+    assert far(oracle, found.c, wanted) < SAME
+
+
+def test_nothing_measured_of_a_joint() -> None:
+    """Its start is then free, and no step can be found without damping."""
+    model = slides()
+    given = task(model, 1, angles=(0, 1, 3))
+    smoother = smoother_of(given)
+    posterior = smoother.posterior(guess_of(given, 1), levels_of(given))
+    assert posterior.damping > 0.0
+    one = replace(given, noise={name: 1e200 for name in given.noise}, scale=1e200 * given.scale)
+    with pytest.raises(InputError, match="do not determine the motion"):
+        smoother_of(one).posterior(guess_of(given, 1), levels_of(one))
