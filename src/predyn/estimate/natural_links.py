@@ -161,7 +161,7 @@ class NaturalLinks:
         for what, given in (("link", names), ("torque", torques)):
             problems += [f"{what} {x!r} is named twice" for x in set(given) if given.count(x) > 1]
             if not given:
-                problems.append(f"there is no {what}")
+                raise ModelError(f"natural links: there is no {what}")
         both = self.pinned.keys() & self.carried.keys()
         problems += [f"node {x!r} is both pinned and carried" for x in sorted(both)]
         for link in self.links:

@@ -1,0 +1,90 @@
+"""The paper's example: data against those made independently, errors over twenty seeds."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from predyn.errors import InputError
+from predyn.estimate import paper_example as paper
+
+# Mean over seeds 0 .. 19 by an independent implementation: (rectangular, smooth).
+INDEPENDENT = {"hanging": (0.0877, 0.0233), "upright": (0.1186, 0.0337)}
+
+
+def shared(name):
+    folder = os.environ.get("PREDYN_SHARED")
+    if not folder:
+        pytest.skip("PREDYN_SHARED is not set")
+    path = Path(folder) / "data" / "estimation" / f"{name}.csv"
+    rows = np.genfromtxt(path, delimiter=",", names=True)
+    columns = [np.stack([rows[x] for x in names], axis=1) for names in (
+        ("x1", "y1", "x2", "y2"), ("theta1", "theta2"), ("omega1", "omega2"), ("T1", "T2")
+    )]  # fmt: skip
+    return columns[0], columns[1], columns[2], columns[3][:-1]
+
+
+@pytest.mark.parametrize("start", paper.STARTS)
+@pytest.mark.parametrize("kind", ["rectangular", "smooth"])
+def test_the_motion_is_the_one_made_independently(start, kind):
+    positions, angles, rates, torques = shared(f"{kind}_{start}")
+    made = paper.rigid_motion(start, None if kind == "rectangular" else torques)
+    digits = 1e-10  # as many as the file has, times the growth of differences
+    assert np.abs(made.torques - torques).max() < digits
+    assert np.abs(made.positions - positions).max() < digits
+    assert np.abs(made.angles - angles).max() < digits
+    assert np.abs(made.rates - rates).max() < 10 * digits
+
+
+def mean_error(start, positions, torques):
+    errors = []
+    for seed in range(20):
+        found = paper.estimate_torques_of_links(start, paper.noisy(positions, seed))
+        assert found.converged
+        errors.append(paper.rmse(found.u, torques))
+    return np.mean(errors)
+
+
+@pytest.mark.parametrize(("start", "most"), [("hanging", 0.095), ("upright", 0.130)])
+def test_errors_on_rectangular_torques(start, most):
+    made = paper.rigid_motion(start)
+    error = mean_error(start, made.positions, made.torques)
+    assert error < most
+    assert abs(error - INDEPENDENT[start][0]) < 5e-4
+
+
+@pytest.mark.parametrize("start", paper.STARTS)
+def test_errors_on_smooth_torques(start):
+    positions, _, _, torques = shared(f"smooth_{start}")
+    error = mean_error(start, positions, torques)
+    assert abs(error - INDEPENDENT[start][1]) < 5e-4
+
+
+def test_natural_links_move_like_the_rigid_model():
+    hanging = paper.compare("hanging")
+    assert np.abs(hanging.links.z - hanging.rigid.positions).max() < 0.03
+    assert np.abs(hanging.link_rates - hanging.rigid.rates).max() < 0.3
+    assert np.ptp(hanging.rigid.rates) > 5.0
+    stiffer = paper.compare("hanging", 1e5)
+    assert np.abs(stiffer.links.z - stiffer.rigid.positions).max() < 0.02
+
+
+def test_the_inverse_problem_of_the_paper():
+    hanging = paper.reproduce("hanging")
+    assert hanging.estimate.converged
+    assert hanging.measured.shape == (201, 4)
+    assert hanging.rmse < 0.1
+    curve = hanging.lcurve
+    assert (np.diff(curve.misfit) > 0).all()
+    assert (np.diff(curve.size) < 0).all()
+    assert 1e-6 < curve.weights[curve.corner] < 1e-3
+    noise = curve.misfit[curve.corner] / (200 * 4)
+    assert 0.5 * paper.NOISE**2 < noise < 2 * paper.NOISE**2
+
+
+def test_what_is_not_there_is_refused():
+    with pytest.raises(InputError, match="'hanging'"):
+        paper.rigid_motion("sideways")
+    with pytest.raises(InputError, match="torques"):
+        paper.rigid_motion("hanging", np.zeros((3, 1)))
