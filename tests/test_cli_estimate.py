@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import types
 from collections.abc import Callable
@@ -226,3 +227,14 @@ def test_report_and_check_take_estimates(answered: Callable[[Estimate], Calls]) 
     result = run("export", "trial", "--to", "a.csv")
     assert result.exit_code == 2
     assert "not a predyn solution file" in result.stderr
+
+
+def test_help_imports_no_heavy_packages() -> None:
+    code = (
+        "import sys; from predyn.cli import app\n"
+        "try:\n    app(['estimate', '--help'])\nexcept SystemExit as end:\n    assert not end.code\n"
+        "print([x for x in ('numba', 'numpy', 'scipy', 'h5py') if x in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "--total-variation" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr

@@ -211,9 +211,14 @@ def test_long_recordings_stay_small_and_hide_no_peak():
     assert len(html.encode()) < 3_000_000
     chart = torque_charts(long, Times())[3]
     assert max(chart["series"][0]["band"][1]) >= 1e4
+    assert chart["series"][0]["joined"]
     assert "mean of" in chart["note"]
-    joints = Page(html).data["pickers"][0]
-    assert len(joints["first"]) == 6
+    page = Page(html)
+    assert len(page.data["pickers"][0]["first"]) == 6
+    frames = page.data["scene"]["times"]
+    assert np.diff(frames).max() <= 1.0 / 15.0 + 1e-6
+    assert page.data["motion"]["end"] == pytest.approx(frames[-1])
+    assert "The animation ends at 26.6 s of 300 s." in page.text
 
 
 def test_thinning_keeps_the_ends():

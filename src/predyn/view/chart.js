@@ -10,7 +10,8 @@ class Chart {
   // spec: title, unit, x, xLabel, log, logX, points, phases, note, limitName, legend,
   //   marks: [{x, y, label}], series: [{joint, name, y, and as needed:
   //   x: its own; limits: [low, high]; band: [low, high], a list each; step: y[k] holds from x[k] to
-  //   x[k+1]; dots: no curve; faint: for comparison, may leave the chart; dashed}]
+  //   x[k+1]; dots: no curve; faint: for comparison, may leave the chart; dashed;
+  //   joined: the band is not that of one value}]
   // seek: called with x where the pointer presses, for charts over time
   constructor(parent, spec, seek = null) {
     this.spec = spec;
@@ -232,7 +233,7 @@ class Chart {
     this.shown.forEach((line, k) => {
       if (!this.values[k]) return;
       const at = (y) => valueAt(this.xOf(line), y, time, line.step);
-      const reach = line.band ? (at(line.band[1]) - at(line.band[0])) / 2 : 0;
+      const reach = line.band && !line.joined ? (at(line.band[1]) - at(line.band[0])) / 2 : 0;
       this.values[k].textContent = readable(at(line.y), 4) + (reach > 0 ? ` ± ${readable(reach, 2)}` : "");
     });
   }

@@ -40,9 +40,10 @@ def torque_charts(estimate: Estimate, times: Times) -> list[Spec]:
         if name in estimate.unactuated:
             continue
         slide = estimate.model.kind[j] == PRISMATIC
-        lines = [
-            series(times, edges, mean[:, j], "estimate", j, step=True, band=(low[:, j], high[:, j]))
-        ]
+        band = (low[:, j], high[:, j])
+        lines = [series(times, edges, mean[:, j], "estimate", j, step=True, band=band)]
+        if together > 1:
+            lines[0]["joined"] = True
         if estimate.comparison is not None:
             usual = estimate.comparison
             kept = thinned(len(usual.t), most)

@@ -17,7 +17,8 @@ from predyn.view.estimate_charts import (
     state_charts,
     torque_charts,
 )
-from predyn.view.estimate_scene import estimate_scene
+from predyn.view.estimate_scene import estimate_scene, frame_times
+from predyn.view.numbers import shown
 from predyn.view.pages import ANIMATION, CHARTS, assembled
 from predyn.view.sheets import Times
 
@@ -45,7 +46,7 @@ def estimate_html(estimate: Estimate) -> str:
         "badge": estimate_tables.badge(estimate),
         "verdict": estimate_tables.verdict(estimate),
         "numbers": estimate_tables.key_numbers(estimate),
-        "nothing": "" if moving else NOTHING,
+        "nothing": _animated(estimate) if moving else NOTHING,
         "torque_words": estimate_tables.torque_words(estimate),
         "torque_table": estimate_tables.torques(estimate),
         "noise": estimate_tables.noise(estimate),
@@ -56,6 +57,14 @@ def estimate_html(estimate: Estimate) -> str:
         "links": tables.links(estimate.model),
     }
     return assembled("estimate.html", values, _data(estimate, moving), SCRIPTS)
+
+
+def _animated(estimate: Estimate) -> str:
+    """Words about an animation that is not of the whole recording."""
+    shown_to, end = float(frame_times(estimate)[-1]), float(estimate.t[-1])
+    if np.isclose(shown_to, end, rtol=1e-9, atol=1e-9):
+        return ""
+    return f'<p class="note">The animation ends at {shown(shown_to)} s of {shown(end)} s.</p>'
 
 
 def _data(estimate: Estimate, moving: bool) -> dict[str, Any]:
@@ -86,8 +95,12 @@ def _data(estimate: Estimate, moving: bool) -> dict[str, Any]:
     ]
     motion = None
     if moving:
-        start, end = float(estimate.t[0]), float(estimate.t[-1])
-        motion = {"start": start, "end": end, "rows": _state_rows(estimate, charts)}
+        times_shown = frame_times(estimate)
+        motion = {
+            "start": float(times_shown[0]),
+            "end": float(times_shown[-1]),
+            "rows": _state_rows(estimate, charts),
+        }
     return {
         "charts": charts,
         "pickers": pickers,

@@ -12,12 +12,14 @@ from predyn.estimate.result import Estimate
 from predyn.view.scene import scene_data
 from predyn.view.stage import ARROW, Floats, frame_count, lay_out
 
+LEAST_RATE, RATE = 15.0, 30.0  # frames a second
+MOST_FRAMES, MOST_POSES = 3000, 8000  # in all, and times the number of links
 NEAR = 0.75  # of a sample interval: what is farther away in time is not shown
 
 
 def estimate_scene(estimate: Estimate) -> dict[str, Any]:
     """What scene.js draws; the motion must be finite."""
-    times = np.linspace(estimate.t[0], estimate.t[-1], frame_count(estimate.model))
+    times = frame_times(estimate)
     q = positions_at(estimate, times)
     stage = lay_out(estimate.model, times, q)
     scene = scene_data(stage)
@@ -25,6 +27,14 @@ def estimate_scene(estimate: Estimate) -> dict[str, Any]:
     scene["markers"] = _markers(estimate, times, q)
     scene["loads"] = _loads(estimate, times, 4.0 * ARROW * stage.view.radius)
     return scene
+
+
+def frame_times(estimate: Estimate) -> Floats:
+    """Equal steps over the recording, or over so much of its beginning as can be shown smoothly."""
+    most = max(frame_count(estimate.model), min(MOST_FRAMES, MOST_POSES // estimate.model.n))
+    length = min(float(estimate.t[-1] - estimate.t[0]), (most - 1) / LEAST_RATE)
+    count = int(np.clip(np.ceil(RATE * length) + 1, frame_count(estimate.model), most))
+    return np.asarray(np.linspace(estimate.t[0], estimate.t[0] + length, count))
 
 
 def positions_at(estimate: Estimate, times: Floats) -> Floats:

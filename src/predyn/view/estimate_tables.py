@@ -6,13 +6,13 @@ from html import escape
 
 import numpy as np
 
+from predyn.estimate.doubts import COLOURED
 from predyn.estimate.result import BAND, Channel, Estimate
 from predyn.model import PRISMATIC
 from predyn.view.estimate_charts import DEGREES, residuals
 from predyn.view.numbers import NOTHING, seconds, shown
 from predyn.view.tables import Card, card_list, table
 
-COLOURED = 0.3  # lag-1 autocorrelation of residuals from which the noise is called coloured
 PENALISED = ("the torques", "their changes", "changes of their slope")
 
 
