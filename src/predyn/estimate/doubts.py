@@ -14,6 +14,7 @@ from predyn.model import Model
 
 COLOURED = 0.5  # lag-1 correlation of residuals that is told
 FEW = 1.0  # numbers about a torque below which the data say nothing about it
+NARROW = 0.25  # half width of a band, over the torque's size, below which noise does no harm
 MOST_OF = 0.9  # share of the intervals above which noise passes into the torques
 
 
@@ -60,24 +61,28 @@ def told(
     names = np.array(model.joint_names)
     active = np.setdiff1d(np.arange(model.n), smoother.unactuated)
     out = []
-    few = active[measured < FEW]
+    none = active[levels.scale <= 1.01 * bounds[0].scale]
+    if len(none) and not given_scale:
+        out.append(
+            f"torque of {_list(names[none])}: found to be constant throughout; if these joints "
+            "have no motor, name them as unactuated"
+        )
+    few = np.setdiff1d(active[measured < FEW], none)
     if len(few):
         cause = "a weight this small leaves no room" if given_scale else "the data hold too little"
         out.append(
             f"torque of {_list(names[few])}: the measurements say nothing about how it changes; "
             f"{cause}"
         )
-    full = active[measured > MOST_OF * smoother.grid.K]
+    half, rms = BAND * np.median(tau_sd, axis=0), np.sqrt(np.mean(tau**2, axis=0))
+    full = active[(measured > MOST_OF * smoother.grid.K) & (half > NARROW * rms)[active]]
     if len(full):
         out.append(
             f"torque of {_list(names[full])}: almost every interval follows the data, so that "
             "their noise passes into it; use a smaller weight, or a longer step"
         )
-    wide = [
-        j for j in active
-        if j not in few and BAND * np.median(tau_sd[:, j]) > np.sqrt(np.mean(tau[:, j] ** 2))
-    ]  # fmt: skip
-    if wide:
+    wide = np.setdiff1d(active[(half > rms)[active]], (*few, *none))
+    if len(wide):
         out.append(
             f"torque of {_list(names[wide])}: its 95 % band is wider than the torque itself; the "
             "data do not tell it from zero"

@@ -219,15 +219,25 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
     bounds = search.bounds(smoother)
     interrupted = any(trial.interrupted for trial in trials)
     scale, reached = levels.scale, best.settled
-    if total_variation and not interrupted:
-        found = switching(best, search.free_noise, search.free_scale, bounds,
-                          search.teller("total variation"))  # fmt: skip
-        c, levels, scale, posterior = found.c, found.levels, found.mean, found.posterior
-        reached = reached and found.reached
-    else:
-        c, minimal = smoother.minimum(c, levels, report=search.teller("minimum"))
+    posterior = None
+    try:
+        if total_variation and not interrupted:
+            found = switching(
+                best,
+                search.free_noise,
+                search.free_scale,
+                bounds,
+                search.teller("total variation"),
+            )
+            c, levels, scale, posterior = found.c, found.levels, found.mean, found.posterior
+            reached = reached and found.reached
+        else:
+            c, minimal = smoother.minimum(c, levels, report=search.teller("minimum"))
+            reached = reached and minimal
+    except KeyboardInterrupt:
+        interrupted = True
+    if posterior is None:
         posterior = smoother.posterior(c, levels)
-        reached = reached and minimal
     tau, tau_sd = search.driving.torques(c), torque_deviations(grid, posterior)
     tau[:, search.unactuated] = 0.0
     tau_sd[:, search.unactuated] = 0.0

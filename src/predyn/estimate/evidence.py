@@ -72,7 +72,7 @@ def fit_levels(
     settled, interrupted, iteration = False, False, 0
     measured = np.zeros(len(free_scale))
     try:
-        c, _ = smoother.minimum(c, levels, most=4)
+        c, _ = smoother.minimum(c, levels, most=30 if len(smoother.unactuated) else 4)
         known = -np.inf
         for iteration in range(1, MOST + 1):
             posterior = smoother.posterior(c, levels)

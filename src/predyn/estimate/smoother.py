@@ -24,7 +24,11 @@ from predyn.estimate.observations import Observations, Rows
 from predyn.estimate.regularisation import Changes, change_values, changes
 from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
 
-STIFFNESS = 1e-4  # sd of an unactuated joint's torque over the usual size, before multipliers act
+SOFT, STIFFNESS = (
+    0.1,
+    1e-3,
+)  # sd of an unactuated joint's torque over the usual size, besides multipliers
+FREE = 1e-9  # the largest such torque, over the usual size, that is none
 DECREMENT = 1e-16  # expected gain per unknown, in units of log likelihood, of the last iteration
 ROUNDING = 1e-11  # the same, below which gains that no longer fall are rounding errors
 HALVINGS = 25
@@ -93,9 +97,15 @@ class Smoother:
         self.sizes = [
             self.usual * rate**k for k in range(order + 1)
         ]  # of the changes of each order
-        self.held = 1.0 / (STIFFNESS * usual[unactuated]) ** 2
+        self.free_size = usual[unactuated]
+        self.hold(STIFFNESS)
         self.multipliers = np.zeros((self.grid.K, len(unactuated)))
         self.evaluations = 0
+
+    def hold(self, stiffness: float) -> None:
+        """How much a torque of an unactuated joint costs, besides its multiplier."""
+        self.stiffness = stiffness
+        self.held = 1.0 / (stiffness * self.free_size) ** 2
 
     def objective(
         self, c: Floats, levels: Levels, cost: Callable[[Floats], float] | None = None
@@ -167,11 +177,24 @@ class Smoother:
         self,
         c: Floats,
         levels: Levels,
-        most: int = 50,
+        most: int = 200,
         report: Callable[[float, float], None] | None = None,
     ) -> tuple[Floats, bool]:
-        """The best motion for given levels, and whether it was reached."""
-        known = np.inf
+        """The best motion for given levels, and whether it was reached.
+
+        Torques of unactuated joints cost little at first, and more where multipliers do not lower
+        them enough: a stiff cost from the start makes a narrow valley.
+        """
+        self.hold(SOFT if len(self.unactuated) else STIFFNESS)
+        try:
+            return self._minimum(c, levels, most, report)
+        finally:
+            self.hold(STIFFNESS)
+
+    def _minimum(
+        self, c: Floats, levels: Levels, most: int, report: Callable[[float, float], None] | None
+    ) -> tuple[Floats, bool]:
+        known = freest = np.inf
         for _ in range(most):
             posterior = self.posterior(c, levels, covariances=False)
             gain = -0.5 * float(posterior.linear.g @ posterior.step) / self.grid.size
@@ -180,11 +203,13 @@ class Smoother:
             if report is not None:
                 report(gain, float(np.abs(posterior.step).max()))
             small = gain < DECREMENT or (gain < ROUNDING and gain > 0.9 * known)
-            if small and free < 1e-9:
+            if small and free < FREE:
                 return c, True
             if length == 0.0:
                 return c, False
-            known = gain
+            if free > max(0.25 * freest, FREE) and gain < 1.0:
+                self.hold(max(0.3 * self.stiffness, STIFFNESS))
+            known, freest = gain, free
         return c, False
 
     def update_multipliers(self, c: Floats) -> float:
@@ -193,7 +218,7 @@ class Smoother:
             return 0.0
         free = self.driving.torques(c)[:, self.unactuated]
         self.multipliers += self.held * free
-        return float(np.abs(free * STIFFNESS * np.sqrt(self.held)).max())
+        return float(np.abs(free / self.free_size).max())
 
     @staticmethod
     def _add(rows: Rows, weight: Floats, H: Floats, g: Floats) -> None:
