@@ -46,7 +46,9 @@ def estimate(
     ] = None,
     order: Annotated[
         int | None,
-        typer.Option(min=0, max=2, help="Small are torques (0), their changes (1), of these (2)."),
+        typer.Option(
+            min=0, max=2, help="What is small: torques (0), their changes (1), those of these (2)."
+        ),
     ] = None,
     total_variation: Annotated[
         bool, typer.Option("--total-variation", help="Torques that switch: few changes, any size.")
@@ -60,7 +62,9 @@ def estimate(
     ] = None,
     noise: Annotated[
         list[str] | None,
-        typer.Option(help="Its standard deviation, rad or m: a number, or NAME=NUMBER; repeat it."),
+        typer.Option(
+            help="Its level (standard deviation), rad or m: a number, or NAME=NUMBER; repeat it."
+        ),
     ] = None,
     unactuated: Annotated[
         list[str] | None, typer.Option(help="A joint without torque; repeat it.")

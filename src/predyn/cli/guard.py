@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 app = typer.Typer(
     name="predyn",
-    help="Optimal motions of mechanisms: a task file in, a motion with its forces out.",
+    help="Optimal motions of mechanisms, and the torques behind recorded motions.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
