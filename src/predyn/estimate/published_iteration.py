@@ -139,7 +139,11 @@ class Iteration:
             else:
                 proximal = max(10 * proximal, LEAST_PROXIMAL)
                 if proximal > MOST_PROXIMAL:
-                    return "no shorter step lowers the sum"
+                    return (
+                        "no shorter step lowers the sum: torques have become so large that the "
+                        "trapezoidal steps hardly have solutions; take a larger weight, stiffer "
+                        "springs or shorter steps"
+                    )
         return f"stopped after {most} iterations"
 
     def _falls(self, feedback: Floats) -> bool:
