@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import predyn
 from predyn.errors import InputError
 from predyn.estimate import paper_example as paper
 
@@ -23,6 +24,21 @@ def shared(name):
         ("x1", "y1", "x2", "y2"), ("theta1", "theta2"), ("omega1", "omega2"), ("T1", "T2")
     )]  # fmt: skip
     return columns[0], columns[1], columns[2], columns[3][:-1]
+
+
+def test_the_rigid_model_is_the_papers():
+    model, q = predyn.models.trujillo_two_link(), np.array([0.4, -1.1])
+    coupling = 0.2 * 0.7 * 0.5 * np.cos(q[1])
+    m22 = 0.017 + 0.2 * 0.5**2
+    m11 = 0.04 + 1.0 * 0.35**2 + 0.2 * 0.7**2 + m22 + 2 * coupling
+    expected = [[m11, m22 + coupling], [m22 + coupling, m22]]
+    assert np.abs(predyn.mass_matrix(model, q) - expected).max() < 1e-15
+    held = predyn.inverse_dynamics(model, q, np.zeros(2), np.zeros(2))
+    a, b = np.cos(q[0]), np.cos(q.sum())
+    outer = 9.806 * 0.2 * 0.5 * b
+    inner = 9.806 * (1.0 * 0.35 + 0.2 * 0.7) * a
+    assert np.abs(held - [inner + outer, outer]).max() < 1e-14
+    assert model.frame_names[-2:] == paper.ENDS
 
 
 @pytest.mark.parametrize("start", paper.STARTS)
