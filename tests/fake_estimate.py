@@ -68,7 +68,7 @@ def fake_estimate(status: str = "converged", model: Model | None = None, seed: i
         channels=tuple(channels),
         order=1,
         total_variation=False,
-        torques_at="joints",
+        independent="joints",
         weights=0.1 * size,
         orders=(
             OrderTrial(0, "joints", -812.25, size, False),

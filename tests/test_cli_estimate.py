@@ -75,7 +75,7 @@ def test_everything_is_written_and_told(answered: Callable[[Estimate], Calls]) -
     assert call["model"].name == "two_link"
     assert call["data"].angles["joint2"][-1] == pytest.approx(np.radians(10.0))
     assert call["name"] == "trial"
-    told = {"order", "torques_at", "weight", "noise", "forces", "guess", "step", "cutoff"}
+    told = {"order", "independent", "weight", "noise", "forces", "guess", "step", "cutoff"}
     assert all(call[key] is None for key in told)
     assert call["unactuated"] == ()
 
@@ -83,7 +83,7 @@ def test_everything_is_written_and_told(answered: Callable[[Estimate], Calls]) -
 def test_options_reach_the_estimator(answered: Callable[[Estimate], Calls]) -> None:
     calls = answered(fake_estimate())
     options = (
-        "--order 1 --total-variation --torques-at links --weight 0.5 --noise joint1=0.01 "
+        "--order 1 --total-variation --independent links --weight 0.5 --noise joint1=0.01 "
         "--noise tip=1e-3 --unactuated joint1 --unactuated joint2 --force plate=link2 --cutoff 6 "
         "--step 0.02 --guess joint1=0.3"
     )
@@ -96,7 +96,7 @@ def test_options_reach_the_estimator(answered: Callable[[Estimate], Calls]) -> N
     assert call == {
         "order": 1,
         "total_variation": True,
-        "torques_at": "links",
+        "independent": "links",
         "weight": 0.5,
         "noise": {"joint1": 0.01, "tip": 1e-3},
         "unactuated": ("joint1", "joint2"),
@@ -222,7 +222,7 @@ def test_report_and_check_take_estimates(answered: Callable[[Estimate], Calls]) 
     for source in ("trial", "trial/result.h5"):
         result = run("check", source)
         assert result.exit_code == 0
-        assert "order 1, torques at joints" in result.stdout
+        assert "order 1, independent joints" in result.stdout
         assert "model 'two_link'" in result.stdout
     result = run("export", "trial", "--to", "a.csv")
     assert result.exit_code == 2

@@ -55,7 +55,7 @@ def _writer(text: str) -> Callable[[Path], None]:
 def estimate_text(estimate: Estimate) -> str:
     """Status, regularisation, torques with their bands, noise."""
     step = float(estimate.t[1] - estimate.t[0])
-    what = f"order {estimate.order}, torques at {estimate.torques_at}"
+    what = f"order {estimate.order}, independent {estimate.independent}"
     lines = [
         f"{estimate.name}: {estimate.status}, {estimate.iterations} iterations, "
         f"{estimate.solve_seconds:.3g} s",

@@ -109,7 +109,7 @@ def walk(seed: int, count: int) -> tuple[np.ndarray, np.ndarray]:
 def test_bands_hold_95_percent_of_random_torques(told: bool) -> None:
     model, count = springy(), 300
     t = 0.01 * np.arange(count + 1)
-    given = {"order": 1, "torques_at": "joints", "noise": NOISE} if told else {}
+    given = {"order": 1, "independent": "joints", "noise": NOISE} if told else {}
     if told:
         given["weight"] = dict(zip(model.joint_names, WALK.tolist(), strict=True))
     found = []

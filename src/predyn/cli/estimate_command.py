@@ -53,8 +53,8 @@ def estimate(
     total_variation: Annotated[
         bool, typer.Option("--total-variation", help="Torques that switch: few changes, any size.")
     ] = False,
-    torques_at: Annotated[
-        str | None, typer.Option(help="joints or links: which torques change independently.")
+    independent: Annotated[
+        str | None, typer.Option(help="joints, links or accelerations: what changes independently.")
     ] = None,
     weight: Annotated[
         list[str] | None,
@@ -121,7 +121,7 @@ def estimate(
                 recording,
                 order=order,
                 total_variation=total_variation,
-                torques_at=torques_at,
+                independent=independent,
                 weight=_numbers("--weight", weight),
                 noise=_numbers("--noise", noise),
                 unactuated=tuple(unactuated or ()),

@@ -28,16 +28,17 @@ from predyn.estimate.options import (
     orders_of,
     pose_of,
     positive,
-    usual_torques,
+    usual_size,
     weights_of,
 )
-from predyn.estimate.regularisation import combination
+from predyn.estimate.regularisation import ACCELERATIONS, JOINTS, LINKS, combination, inertias
 from predyn.estimate.result import (
     CONVERGED,
     INTERRUPTED,
     LIMITED,
     UNIDENTIFIABLE,
     Estimate,
+    Filtered,
     OrderTrial,
 )
 from predyn.estimate.smoother import Levels, Smoother
@@ -61,7 +62,7 @@ class Search:
     matched: Matched
     observations: Observations
     driving: Driving
-    usual: Floats
+    usual_way: Filtered
     unactuated: Ints
     noise: Floats
     free_noise: NDArray[np.bool_]
@@ -92,38 +93,66 @@ class Search:
 
         return tell
 
+    def smoother(self, order: int, of: str) -> Smoother:
+        model, active = self.driving.model, self.active
+        if of == ACCELERATIONS:
+            A, volume = inertias(model, active, self.usual_way.q[:-1])
+            sizes = usual_size(self.usual_way.a)
+        else:
+            A, volume, sizes = combination(model, active, of), 0.0, None
+        return Smoother(
+            self.observations,
+            self.driving,
+            A,
+            order,
+            usual_size(self.usual_way.tau),
+            self.unactuated,
+            sizes,
+            volume,
+        )
+
+    def trial(self, order: int, of: str, c: Floats, best: float) -> Trial:
+        smoother = self.smoother(order, of)
+        scale = smoother.sizes[-1]
+        if self.weight is not None:
+            given = self.weight[self.active]
+            scale = np.where(np.isnan(given), scale, given)
+        trial = fit_levels(
+            smoother,
+            c,
+            Levels(self.noise, scale),
+            self.free_noise,
+            self.free_scale,
+            self.bounds(smoother),
+            best,
+            self.teller(f"order {order}, {of}"),
+        )
+        trial.of = of
+        return trial
+
     def trials(self, orders: Sequence[int], kinds: Sequence[str], c: Floats) -> list[Trial]:
-        """Each order and kind with its best levels; Ctrl-C leaves those reached."""
-        done: list[Trial] = []
-        seen: list[Floats] = []
-        for of in kinds:
-            A = combination(self.driving.model, self.active, of)
-            if any(np.array_equal(A, known) for known in seen):
-                continue
-            seen.append(A)
-            for order in orders:
-                smoother = Smoother(
-                    self.observations, self.driving, A, order, self.usual, self.unactuated
-                )
-                scale = smoother.sizes[-1]
-                if self.weight is not None:
-                    given = self.weight[self.active]
-                    scale = np.where(np.isnan(given), scale, given)
-                trial = fit_levels(
-                    smoother,
-                    c,
-                    Levels(self.noise, scale),
-                    self.free_noise,
-                    self.free_scale,
-                    self.bounds(smoother),
-                    max((trial.log_evidence for trial in done), default=-np.inf),
-                    self.teller(f"order {order}, {of}"),
-                )
-                trial.of = of
-                done.append(trial)
-                c = trial.c
-                if trial.interrupted:
-                    return done
+        """Orders and kinds, each with its best levels; Ctrl-C leaves those reached.
+
+        If there are several orders, 0 is tried with the best kind only.
+        """
+        model, done = self.driving.model, list[Trial]()
+        if LINKS in kinds and JOINTS in kinds:
+            joints, links = (combination(model, self.active, of) for of in (JOINTS, LINKS))
+            kinds = [of for of in kinds if of != LINKS or not np.array_equal(joints, links)]
+        best: Trial | None = None
+        waiting = [(order, of) for of in kinds for order in orders if order or len(orders) == 1]
+        while waiting:
+            order, of = waiting.pop(0)
+            value = -np.inf if best is None else best.log_evidence
+            trial = self.trial(order, of, c, value)
+            done.append(trial)
+            c = trial.c
+            if trial.log_evidence >= value:
+                best = trial
+            if trial.interrupted:
+                break
+            if not waiting and order and 0 in orders and best is not None:
+                waiting.append((0, best.of))
         return done
 
 
@@ -133,7 +162,7 @@ def estimate_torques(
     *,
     order: int | None = None,
     total_variation: bool = False,
-    torques_at: str | None = None,
+    independent: str | None = None,
     weight: float | Mapping[str, float] | None = None,
     noise: float | Mapping[str, float] | None = None,
     unactuated: Sequence[str] = (),
@@ -151,9 +180,9 @@ def estimate_torques(
     order       0, 1 or 2: what is taken as likely is that torques, their changes from interval to
                 interval, or the changes of those are small; by evidence unless told
     total_variation  torques that switch: few changes, of any size
-    torques_at  "joints" or "links": which torques change independently of each other (that on a
-                link is its joint's less those of the joints it carries about parallel axes); by
-                evidence unless told
+    independent  what changes independently: the torques of "joints"; those on "links" (a link's
+                joint less the joints it carries about parallel axes); or "accelerations" of joints,
+                so that torques go together; by evidence unless told
     weight      usual size of a torque (order 0) or of its change over a step (1, 2), N m or N, for
                 all joints or by name; by evidence unless told. Larger follows the data more
     noise       standard deviation of the noise, rad or m, for all or by joint and marker; estimated
@@ -172,7 +201,10 @@ def estimate_torques(
     if not isinstance(model, Model):
         raise InputError(f"model: expected a predyn.Model, got {type(model).__name__}")
     recording = data if isinstance(data, Measurements) else load_measurements(data)
-    orders, kinds = orders_of(order, total_variation), kinds_of(torques_at)
+    orders, kinds = (
+        orders_of(order, total_variation),
+        kinds_of(independent, total_variation, weight),
+    )
     matched = match(model, recording)
     links = match_forces(model, recording, forces, matched.warnings)
     grid = grid_of(model, recording.t, step)
@@ -185,7 +217,7 @@ def estimate_torques(
         matched,
         Observations(model, grid, recording.t, matched.observed),
         Driving(model, grid, recording.forces, links),
-        usual_torques(usual_way),
+        usual_way,
         np.array(match_joints(model, unactuated), np.int64),
         np.where(np.isnan(known), likely, known),
         np.isnan(known),
@@ -267,7 +299,7 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
         "grid_error": error,
         "channels": channels,
         "order": smoother.order,
-        "torques_at": best.of,
+        "independent": best.of,
         "weights": weights,
         "orders": tuple(_order_trial(search, trial, trial is best) for trial in trials),
         "lcurve": curve_of_weights(smoother, posterior.linear, levels),

@@ -52,7 +52,8 @@ def log_evidence(smoother: Smoother, c: Floats, levels: Levels, posterior: Poste
     rows = len(posterior.linear.changes.rows.value)
     total = -smoother.objective(c, levels) - float(np.log(posterior.L[:, 0]).sum())
     total -= float(counts @ np.log(levels.noise)) + float(np.log(levels.of_changes(rows)).sum())
-    return total - sum(float(np.log(size).sum()) for size in smoother.sizes[:-1])
+    total -= sum(float(np.log(size).sum()) for size in smoother.sizes[:-1])
+    return total + smoother.volume
 
 
 def fit_levels(

@@ -10,8 +10,7 @@ import numpy as np
 
 from predyn.errors import InputError, unknown_name
 from predyn.estimate.matching import Matched
-from predyn.estimate.regularisation import JOINTS, LINKS, ORDERS
-from predyn.estimate.result import Filtered
+from predyn.estimate.regularisation import JOINTS, KINDS, LINKS, ORDERS
 from predyn.estimate.spline_grid import Floats, Grid
 from predyn.model import Model
 
@@ -43,13 +42,19 @@ def orders_of(order: Any, total_variation: bool) -> tuple[int, ...]:
     return (int(order),)
 
 
-def kinds_of(torques_at: Any) -> tuple[str, ...]:
-    """Which torques to take as independent, to try."""
-    if torques_at is None:
-        return (JOINTS, LINKS)
-    if torques_at not in (JOINTS, LINKS):
-        raise unknown_name("torques_at", torques_at, (JOINTS, LINKS))
-    return (str(torques_at),)
+def kinds_of(independent: Any, total_variation: bool, weight: Any) -> tuple[str, ...]:
+    """What to take as changing independently: torques if these switch or sizes are given."""
+    torques = (JOINTS, LINKS)
+    if independent is None:
+        return torques if total_variation or weight is not None else KINDS
+    if independent not in KINDS:
+        raise unknown_name("independent", independent, KINDS)
+    if total_variation and independent not in torques:
+        raise InputError(
+            f"total_variation: torques switch, accelerations do not; expected independent to be "
+            f"{JOINTS!r} or {LINKS!r}, got {independent!r}"
+        )
+    return (str(independent),)
 
 
 def grid_of(model: Model, t: Floats, step: float | None) -> Grid:
@@ -125,9 +130,9 @@ def noise_range(matched: Matched) -> tuple[Floats, Floats, Floats]:
     return LEAST_NOISE * size, np.clip(likely, 1e-5 * size, size), MOST_NOISE * size
 
 
-def usual_torques(usual_way: Filtered) -> Floats:
-    """Sizes (n,) of the torques, roughly: from the comparison, none far below the others."""
-    size = np.sqrt(np.mean(usual_way.tau**2, axis=0))
+def usual_size(values: Floats) -> Floats:
+    """Sizes (n,) of torques or accelerations (K, n), roughly: none far below the others."""
+    size = np.sqrt(np.mean(values**2, axis=0))
     return np.asarray(np.maximum(size, max(1e-3 * float(size.max()), 1e-9)))
 
 

@@ -1,8 +1,10 @@
 """What is taken as likely of torques: that they, their changes, or the changes of those are small.
 
 Order 0 looks at each torque, order 1 at the change from one interval to the next, order 2 at the
-change of that change. They are looked at joint by joint, or link by link: the torque on a link is
-that of its joint less those of the joints it carries about parallel axes.
+change of that change. What changes independently may be the torques of joints; those on links,
+where the torque on a link is that of its joint less those of the joints it carries about parallel
+axes; or the accelerations of joints, each times an inertia: who moves smoothly needs torques that
+go together.
 """
 
 from __future__ import annotations
@@ -12,13 +14,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.dynamics.crba import mass_matrix
 from predyn.estimate.observations import Rows
 from predyn.estimate.spline_grid import TOUCHED, Floats
 from predyn.model import PRISMATIC, Model
 
 PARALLEL = 1e-9
 ORDERS = (0, 1, 2)
-JOINTS, LINKS = "joints", "links"
+JOINTS, LINKS, ACCELERATIONS = "joints", "links", "accelerations"
+KINDS = (JOINTS, LINKS, ACCELERATIONS)
 
 
 class Changes(NamedTuple):
@@ -29,7 +33,7 @@ class Changes(NamedTuple):
 
 
 def combination(model: Model, active: NDArray[np.bool_], of: str) -> Floats:
-    """Matrix (m, n) that makes what is looked at from the torques of all joints."""
+    """Matrix (m, n) that makes torques of active joints, or on links, from those of all joints."""
     A = np.eye(model.n)
     if of == LINKS:
         for j, parent in enumerate(model.parent):
@@ -43,8 +47,24 @@ def combination(model: Model, active: NDArray[np.bool_], of: str) -> Floats:
     return A[active]
 
 
+def inertias(model: Model, active: NDArray[np.bool_], q: Floats) -> tuple[Floats, float]:
+    """Matrix (m, n) that makes torques of accelerations, and the logarithm of a volume.
+
+    The matrix is diagonal: the geometric means over poses q (K, n) of what accelerates a joint
+    alone. Torques of active joints in place of these products fill a volume that is larger by the
+    determinant; the evidence needs its logarithm, summed over the poses.
+    """
+    M = mass_matrix(model, q)
+    D = np.exp(np.log(np.diagonal(M, axis1=1, axis2=2)[:, active]).mean(axis=0))
+    _, whole = np.linalg.slogdet(M)
+    _, passive = np.linalg.slogdet(M[:, ~active][:, :, ~active])
+    return np.diag(D) @ np.eye(model.n)[active], float(
+        len(q) * np.log(D).sum() - whole.sum() + passive.sum()
+    )
+
+
 def changes(tau: Floats, U: Floats, A: Floats, order: int) -> Changes:
-    """Rows of an order from torques (K, n) and their slopes (K, n, 3 n)."""
+    """Rows of an order from torques or accelerations (K, n) and their slopes (K, n, 3 n)."""
     n = U.shape[2] // TOUCHED
     value, J = tau @ A.T, A @ U
     start = []

@@ -57,7 +57,7 @@ class OrderTrial(NamedTuple):
     """One order of regularisation, its best weights, and how well it explains the data."""
 
     order: int
-    torques_at: str  # "joints" or "links"
+    independent: str  # "joints", "links" or "accelerations"
     log_evidence: float
     weights: Floats
     chosen: bool
@@ -90,7 +90,7 @@ class Estimate:
     channels: tuple[Channel, ...]
     order: int
     total_variation: bool
-    torques_at: str  # which torques change independently: those at "joints" or on "links"
+    independent: str  # what changes independently: torques of "joints", on "links", "accelerations"
     weights: Floats  # (n,) size of a torque (order 0) or of its change over one interval (1, 2)
     orders: tuple[OrderTrial, ...]
     lcurve: LCurve
@@ -137,7 +137,7 @@ class Estimate:
             "step": float(self.t[1] - self.t[0]),
             "order": self.order,
             "total_variation": self.total_variation,
-            "torques_at": self.torques_at,
+            "independent": self.independent,
             "weights": dict(zip(names, self.weights.tolist(), strict=True)),
             "noise": {c.name: c.sd for c in self.channels},
             "noise_estimated": {c.name: c.estimated for c in self.channels},
@@ -152,7 +152,7 @@ class Estimate:
                 zip(names, np.sqrt(np.mean(self.grid_error**2, axis=0)).tolist(), strict=True)
             ),
             "log_evidence": {
-                f"order {trial.order}, {trial.torques_at}": trial.log_evidence
+                f"order {trial.order}, {trial.independent}": trial.log_evidence
                 for trial in self.orders
             },
             "filter_cutoff": None if self.comparison is None else self.comparison.cutoff,

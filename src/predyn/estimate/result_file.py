@@ -26,7 +26,7 @@ from predyn.tree_reader import TreeReader, located, read_file
 KIND, VERSION = "predyn estimate", 1
 SCALARS: dict[str, type] = {
     "name": str, "status": str, "message": str, "order": int, "total_variation": bool,
-    "torques_at": str, "iterations": int, "solve_seconds": float,
+    "independent": str, "iterations": int, "solve_seconds": float,
 }  # fmt: skip
 AT_NODES = ("q", "v", "q_sd", "v_sd")
 AT_MIDDLES = ("a", "tau", "tau_sd", "grid_error")
@@ -147,7 +147,7 @@ def _channel_of(group: TreeReader) -> Channel:
 def _trial_of(group: TreeReader, n: int) -> OrderTrial:
     return OrderTrial(
         group.value("order", int),
-        group.value("torques_at", str),
+        group.value("independent", str),
         group.value("log_evidence", float),
         group.array("weights", (n,)),
         group.value("chosen", bool),

@@ -24,10 +24,7 @@ from predyn.estimate.observations import Observations, Rows
 from predyn.estimate.regularisation import Changes, change_values, changes
 from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
 
-SOFT, STIFFNESS = (
-    0.1,
-    1e-3,
-)  # sd of an unactuated joint's torque over the usual size, besides multipliers
+SOFT, STIFFNESS = 0.1, 1e-3  # sd of an unactuated joint's torque over its usual size
 FREE = 1e-9  # the largest such torque, over the usual size, that is none
 DECREMENT = 1e-16  # expected gain per unknown, in units of log likelihood, of the last iteration
 ROUNDING = 1e-11  # the same, below which gains that no longer fall are rounding errors
@@ -88,15 +85,23 @@ class Smoother:
         order: int,
         usual: Floats,
         unactuated: Ints,
+        accelerations: Floats | None = None,
+        volume: float = 0.0,
     ) -> None:
-        """usual: (n,) size of the torques; unactuated: numbers of the joints without torque."""
+        """A recording, a mechanism and an assumption.
+
+        combination    (m, n) makes what changes independently of the torques; or of the
+                       accelerations, if their sizes (n,) are given
+        usual          (n,) size of the torques
+        unactuated     numbers of the joints without torque
+        volume         what the evidence gains by a change from torques to accelerations
+        """
         self.observations, self.driving, self.grid = observations, driving, driving.grid
         self.A, self.order, self.unactuated = combination, order, unactuated
-        self.usual = np.abs(combination) @ usual
+        self.of_motion, self.volume = accelerations is not None, volume
+        size = np.abs(combination) @ (usual if accelerations is None else accelerations)
         rate = min(1.0, 2.0 * np.pi * FREQUENCY * self.grid.h)
-        self.sizes = [
-            self.usual * rate**k for k in range(order + 1)
-        ]  # of the changes of each order
+        self.sizes = [size * rate**k for k in range(order + 1)]  # of changes, by order
         self.free_size = usual[unactuated]
         self.hold(STIFFNESS)
         self.multipliers = np.zeros((self.grid.K, len(unactuated)))
@@ -113,7 +118,8 @@ class Smoother:
         """What is minimised, with the multipliers as they are; `cost`: of changes, not squares."""
         total = self.misfit(c, levels.noise)
         tau = self.driving.torques(c)
-        change, start = change_values(tau, self.A, self.order)
+        smooth = self.grid.middle(c)[2] if self.of_motion else tau
+        change, start = change_values(smooth, self.A, self.order)
         if cost is None:
             total += 0.5 * float(np.sum((change.ravel() / levels.of_changes(change.size)) ** 2))
         else:
@@ -137,7 +143,10 @@ class Smoother:
         n = self.grid.n
         tau, U = self.driving.slopes(c)
         observed = self.observations.rows(c)
-        about = changes(tau, U, self.A, self.order)
+        if self.of_motion:
+            about = changes(self.grid.middle(c)[2], self.grid.of_acceleration, self.A, self.order)
+        else:
+            about = changes(tau, U, self.A, self.order)
         H = np.zeros((self.grid.size, (TOUCHED + self.order) * n))
         g = np.zeros(self.grid.size)
         for rows, noise in zip(observed, levels.noise, strict=True):

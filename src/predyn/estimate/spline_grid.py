@@ -12,6 +12,7 @@ Any start is possible: the spline has 2 n numbers more than there are accelerati
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +69,12 @@ class Grid:
         by_v, by_a = dv / (2.0 * self.h), da / self.h**2
         return np.concatenate((0.125 * dq - by_v + by_a, 0.75 * dq - 2.0 * by_a,
                                0.125 * dq + by_v + by_a), axis=2)  # fmt: skip
+
+    @cached_property
+    def of_acceleration(self) -> Floats:
+        """Partials (K, n, 3 n) of a in the three blocks."""
+        zero, one = np.zeros((self.K, self.n, self.n)), np.tile(np.eye(self.n), (self.K, 1, 1))
+        return self.middle_slopes(zero, zero, one)
 
     def at_nodes(self, c: Floats) -> tuple[Floats, Floats]:
         """q and v (K + 1, n) at the nodes."""

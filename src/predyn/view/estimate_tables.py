@@ -13,7 +13,12 @@ from predyn.view.estimate_charts import DEGREES, residuals
 from predyn.view.numbers import NOTHING, seconds, shown
 from predyn.view.tables import Card, card_list, table
 
-PENALISED = ("the torques", "their changes", "changes of their slope")
+PENALISED = ("they themselves", "their changes", "changes of their slope")
+INDEPENDENT = {
+    "joints": "torques of joints",
+    "links": "torques on links",
+    "accelerations": "accelerations of joints",
+}
 
 
 def badge(estimate: Estimate) -> str:
@@ -71,7 +76,7 @@ def _order_card(estimate: Estimate) -> Card:
     if len(tried) < 2:
         return Card("Order of regularisation", str(estimate.order), "as told")
     note = f"log evidence {shown(tried[0], 6)}, {shown(tried[0] - tried[1], 3)} above the next"
-    value = f"{estimate.order}, torques at {estimate.torques_at}"
+    value = f"{estimate.order}, {INDEPENDENT[estimate.independent]}"
     return Card("Order of regularisation", value, note)
 
 
@@ -165,7 +170,7 @@ def orders(estimate: Estimate) -> str:
         (
             str(trial.order) + (" ✓" if trial.chosen else ""),
             PENALISED[trial.order] if trial.order < len(PENALISED) else "",
-            trial.torques_at,
+            INDEPENDENT[trial.independent],
             shown(trial.log_evidence, 7),
             shown(trial.log_evidence - best, 4),
         )
@@ -176,7 +181,8 @@ def orders(estimate: Estimate) -> str:
         "weight and noise that are best for it. ✓ chosen.</p>"
     )
     return (
-        table(("Order", "Small", "Torques at", "Log evidence", "Below best"), rows, "wtwnn") + words
+        table(("Order", "Small", "Independent", "Log evidence", "Below best"), rows, "wtwnn")
+        + words
     )
 
 

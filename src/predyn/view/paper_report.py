@@ -10,6 +10,7 @@ import numpy as np
 from predyn.estimate.paper_example import ENDS, WEIGHT, two_links
 from predyn.paper_results import METHODS, PaperRun, at_joints, corner_weight, succeeded
 from predyn.view.estimate_charts import lcurve_chart
+from predyn.view.estimate_tables import INDEPENDENT
 from predyn.view.numbers import NOTHING, shown
 from predyn.view.pages import ANIMATION, CHARTS, assembled
 from predyn.view.sheets import Floats, Spec, Times, chart, series
@@ -84,9 +85,9 @@ def _section(run: PaperRun) -> str:
         (
             "others",
             "Other estimates from the same data",
-            f"Torques at the joints. The smoother found order {estimate.order}, torques that "
-            f"change independently at {estimate.torques_at}, noise {noise}, and the start; "
-            f"the filter cuts off at {cutoff} Hz.",
+            f"Torques at the joints. The smoother found order {estimate.order}, "
+            f"{INDEPENDENT[estimate.independent]} that change independently, noise {noise}, and "
+            f"the start; the filter cuts off at {cutoff} Hz.",
         ),
     )
     body = "".join(
