@@ -189,7 +189,7 @@ def test_given_noise_and_weights_are_kept() -> None:
     model, motion = random_tree(3, 46), sway(3, 46)
     t = np.linspace(0.0, 1.5, 151)
     data = recorded(model, t, motion.at(t)[0], noise=NOISE)
-    free = estimate_torques(model, data)
+    free = estimate_torques(model, data, independent="joints")
     weights = dict(zip(model.joint_names, (0.8 * free.weights).tolist(), strict=True))
     noise = {"j0": 1.1e-3, "j2": 0.9e-3}
     told = estimate_torques(model, data, order=free.order, weight=weights, noise=noise)
@@ -205,7 +205,7 @@ def test_some_weights_given_the_rest_found() -> None:
     model, motion = random_tree(3, 46), sway(3, 46)
     t = np.linspace(0.0, 1.5, 151)
     data = recorded(model, t, motion.at(t)[0], noise=NOISE)
-    free = estimate_torques(model, data, order=2)
+    free = estimate_torques(model, data, order=2, independent="joints")
     one = estimate_torques(model, data, order=2, weight={"j1": 2.0 * free.weights[1]})
     assert one.weights[1] == pytest.approx(2.0 * free.weights[1])
     assert one.weights[[0, 2]] == pytest.approx(free.weights[[0, 2]], rel=0.3)
