@@ -14,6 +14,7 @@ Nothing is allocated per sample: each thread keeps the workspaces of its latest 
 
 from __future__ import annotations
 
+import inspect
 import math
 import multiprocessing
 import os
@@ -21,6 +22,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,7 @@ from predyn.dynamics.arguments import Input, finite, gather, real, results
 from predyn.dynamics.fields import Field
 from predyn.dynamics.forces import NO_LOADS, ExternalForce, pack_forces
 from predyn.dynamics.held import Held, held
-from predyn.dynamics.kernel_cache import KernelCache
+from predyn.dynamics.kernel_cache import KernelCache, version
 from predyn.dynamics.transpose import from_lanes, spread, to_lanes
 from predyn.dynamics.tree import Floats, tree_of
 from predyn.errors import InputError
@@ -182,6 +184,9 @@ class Kernel:
         self.sweep, self.again, self.public = sweep, again, public
         if not config.DISABLE_JIT:
             name = f"{core.__module__}.{core.__name__}"
+            source = Path(inspect.getfile(core))
+            if source.parent != Path(__file__).parent:
+                name = f"{version(source)}.{name}"
             sweep._cache = KernelCache(f"{name}.sweep")
             again._cache = KernelCache(f"{name}.again")
             public._cache = KernelCache(f"{name}.public")

@@ -19,17 +19,19 @@ import shutil
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
 from llvmlite import binding
+from numba import config
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 from platformdirs import user_cache_path
 
-from predyn.lanes import WIDTH
+from predyn.lanes import WIDTH, entry
 from predyn.model import PRISMATIC, REVOLUTE, SCREW
 
 _KEPT_FOLDERS = 4
@@ -133,3 +135,22 @@ class KernelCache(NullCache):
                 RuntimeWarning,
                 stacklevel=2,
             )
+
+
+def version(*files: str | Path) -> str:
+    """One hash of source files that the folder's key does not know."""
+    sources = b"".join(Path(file).read_bytes() for file in files)
+    return hashlib.sha256(sources).hexdigest()[:12]
+
+
+def keeper(*files: str | Path) -> Callable[[Any], Any]:
+    """A decorator: compiled when first called, and kept on disk until one of the files changes."""
+    known = version(*files)
+
+    def kept(function: Any) -> Any:
+        compiled = entry(function)
+        if not config.DISABLE_JIT:
+            compiled._cache = KernelCache(f"{known}.{function.__name__}")
+        return compiled
+
+    return kept

@@ -12,33 +12,20 @@ Lower bands are stored by columns: H[j, k] is row j + k of column j.
 
 from __future__ import annotations
 
-import hashlib
 import math
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numba import config
 from numpy.typing import NDArray
 
-from predyn.dynamics.kernel_cache import KernelCache
-from predyn.lanes import entry
+from predyn.dynamics.kernel_cache import keeper
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_VERSION = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
+kept = keeper(__file__)
 
 
-def _kept(function: Any) -> Any:
-    """Compiled when first called, and kept on disk."""
-    compiled = entry(function)
-    if not config.DISABLE_JIT:
-        compiled._cache = KernelCache(f"{_VERSION}.{function.__name__}")
-    return compiled
-
-
-@_kept
+@kept
 def add_rows(first, J, value, weight, H, g):
     """H += J' W J and g += J' W value."""
     width = J.shape[1]
@@ -52,7 +39,7 @@ def add_rows(first, J, value, weight, H, g):
                     H[at + a, b] += x * J[r, a + b]
 
 
-@_kept
+@kept
 def rows_times(first, J, x, out):
     """out = J x."""
     for r in range(J.shape[0]):
@@ -63,7 +50,7 @@ def rows_times(first, J, x, out):
         out[r] = total
 
 
-@_kept
+@kept
 def add_transposed(first, J, z, g):
     """g += J' z."""
     for r in range(J.shape[0]):
@@ -72,7 +59,7 @@ def add_transposed(first, J, z, g):
             g[at + a] += z[r] * J[r, a]
 
 
-@_kept
+@kept
 def _factor(H):
     """H becomes its lower Cholesky factor; returns the unknown that fails, or -1.
 
@@ -109,7 +96,7 @@ def _factor(H):
     return -1
 
 
-@_kept
+@kept
 def _substitute(L, x):
     """x becomes the solution for the right side x."""
     size, band = L.shape[0], L.shape[1] - 1
@@ -124,7 +111,7 @@ def _substitute(L, x):
         x[j] = total / L[j, 0]
 
 
-@_kept
+@kept
 def _covariances(L, C, y):
     """C[j, band + k] = covariance of unknowns j and j + k, |k| <= band; y (band,) is room."""
     size, band = L.shape[0], L.shape[1] - 1
@@ -153,7 +140,7 @@ def _covariances(L, C, y):
         C[j, band] = own
 
 
-@_kept
+@kept
 def _variances(first, J, C, y, out):
     """out[r] = J[r] Cov J[r]'; y (width,) is room."""
     width, band = J.shape[1], (C.shape[1] - 1) // 2

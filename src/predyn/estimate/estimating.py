@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predyn.errors import DataWarning, InputError
 from predyn.estimate import doubts
 from predyn.estimate.butterworth import filtered
 from predyn.estimate.curve_of_weights import curve_of_weights
 from predyn.estimate.driving import Driving
-from predyn.estimate.evidence import Trial, fit_levels
-from predyn.estimate.matching import Matched, match, match_forces, match_joints
+from predyn.estimate.evidence import Trial
+from predyn.estimate.matching import match, match_forces, match_joints
 from predyn.estimate.observations import Observations
 from predyn.estimate.options import (
     grid_of,
@@ -28,132 +26,24 @@ from predyn.estimate.options import (
     orders_of,
     pose_of,
     positive,
-    usual_size,
     weights_of,
 )
-from predyn.estimate.regularisation import ACCELERATIONS, JOINTS, LINKS, combination, inertias
 from predyn.estimate.result import (
     CONVERGED,
     INTERRUPTED,
     LIMITED,
     UNIDENTIFIABLE,
     Estimate,
-    Filtered,
     OrderTrial,
 )
-from predyn.estimate.smoother import Levels, Smoother
-from predyn.estimate.spline_grid import Floats, Ints
+from predyn.estimate.smoother import Levels
 from predyn.estimate.states import channels_of, node_deviations, torque_deviations
 from predyn.estimate.total_variation import switching
 from predyn.estimate.tracking import track
+from predyn.estimate.trials import Report, Search
 from predyn.load.recordings import load_measurements
 from predyn.measurements import Measurements
 from predyn.model import Model
-
-Report = Callable[[int, float, float, str], None]
-
-LEAST_SCALE, MOST_SCALE = 1e-8, 1e4  # over the usual size of a change
-
-
-@dataclass
-class Search:
-    """What all trials of order and kind share."""
-
-    matched: Matched
-    observations: Observations
-    driving: Driving
-    usual_way: Filtered
-    unactuated: Ints
-    noise: Floats
-    free_noise: NDArray[np.bool_]
-    noise_bounds: tuple[Floats, Floats]
-    weight: Floats | None
-    report: Report | None
-    iterations: int = 0
-
-    @property
-    def active(self) -> NDArray[np.bool_]:
-        return ~np.isin(np.arange(self.driving.model.n), self.unactuated)
-
-    @property
-    def free_scale(self) -> NDArray[np.bool_]:
-        if self.weight is None:
-            return np.ones(int(self.active.sum()), np.bool_)
-        return np.isnan(self.weight[self.active])
-
-    def bounds(self, smoother: Smoother) -> tuple[Levels, Levels]:
-        size, (least, most) = smoother.sizes[-1], self.noise_bounds
-        return Levels(least, LEAST_SCALE * size), Levels(most, MOST_SCALE * size)
-
-    def teller(self, text: str) -> Callable[[float, float], None]:
-        def tell(value: float, step: float) -> None:
-            self.iterations += 1
-            if self.report is not None:
-                self.report(self.iterations, value, step, text)
-
-        return tell
-
-    def smoother(self, order: int, of: str) -> Smoother:
-        model, active = self.driving.model, self.active
-        if of == ACCELERATIONS:
-            A, volume = inertias(model, active, self.usual_way.q[:-1])
-            sizes = usual_size(self.usual_way.a)
-        else:
-            A, volume, sizes = combination(model, active, of), 0.0, None
-        return Smoother(
-            self.observations,
-            self.driving,
-            A,
-            order,
-            usual_size(self.usual_way.tau),
-            self.unactuated,
-            sizes,
-            volume,
-        )
-
-    def trial(self, order: int, of: str, c: Floats, best: float) -> Trial:
-        smoother = self.smoother(order, of)
-        scale = smoother.sizes[-1]
-        if self.weight is not None:
-            given = self.weight[self.active]
-            scale = np.where(np.isnan(given), scale, given)
-        trial = fit_levels(
-            smoother,
-            c,
-            Levels(self.noise, scale),
-            self.free_noise,
-            self.free_scale,
-            self.bounds(smoother),
-            best,
-            self.teller(f"order {order}, {of}"),
-        )
-        trial.of = of
-        return trial
-
-    def trials(self, orders: Sequence[int], kinds: Sequence[str], c: Floats) -> list[Trial]:
-        """Orders and kinds, each with its best levels; Ctrl-C leaves those reached.
-
-        If there are several orders, 0 is tried with the best kind only.
-        """
-        model, done = self.driving.model, list[Trial]()
-        if LINKS in kinds and JOINTS in kinds:
-            joints, links = (combination(model, self.active, of) for of in (JOINTS, LINKS))
-            kinds = [of for of in kinds if of != LINKS or not np.array_equal(joints, links)]
-        best: Trial | None = None
-        waiting = [(order, of) for of in kinds for order in orders if order or len(orders) == 1]
-        while waiting:
-            order, of = waiting.pop(0)
-            value = -np.inf if best is None else best.log_evidence
-            trial = self.trial(order, of, c, value)
-            done.append(trial)
-            c = trial.c
-            if trial.log_evidence >= value:
-                best = trial
-            if trial.interrupted:
-                break
-            if not waiting and order and 0 in orders and best is not None:
-                waiting.append((0, best.of))
-        return done
 
 
 def estimate_torques(

@@ -10,29 +10,18 @@ E^T (d phi / d d) E. Kernels allocate nothing: room is passed in.
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import config
 from numpy.typing import NDArray
 
-from predyn.dynamics.kernel_cache import KernelCache
-from predyn.lanes import entry, jit
+from predyn.dynamics.kernel_cache import keeper
+from predyn.lanes import jit
 
 Floats = NDArray[np.float64]
 _FILES = ("link_kernels.py", "link_steps.py", "published_passes.py", "published_forward.py")
-_SOURCES = b"".join(Path(__file__).with_name(name).read_bytes() for name in _FILES)
-_VERSION = hashlib.sha256(_SOURCES).hexdigest()[:12]
-
-
-def kept(function: Any) -> Any:
-    """Compiled when first called, and kept on disk."""
-    compiled = entry(function)
-    if not config.DISABLE_JIT:
-        compiled._cache = KernelCache(f"{_VERSION}.{function.__name__}")
-    return compiled
+kept = keeper(*(Path(__file__).with_name(name) for name in _FILES))
 
 
 class System(NamedTuple):

@@ -212,14 +212,22 @@ class Smoother:
             if report is not None:
                 report(gain, float(np.abs(posterior.step).max()))
             small = gain < DECREMENT or (gain < ROUNDING and gain > 0.9 * known)
-            if small and free < FREE:
+            none = max(FREE, self._rounding(c, posterior.linear.U))
+            if small and free < none:
                 return c, True
             if length == 0.0:
                 return c, False
-            if free > max(0.25 * freest, FREE) and gain < 1.0:
+            if free > max(0.25 * freest, none) and gain < 1.0:
                 self.hold(max(0.3 * self.stiffness, STIFFNESS))
             known, freest = gain, free
         return c, False
+
+    def _rounding(self, c: Floats, U: Floats) -> float:
+        """Torques of unactuated joints, over their usual size, that are rounding errors."""
+        if not len(self.unactuated):
+            return 0.0
+        slopes = np.abs(U[:, self.unactuated]).max(axis=(0, 2)) / self.free_size
+        return 64.0 * float(np.finfo(np.float64).eps * np.abs(c).max() * slopes.max())
 
     def update_multipliers(self, c: Floats) -> float:
         """Multipliers of zero torque, improved; the largest such torque over the usual size."""

@@ -17,31 +17,20 @@ are pairs of a row and a joint that it depends on. Second derivatives are in cur
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import config
 from numpy.typing import NDArray
 
 from predyn.dynamics.held import held
-from predyn.dynamics.kernel_cache import KernelCache
-from predyn.lanes import WIDTH, align_stack, entry, jit, load, store
+from predyn.dynamics.kernel_cache import keeper
+from predyn.lanes import WIDTH, align_stack, jit, load, store
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _FILES = ("kernels.py", "curvature.py", "stages.py", "segments.py")
-_SOURCES = b"".join(Path(__file__).with_name(name).read_bytes() for name in _FILES)
-_VERSION = hashlib.sha256(_SOURCES).hexdigest()[:12]
-
-
-def kept(function: Any) -> Any:
-    """Compiled when first called, and kept on disk."""
-    compiled = entry(function)
-    if not config.DISABLE_JIT:
-        compiled._cache = KernelCache(f"{_VERSION}.{function.__name__}")
-    return compiled
+kept = keeper(*(Path(__file__).with_name(name) for name in _FILES))
 
 
 class Instants(NamedTuple):
