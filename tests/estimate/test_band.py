@@ -1,7 +1,7 @@
 """Band algebra against dense NumPy on random rows.
 
-Tolerances. A sum of m products errs by at most m eps/2 of the sum of their sizes, in the band and in
-NumPy alike. A Cholesky factor of N columns is that of a matrix within (band + 1) eps |L||L'| of H
+Tolerances. A sum of m products errs by at most m eps/2 of the sum of their sizes, in the band and
+in NumPy alike. A Cholesky factor is that of a matrix within (band + 1) eps |L||L'| of H
 (Higham, Accuracy and Stability, theorem 10.3); what is made from it errs by that times cond(H).
 """
 
