@@ -184,7 +184,7 @@ class Kernel:
         self.sweep, self.again, self.public = sweep, again, public
         if not config.DISABLE_JIT:
             name = f"{core.__module__}.{core.__name__}"
-            source = Path(inspect.getfile(core))
+            source = Path(inspect.getfile(inspect.unwrap(core)))
             if source.parent != Path(__file__).parent:
                 name = f"{version(source)}.{name}"
             sweep._cache = KernelCache(f"{name}.sweep")
