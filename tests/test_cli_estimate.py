@@ -108,6 +108,21 @@ def test_options_reach_the_estimator(answered: Callable[[Estimate], Calls]) -> N
     }
 
 
+def test_forces_come_from_a_file_of_their_own(answered: Callable[[Estimate], Calls]) -> None:
+    calls = answered(fake_estimate())
+    rows = "".join(f"{0.1 * k},0,0,700,0.1,0,0\n" for k in range(20))
+    Path("plates.csv").write_text(
+        "time,plate_fx,plate_fy,plate_fz,plate_px,plate_py,plate_pz\ns,N,N,N,m,m,m\n" + rows
+    )
+    told = ("--forces-from", "plates.csv", "--force", "plate=link2")
+    assert run("estimate", "two-link", "trial.csv", *told).exit_code == 0
+    assert calls[0]["data"].forces["plate"].force[3].tolist() == [0.0, 0.0, 700.0]
+    assert calls[0]["data"].angles.keys() == {"joint1", "joint2"}
+    result = run("estimate", "two-link", "trial.csv", "--forces-from", "trial.csv")
+    assert result.exit_code == 2
+    assert "holds no forces" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("status", "code"), [("unidentifiable", 3), ("iteration_limit", 3), ("interrupted", 130)]
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,6 +73,9 @@ def estimate(
     force: Annotated[
         list[str] | None, typer.Option(help="PLATE=LINK: what a recorded force acts on; repeat it.")
     ] = None,
+    forces_from: Annotated[
+        Path | None, typer.Option(help="A file with the forces, if DATA has none (same axes).")
+    ] = None,
     guess: Annotated[
         list[str] | None,
         typer.Option(help="JOINT=NUMBER of a pose near the first one, rad or m; repeat it."),
@@ -109,6 +113,11 @@ def estimate(
         return
     mechanism = _model(model, allow_absolute, allow_code)
     recording = load_measurements(data, axes=axes)
+    if forces_from is not None:
+        plates = load_measurements(forces_from, axes=axes).forces
+        if not plates:
+            raise InputError(f"--forces-from {forces_from}: the file holds no forces")
+        recording = replace(recording, forces=plates)
     folder = out or Path(results.folder_name(data.stem))
     results.refuse_other(folder, results.SOLUTION)
     if not quiet:
