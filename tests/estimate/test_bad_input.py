@@ -1,0 +1,355 @@
+"""Wrong input ends in an error that says what to do, or in a named warning; never in NaN."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from predyn.errors import DataWarning, InputError
+from predyn.estimate.estimating import estimate_torques
+from predyn.estimate.result import Estimate
+from predyn.measurements import MeasuredForce, Measurements
+from predyn.model import Frame, Model
+from predyn.models import random_tree
+from recordings import marked, recorded, rms, sway
+
+NOISE = 1e-3
+T = np.linspace(0.0, 1.0, 101)
+MODEL = marked(random_tree(3, 46), 46)
+MOTION = sway(3, 46)
+Q = MOTION.at(T)[0]
+GOOD = recorded(MODEL, T, Q, noise=NOISE)
+MARKERS = recorded(
+    MODEL, T, Q, joints=(), markers=tuple(frame.name for frame in MODEL.frames), noise=NOISE
+)
+NOTHING = np.full(101, np.nan)
+
+
+def plate(t: np.ndarray = T) -> MeasuredForce:
+    zero = np.zeros((len(t), 3))
+    return MeasuredForce(t, zero + [0.0, 0.0, 5.0], zero, zero)
+
+
+PUSHED = replace(GOOD, forces={"plate": plate()})
+
+
+def estimated(data: Measurements = GOOD, model: Model = MODEL, **options: object) -> Estimate:
+    """The estimate, with doubts collected; all numbers are finite and each doubt was issued."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimate = estimate_torques(model, data, **options)
+    assert [found.category for found in caught] == [DataWarning] * len(estimate.warnings)
+    names = ("t", "q", "v", "a", "tau", "tau_sd", "q_sd", "v_sd", "weights", "grid_error")
+    for name in names:
+        assert np.isfinite(getattr(estimate, name)).all(), name
+    return estimate
+
+
+def told(estimate: Estimate) -> str:
+    return "\n".join(estimate.warnings)
+
+
+def away(estimate: Estimate) -> float:
+    """Error of the torques over their size."""
+    truth = MOTION.torques(MODEL, estimate.t_tau)
+    return rms(estimate.tau - truth) / rms(truth)
+
+
+# ---- arguments
+
+
+REFUSED: dict[str, tuple[dict[str, object], str]] = {
+    "order 3": ({"order": 3}, "order: expected 0, 1, 2"),
+    "order -1": ({"order": -1}, "order: expected 0, 1, 2"),
+    "order 1.5": ({"order": 1.5}, "order: expected 0, 1, 2"),
+    "order as text": ({"order": "1"}, "order: expected 0, 1, 2"),
+    "order True": ({"order": True}, "order: expected 0, 1, 2"),
+    "order of several": ({"order": np.array([1, 2])}, "order"),
+    "order of switching": ({"order": 2, "total_variation": True}, "order 1; got order=2"),
+    "switching as text": ({"total_variation": "no"}, "total_variation"),
+    "independent": ({"independent": "arms"}, "'joints', 'links'"),
+    "weight 0": ({"weight": 0.0}, "weight: expected a finite number above 0, got 0"),
+    "weight negative": ({"weight": -1.0}, "weight: expected a finite number above 0, got -1"),
+    "weight NaN": ({"weight": np.nan}, "weight: expected a finite number above 0, got nan"),
+    "weight infinite": ({"weight": np.inf}, "weight: expected a finite number above 0, got inf"),
+    "weight as text": ({"weight": "a"}, "weight: expected a number above 0, got 'a'"),
+    "weight as list": ({"weight": [1.0, 2.0]}, "weight: expected a number above 0"),
+    "weight of nothing": ({"weight": {"j9": 1.0}}, "unknown joint 'j9': did you mean"),
+    "weight of one": ({"weight": {"j0": 0.0}}, "weight of joint j0: expected a finite number"),
+    "noise 0": ({"noise": 0.0}, "noise: expected a finite number above 0, got 0"),
+    "noise negative": ({"noise": -1e-3}, "noise: expected a finite number above 0, got -0.001"),
+    "noise NaN": ({"noise": np.nan}, "noise: expected a finite number above 0, got nan"),
+    "noise True": ({"noise": True}, "noise: expected a number above 0, got True"),
+    "noise of nothing": ({"noise": {"j9": 1.0}}, "unknown joint or marker in noise 'j9'"),
+    "noise of one": ({"noise": {"j1": -1.0}}, "noise of j1: expected a finite number above 0"),
+    "unactuated unknown": ({"unactuated": ["j9"]}, "unknown joint 'j9': did you mean"),
+    "unactuated as text": ({"unactuated": "j0"}, r"expected a list of joint names, got 'j0'"),
+    "unactuated all": ({"unactuated": ["j0", "j1", "j2"]}, "no torque to estimate"),
+    "unactuated numbers": ({"unactuated": [0]}, "expected a name"),
+    "unactuated a number": ({"unactuated": 5}, "unactuated"),
+    "step too long": ({"step": 0.5}, "makes 2 intervals in 1 s; expected at least 5"),
+    "step too short": ({"step": 1e-9}, "expected at most 1000000: use a longer step"),
+    "step 0": ({"step": 0}, "step: expected a finite number above 0, got 0"),
+    "step NaN": ({"step": np.nan}, "step: expected a finite number above 0, got nan"),
+    "cutoff 0": ({"cutoff": 0}, "cutoff: expected a finite number above 0, got 0"),
+    "cutoff tiny": ({"cutoff": 1e-9}, "cutoff"),
+    "guess unknown": ({"guess": {"j9": 0.0}}, "unknown joint 'j9'"),
+    "guess NaN": ({"guess": {"j0": np.nan}}, "guess of joint j0: expected a finite number"),
+    "guess as list": ({"guess": [0.0, 0.0, 0.0]}, "guess"),
+    "force unknown": ({"forces": {"plat": "l2"}}, "unknown force 'plat': did you mean 'plate'"),
+    "force on nothing": ({"forces": {"plate": "foot"}}, "unknown frame or link 'foot'"),
+    "force on the world": ({"forces": {"plate": "world"}}, "fixed to the world; name one of"),
+    "force as text": ({"forces": "plate"}, "forces"),
+    "force as list": ({"forces": ["plate"]}, "forces"),
+    "report": ({"report": 3}, "report"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:force plate. recorded but not used:predyn.errors.DataWarning")
+@pytest.mark.parametrize("case", REFUSED)
+def test_arguments_are_refused_with_what_to_do(case: str) -> None:
+    options, message = REFUSED[case]
+    with pytest.raises(InputError, match=message):
+        estimate_torques(MODEL, PUSHED, **options)
+
+
+@pytest.mark.parametrize("model", ["leg", None, 3])
+def test_a_model_is_a_model(model: object) -> None:
+    with pytest.raises(InputError, match=r"model: expected a predyn\.Model"):
+        estimate_torques(model, GOOD)
+
+
+@pytest.mark.parametrize("data", [None, 3, {}])
+def test_data_are_a_recording_or_a_path(data: object) -> None:
+    with pytest.raises(InputError, match="expected the path of a file"):
+        estimate_torques(MODEL, data)
+
+
+# ---- names and gaps
+
+
+def test_names_that_match_nothing_are_told_with_near_ones() -> None:
+    data = replace(
+        GOOD,
+        angles={**GOOD.angles, "J1": Q[:, 1], "elbow": Q[:, 1]},
+        markers={"m0-1": MARKERS.markers["m0_1"]},
+    )
+    found = estimated(data)
+    assert "left out: J1 (near: j1); elbow; m0-1 (near: m0_1" in told(found)
+    assert found.tau == pytest.approx(estimated().tau)
+
+
+def test_nothing_that_matches_is_an_error() -> None:
+    data = Measurements(T, {"J1": Q[:, 1], "elbow": Q[:, 0]})
+    with pytest.raises(InputError, match=r"J1 \(near: j1\); elbow; joints of the model: j0, j1"):
+        estimate_torques(MODEL, data)
+
+
+def test_forces_alone_are_an_error() -> None:
+    data = Measurements(T, forces={"plate": plate()})
+    with pytest.raises(InputError, match="neither joint angles nor markers"):
+        estimate_torques(MODEL, data)
+
+
+def test_a_channel_without_samples_is_left_out_and_told() -> None:
+    data = replace(MARKERS, angles={"j1": NOTHING})
+    found = estimated(data)
+    assert told(found) == "joint j1: every sample is missing; it is left out"
+    assert found.tau == pytest.approx(estimated(MARKERS).tau)
+    empty = np.full((101, 3), np.nan)
+    found = estimated(replace(GOOD, markers={"m1_0": empty}))
+    assert told(found) == "marker m1_0: every sample is missing; it is left out"
+
+
+def test_channels_that_are_all_missing_are_an_error() -> None:
+    data = Measurements(T, dict.fromkeys(MODEL.joint_names, NOTHING))
+    with pytest.raises(InputError, match="nothing in it can be used; joint j0: every sample is"):
+        estimate_torques(MODEL, data)
+
+
+def test_a_marker_on_the_world_is_an_error() -> None:
+    lab = Frame("lab", -1, np.eye(3), np.zeros(3))
+    model = replace(MODEL, frames=(*MODEL.frames, lab))
+    data = replace(GOOD, markers={"lab": np.zeros((101, 3))})
+    with pytest.raises(InputError, match="fixed to the world, not to a link; place it on one of"):
+        estimate_torques(model, data)
+
+
+def test_too_few_samples() -> None:
+    def cut(count: int) -> Measurements:
+        return Measurements(T[:count], {name: x[:count] for name, x in GOOD.angles.items()})
+
+    with pytest.raises(InputError, match="7 samples; expected at least 8"):
+        estimate_torques(MODEL, cut(7))
+    found = estimated(cut(8))
+    assert "the data do not tell it from zero" in told(found)
+
+
+def test_a_joint_that_nothing_measures_is_named() -> None:
+    found = estimated(Measurements(T, {name: GOOD.angles[name] for name in ("j0", "j1")}))
+    assert "joint j2: nothing measures it" in told(found)
+    one = replace(MODEL, frames=(Frame("first", 0, np.eye(3), np.array([0.3, 0.1, 0.0])),))
+    found = estimated(recorded(one, T, Q, joints=(), markers=("first",)), one)
+    assert "joint j1, j2: nothing measures" in told(found) or "joints j1, j2" in told(found)
+
+
+# ---- forces
+
+
+def test_a_force_with_a_gap_is_refused() -> None:
+    force = np.zeros((101, 3))
+    force[40, 2] = np.nan
+    with pytest.raises(InputError, match=r"force 'plate', row 40, z: missing \(NaN\)"):
+        replace(GOOD, forces={"plate": MeasuredForce(T, force, force * 0 + 1, force * 0 + 1)})
+
+
+def test_a_force_of_another_time_is_refused() -> None:
+    data = replace(GOOD, forces={"plate": plate(T + 5.0)})
+    with pytest.raises(InputError, match="from 5 to 6 s, the motion from 0 to 1 s: they share no"):
+        estimate_torques(MODEL, data, forces={"plate": "l2"})
+
+
+def test_a_force_over_a_part_of_the_motion_is_told() -> None:
+    data = replace(GOOD, forces={"plate": plate(0.5 * T)})
+    found = estimated(data, forces={"plate": "l2"})
+    assert "force plate: recorded from 0 to 0.5 s only; it is zero in the rest" in told(found)
+
+
+def test_a_force_without_a_link_is_told() -> None:
+    assert 'say which link it acts on (forces={"plate": link})' in told(estimated(PUSHED))
+
+
+# ---- levels that leave nothing to find
+
+
+@pytest.mark.parametrize("switching", [False, True], ids=["smooth", "switching"])
+@pytest.mark.parametrize("weight", [1e-12, 1e12, {"j0": 1e-12}], ids=["tiny", "huge", "one tiny"])
+def test_weights_that_leave_nothing_to_find(weight: object, switching: bool) -> None:
+    try:
+        found = estimated(weight=weight, total_variation=switching)
+    except InputError as error:
+        assert "the measurements do not determine the motion" in str(error)  # noqa: PT017
+        return
+    assert not found.success or told(found)
+    assert told(found)
+
+
+@pytest.mark.parametrize("noise", [1e-9, 10.0])
+def test_noise_that_cannot_be_is_told(noise: float) -> None:
+    found = estimated(noise=noise)
+    for name in MODEL.joint_names:
+        assert f"{name}: residuals are" in told(found)
+
+
+# ---- data that are odd
+
+
+def test_clean_data_give_the_torques_and_a_doubt_about_bands() -> None:
+    for data in (
+        recorded(MODEL, T, Q, noise=0.0),
+        recorded(MODEL, T, Q, joints=(), markers=tuple(MARKERS.markers), noise=0.0),
+    ):
+        found = estimated(data)
+        assert away(found) < 2e-3
+        assert "estimated as none" in told(found)
+
+
+def test_a_pose_that_is_held_takes_constant_torques() -> None:
+    still = np.full((101, 3), 0.3)
+    held = MOTION._replace(centre=still[0], amplitude=0.0 * MOTION.amplitude)
+    found = estimated(Measurements(T, {name: still[:, 0] for name in MODEL.joint_names}))
+    truth = held.torques(MODEL, found.t_tau)
+    assert found.tau == pytest.approx(truth, abs=1e-3 * rms(truth))
+    assert told(found)
+
+
+ODD: dict[str, Callable[[], Measurements]] = {
+    "degrees taken as rad": lambda: Measurements(
+        T, {name: np.rad2deg(x) for name, x in GOOD.angles.items()}
+    ),
+    "milliseconds taken as seconds": lambda: Measurements(1e3 * T, GOOD.angles),
+    "seconds taken as milliseconds": lambda: Measurements(1e-3 * T, GOOD.angles),
+    "markers in mm taken as m": lambda: Measurements(
+        T, markers={name: 1e3 * x for name, x in MARKERS.markers.items()}
+    ),
+    "axes of markers exchanged": lambda: Measurements(
+        T, markers={name: x[:, [1, 2, 0]] for name, x in MARKERS.markers.items()}
+    ),
+    "markers exchanged": lambda: Measurements(
+        T,
+        markers={
+            **MARKERS.markers,
+            "m1_0": MARKERS.markers["m2_0"],
+            "m2_0": MARKERS.markers["m1_0"],
+        },
+    ),
+    "noise alone": lambda: Measurements(
+        T,
+        dict(zip(MODEL.joint_names, np.random.default_rng(3).normal(size=(3, 101)), strict=True)),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_data_that_cannot_be_are_told(case: str) -> None:
+    found = estimated(ODD[case]())
+    assert told(found)
+
+
+def test_one_wild_sample_is_told_or_refused() -> None:
+    values = GOOD.angles["j1"].copy()
+    values[50] = 1e8
+    data = Measurements(T, {**GOOD.angles, "j1": values})
+    try:
+        found = estimated(data)
+    except InputError as error:
+        assert "j1" in str(error)  # noqa: PT017
+        return
+    assert "j1" in told(found)
+
+
+def test_a_gap_of_minutes_is_refused_before_the_work() -> None:
+    late = np.where(T < 0.5, T, T + 1000.0)
+    with pytest.raises(InputError, match="gap"):
+        estimate_torques(MODEL, Measurements(late, GOOD.angles))
+
+
+def test_markers_in_one_place_leave_the_rest_to_what_is_likely() -> None:
+    spot = np.array([0.3, 0.0, 0.0])
+    model = replace(MODEL, frames=tuple(Frame(x, 2, np.eye(3), spot) for x in ("a", "b")))
+    data = recorded(model, T, Q, joints=("j0", "j1"), markers=("a", "b"), noise=NOISE)
+    assert estimated(data, model).success
+
+
+# ---- Ctrl-C
+
+
+@pytest.mark.parametrize("switching", [False, True], ids=["smooth", "switching"])
+def test_ctrl_c_returns_what_was_reached(switching: bool) -> None:
+    calls: list[str] = []
+    estimated(total_variation=switching, report=lambda *now: calls.append(now[3]))
+    for stop in sorted({1, 2, len(calls) // 2, len(calls)}):
+        seen = []
+
+        def report(*now: object, seen: list = seen, stop: int = stop) -> None:
+            seen.append(now)
+            if len(seen) == stop:
+                raise KeyboardInterrupt
+
+        found = estimated(total_variation=switching, report=report)
+        assert found.status == "interrupted"
+        assert not found.success
+        assert len(seen) >= stop
+        assert away(found) < 1.0
+
+
+def test_errors_of_a_report_are_its_own() -> None:
+    def report(*_: object) -> None:
+        raise RuntimeError("the report's own")
+
+    with pytest.raises(RuntimeError, match="the report's own"):
+        estimate_torques(MODEL, GOOD, report=report)

@@ -1,0 +1,198 @@
+"""Each doubt about an estimate is told where it holds, and none where the data are good."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from predyn.builder import ModelBuilder
+from predyn.dynamics import mass_matrix
+from predyn.errors import DataWarning
+from predyn.estimate.doubts import correlation
+from predyn.estimate.estimating import estimate_torques
+from predyn.estimate.result import Estimate
+from predyn.measurements import MeasuredForce, Measurements
+from predyn.model import REVOLUTE, Model
+from predyn.models import random_tree, trujillo_two_link
+from predyn.simulation import simulate
+from recordings import leg, recorded, rms, sway
+
+NOISE = 1e-3
+T = np.linspace(0.0, 1.0, 101)
+TREE, MOTION = random_tree(3, 46), sway(3, 46)
+Q = MOTION.at(T)[0]
+GOOD = recorded(TREE, T, Q, noise=NOISE)
+
+
+def estimated(model: Model, data: Measurements, **options: object) -> Estimate:
+    """The estimate, its doubts collected and not raised."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimate = estimate_torques(model, data, **options)
+    assert all(found.category is DataWarning for found in caught)
+    assert [str(found.message) for found in caught] == list(estimate.warnings)
+    return estimate
+
+
+def angles(change: Callable[[np.ndarray], np.ndarray], joint: str) -> Measurements:
+    """The good recording with one channel changed."""
+    return Measurements(T, {**GOOD.angles, joint: change(GOOD.angles[joint].copy())})
+
+
+def few(values: np.ndarray) -> np.ndarray:
+    return np.where(np.arange(len(values)) % 50 == 0, values, np.nan)
+
+
+def spinning_wheel() -> Estimate:
+    """An arm that is measured, and a balanced wheel at its end that is not."""
+    builder = ModelBuilder("wheel", (0.0, -9.81, 0.0))
+    builder.add_link("arm", "world", "shoulder", mass=1.0, com=(0.0, -0.3, 0.0),
+                     inertia=(0.02, 0.0, 0.02))  # fmt: skip
+    builder.add_link("wheel", "arm", "hub", axis=(0.0, 1.0, 0.0), origin=(0.0, -0.6, 0.0), mass=0.5,
+                     inertia=(0.002, 0.004, 0.002))  # fmt: skip
+    model = builder.build()
+    swing = recorded(model, T, np.stack((0.5 * np.sin(6.0 * T), 0.0 * T), 1), noise=NOISE)
+    return estimated(model, Measurements(T, {"shoulder": swing.angles["shoulder"]}))
+
+
+def misplaced_marker() -> Estimate:
+    """A marker 3 cm from where the model has it, and angles that are right."""
+    model = leg()
+    q = np.stack((0.4 * np.sin(6.0 * T), 0.5 * np.sin(5.0 * T) - 0.6, 0.2 * np.sin(7.0 * T)), 1)
+    data = recorded(model, T, q, markers=("shank_front",), noise=NOISE)
+    moved = data.markers["shank_front"] + np.array([0.03, 0.0, 0.0])
+    return estimated(model, replace(data, markers={"shank_front": moved}))
+
+
+CASES: dict[str, tuple[Callable[[], Estimate], str]] = {
+    "held still": (
+        lambda: estimated(TREE, recorded(TREE, T, np.full((101, 3), 0.3), noise=NOISE)),
+        r"torque of j\d.*: found to be constant throughout",
+    ),
+    "tiny weight": (
+        lambda: estimated(TREE, GOOD, weight=1e-5),
+        r"torque of j0, j1, j2: the measurements say nothing.*a weight this small leaves no room",
+    ),
+    "hardly measured": (
+        lambda: estimated(TREE, angles(few, "j1"), order=2, independent="joints"),
+        r"torque of .*j1",
+    ),
+    "huge weight": (
+        lambda: estimated(TREE, GOOD, weight=1e6),
+        "torque of j0, j1, j2: almost every interval follows the data",
+    ),
+    "too noisy": (
+        lambda: estimated(TREE, GOOD, order=0),
+        "torque of j0, j1, j2: its 95 % band is wider than the torque itself",
+    ),
+    "not measured": (spinning_wheel, "hub"),
+    "no noise": (
+        lambda: estimated(TREE, recorded(TREE, T, Q, noise=0.0)),
+        "noise of j0, j1, j2: estimated as none",
+    ),
+    "long step": (
+        lambda: estimated(TREE, GOOD, step=0.2),
+        r"torque of .*: the error of the grid \(rms .*\) is larger than that of the data; use a",
+    ),
+    "noise given too large": (
+        lambda: estimated(TREE, GOOD, noise={"j2": 1e-2}),
+        r"j2: residuals are 0\.\d+ times the noise given",
+    ),
+    "noise given too small": (
+        lambda: estimated(TREE, GOOD, noise={"j2": 1e-4}, weight=1.0),
+        r"j2: residuals are [\d.]+ times the noise given",
+    ),
+    "marker in the wrong place": (
+        misplaced_marker,
+        r"shank_front.*: neighbouring residuals are alike \(correlation 0\.\d\d\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_told(case: str) -> None:
+    run, expected = CASES[case]
+    told = run().warnings
+    assert any(re.search(expected, text) for text in told), told
+
+
+def test_good_data_leave_no_doubt() -> None:
+    assert estimated(TREE, GOOD).warnings == ()
+    assert estimated(TREE, GOOD, noise=NOISE).warnings == ()
+    assert estimated(TREE, GOOD, total_variation=True).warnings == ()
+
+
+def test_doubts_name_only_what_they_are_about() -> None:
+    found = estimated(TREE, GOOD, noise={"j2": 1e-2})
+    about = [text for text in found.warnings if "times the noise given" in text]
+    assert len(about) == 1
+    assert about[0].startswith("j2:")
+
+
+def test_turns_are_added_up_and_told() -> None:
+    joint = TREE.joint_names[int(np.flatnonzero(TREE.kind == REVOLUTE)[0])]
+    turning = Q.copy()
+    turning[:, TREE.joint_index(joint)] = 4.0 * T - 2.0
+    whole = recorded(TREE, T, turning, noise=NOISE)
+    wrapped = {**whole.angles, joint: np.mod(whole.angles[joint] + 1.0, 2 * np.pi) - 1.0}
+    found, straight = estimated(TREE, Measurements(T, wrapped)), estimated(TREE, whole)
+    assert found.warnings[0].startswith(f"joint {joint}: 1 jumps by a whole turn")
+    assert straight.warnings == found.warnings[1:]
+    assert rms(found.tau - straight.tau) < 1e-6 * rms(straight.tau)
+
+
+# ---- the error of the grid
+
+
+def swinging(step: float) -> Estimate:
+    """A fast double pendulum, without noise to speak of, on a grid of this step."""
+    model = trujillo_two_link()
+    t = np.linspace(0.0, 1.0, 401)
+    motion = simulate(model, [0.5, 1.0], [0.0, 3.0], np.array([1.0, -0.2]), t)
+    data = recorded(model, t, motion.q, noise=1e-6)
+    return estimated(model, data, step=step, order=1, independent="joints", weight=0.1, noise=1e-6)
+
+
+def test_error_of_the_grid_against_a_fine_simulation() -> None:
+    """Over each interval the torque is held; what speed is missing at its end is the error."""
+    estimate = swinging(0.02)
+    model, h = estimate.model, 0.02
+    ends = np.array(
+        [
+            simulate(model, q, v, tau, [0.0, h]).v[-1]
+            for q, v, tau in zip(estimate.q[:-1], estimate.v[:-1], estimate.tau, strict=True)
+        ]
+    )
+    middle = estimate.q[:-1] + 0.5 * h * estimate.v[:-1] + h * h / 8 * estimate.a
+    missing = np.einsum("kij,kj->ki", mass_matrix(model, middle), estimate.v[1:] - ends) / h
+    # one step of RK4 against many: fourth order in h, the error itself is of second order
+    assert estimate.grid_error == pytest.approx(missing, abs=4e-2 * np.abs(missing).max())
+
+
+def test_error_of_the_grid_falls_with_the_square_of_the_step() -> None:
+    coarse, fine = rms(swinging(0.02).grid_error), rms(swinging(0.01).grid_error)
+    assert coarse / fine == pytest.approx(4.0, rel=0.2)
+
+
+def test_error_of_the_grid_knows_the_forces() -> None:
+    model = leg()
+    t = np.linspace(0.0, 1.0, 101)
+    q = np.stack((0.1 * np.sin(6 * t), -0.5 + 0.1 * np.sin(5 * t), 0.1 * np.cos(4 * t)), axis=1)
+    weight = np.tile([0.0, 500.0, 0.0], (101, 1))
+    force = MeasuredForce(t, weight, np.tile([0.1, -0.9, 0.0], (101, 1)), np.zeros((101, 3)))
+    data = replace(recorded(model, t, q, noise=1e-4), forces={"plate": force})
+    found = estimated(model, data, forces={"plate": "foot"})
+    # holding the force of 500 N over 10 ms while the foot moves by 1 mm: some 0.5 N m
+    assert rms(found.grid_error) < 0.5
+
+
+def test_correlation_of_neighbours() -> None:
+    noise = np.random.default_rng(0).standard_normal(4001)
+    assert abs(correlation(noise)) < 0.06  # 4 deviations of 1 / sqrt(4001)
+    assert correlation(noise[1:] + noise[:-1]) == pytest.approx(0.5, abs=0.06)
+    assert correlation(np.zeros(5)) == 0.0
