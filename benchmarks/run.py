@@ -31,6 +31,8 @@ import predict  # noqa: E402
 import simulation  # noqa: E402
 import swingup  # noqa: E402
 
+import estimate  # noqa: E402
+
 
 def show(title: str, rows: list[dict]) -> None:
     """One table; columns are the keys of the first row."""
@@ -83,6 +85,10 @@ def main() -> None:
             swingup.against_casadi
         ),
         "Growth with control points per joint, milliseconds an iteration": predict.growth,
+        "Torques from a noisy motion, milliseconds, against CasADi with IPOPT": (
+            estimate.least_squares
+        ),
+        "Whole estimates of torques, seconds": estimate.estimates,
     }
     results: dict[str, list[dict]] = {}
     for title, section in sections.items():

@@ -12,7 +12,7 @@ from predyn.builder import ModelBuilder
 from predyn.dynamics import frame_kinematics, inverse_dynamics, mass_matrix
 from predyn.estimate.driving import Driving
 from predyn.estimate.observations import Observations, angle, marker
-from predyn.estimate.regularisation import combination
+from predyn.estimate.regularisation import ACCELERATIONS, combination, inertias
 from predyn.estimate.smoother import Levels, Smoother
 from predyn.estimate.spline_grid import Grid
 from predyn.measurements import MeasuredForce
@@ -117,24 +117,26 @@ def task(
         levels[name] = noise * (0.8 + 0.3 * k)
     active = np.ones(model.n, bool)
     active[list(unactuated)] = False
-    A = combination(model, active, of)
+    of_motion = of == ACCELERATIONS
     nodes = H * np.arange(K + 1)
-    tau = inverse_dynamics(model, *(moving(nodes, k) for k in range(3)))
-    usual = np.sqrt(np.mean(tau**2, axis=0))
+    states = [moving(nodes, k) for k in range(3)]
+    usual = np.sqrt(np.mean(inverse_dynamics(model, *states) ** 2, axis=0))
     usual = np.maximum(usual, 1e-2 * usual.max())
+    sizes = np.sqrt(np.mean(states[2] ** 2, axis=0)) if of_motion else usual
+    A = inertias(model, active, states[0])[0] if of_motion else combination(model, active, of)
     rate = min(1.0, 6 * np.pi * H)
-    scale = 0.3 * (np.abs(A) @ usual) * rate**order * rng.uniform(0.7, 1.4, len(A))
+    scale = 0.3 * (np.abs(A) @ sizes) * rate**order * rng.uniform(0.7, 1.4, len(A))
     forces = {"plate": pushing(t, seed)} if pushed else {}
     links = {"plate": pushed} if pushed else {}
     return Task(model, first, H, K, t, seen_angles, seen_markers, levels, A, order, scale,
-                usual, unactuated, forces, links)  # fmt: skip
+                usual, unactuated, forces, links, sizes if of_motion else None)  # fmt: skip
 
 
 def grid_of(task: Task) -> Grid:
     return Grid(task.first, task.h, task.K, task.model.n)
 
 
-def smoother_of(task: Task) -> Smoother:
+def smoother_of(task: Task, volume: float = 0.0) -> Smoother:
     grid, model = grid_of(task), task.model
     observed = [angle(name, model.joint_index(name), x) for name, x in task.angles.items()]
     observed += [marker(name, x) for name, x in task.markers.items()]
@@ -145,6 +147,8 @@ def smoother_of(task: Task) -> Smoother:
         task.order,
         task.usual,
         np.array(task.unactuated, np.int64),
+        task.accelerations,
+        volume,
     )
 
 

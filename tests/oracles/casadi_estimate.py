@@ -44,11 +44,13 @@ class Task:
     unactuated: tuple[int, ...] = ()
     forces: Mapping[str, MeasuredForce] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
+    accelerations: Array | None = None  # (n,) sizes, if these are what changes independently
 
     @property
     def starts(self) -> list[Array]:
         """Sizes of the first torques and their first changes: 3 Hz may be usual."""
-        usual = np.abs(self.combination) @ self.usual
+        size = self.usual if self.accelerations is None else self.accelerations
+        usual = np.abs(self.combination) @ size
         return [usual * min(1.0, 6 * np.pi * self.h) ** k for k in range(self.order)]
 
     def spline(self, t: Array, derivative: int = 0) -> Array:
@@ -87,7 +89,10 @@ class Oracle:
         C = ca.reshape(self.c, n, task.K + 2)
         self.tau = self._torques(C)  # (n, K)
         self.misfits = self._misfits(C)  # by channel, fitted - measured
-        look = ca.DM(task.combination) @ self.tau
+        look = self.tau
+        if task.accelerations is not None:
+            look = C @ ca.sparsify(ca.DM(task.spline(task.middles, 2).T), 1e-12)
+        look = ca.DM(task.combination) @ look
         self.start = []
         for _ in range(task.order):
             self.start.append(look[:, 0])
