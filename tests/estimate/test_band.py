@@ -13,7 +13,8 @@ import pytest
 from predyn.estimate import band
 
 EPS = float(np.finfo(float).eps)
-SHAPES = [(1, 1, 5), (2, 3, 8), (3, 4, 20), (6, 5, 12), (20, 3, 4)]  # block, blocks a row, more
+# block, blocks a row, more blocks: sizes odd and even
+SHAPES = [(1, 1, 5), (1, 3, 6), (3, 3, 4), (2, 3, 8), (3, 4, 20), (6, 5, 12), (20, 3, 4)]
 
 
 class Rows:

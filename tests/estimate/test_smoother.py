@@ -30,6 +30,7 @@ from oracles.casadi_estimate import Oracle, Task
 from oracles.casadi_oracle import frame_expression
 from predyn.builder import ModelBuilder
 from predyn.errors import InputError
+from predyn.estimate.curve_of_weights import FACTORS, curve_of_weights
 from predyn.estimate.evidence import Trial
 from predyn.estimate.observations import Rows
 from predyn.estimate.regularisation import change_values, changes, combination
@@ -355,6 +356,26 @@ def test_total_variation_is_that_of_ipopt(name: str) -> None:
         wanted, status, _ = peer(wanted, corner)
     assert status in ENDED
     assert far(oracle, found.c, wanted) < SAME
+
+
+@pytest.mark.parametrize("name", ["mixed, gaps, other times", "markers, order 2, links"])
+def test_curve_of_weights(name: str) -> None:
+    """Other weights about the minimum; Cholesky's error is eps cond(H) here too."""
+    given, oracle, _ = made(name)
+    c, levels = minimum(name), levels_of(given)
+    smoother = smoother_of(given)
+    curve = curve_of_weights(smoother, smoother.linearised(c, levels), levels)
+    r, J = oracle.dense(c)
+    data = oracle.data.numel()
+    assert np.array_equal(curve.weights, FACTORS)
+    for factor, misfit, size in zip(*curve[:3], strict=True):
+        weight = np.repeat([1.0, np.sqrt(factor)], [data, len(r) - data])
+        Q, R = np.linalg.qr(weight[:, None] * J)
+        left = r - J @ np.linalg.solve(R, Q.T @ (weight * r))
+        loss = 4 * EPS * np.linalg.cond(R / np.linalg.norm(R, axis=0)) ** 2
+        assert loss < 1e-3
+        assert misfit == pytest.approx(left[:data] @ left[:data], rel=loss)
+        assert size == pytest.approx(left[data:] @ left[data:], rel=loss)
 
 
 def test_nothing_measured_of_a_joint() -> None:
