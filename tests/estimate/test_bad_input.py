@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from predyn.builder import ModelBuilder
 from predyn.errors import DataWarning, InputError
 from predyn.estimate.estimating import estimate_torques
 from predyn.estimate.result import Estimate
@@ -323,6 +324,19 @@ def test_markers_in_one_place_leave_the_rest_to_what_is_likely() -> None:
     model = replace(MODEL, frames=tuple(Frame(x, 2, np.eye(3), spot) for x in ("a", "b")))
     data = recorded(model, T, Q, joints=("j0", "j1"), markers=("a", "b"), noise=NOISE)
     assert estimated(data, model).success
+
+
+def test_hinges_in_line_with_one_marker_are_told() -> None:
+    """The marker sees the sum of two angles alone."""
+    builder = ModelBuilder("in_line", (0.0, -9.81, 0.0))
+    for name, before, joint in (("inner", "world", "one"), ("outer", "inner", "two")):
+        builder.add_link(name, before, joint, mass=1.0, com=(0.0, -0.3, 0.0),
+                         inertia=(0.02, 0.0, 0.02))  # fmt: skip
+    model = builder.add_frame("tip", "outer", (0.0, -0.5, 0.0)).build()
+    q = np.stack((0.3 * np.sin(4.0 * T), 0.2 * np.cos(5.0 * T)), axis=1)
+    found = estimated(recorded(model, T, q, joints=(), markers=("tip",), noise=NOISE), model)
+    assert "one" in told(found)
+    assert "two" in told(found)
 
 
 # ---- Ctrl-C
