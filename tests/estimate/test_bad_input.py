@@ -313,8 +313,8 @@ def test_one_wild_sample_is_told_or_refused() -> None:
     assert "j1" in told(found)
 
 
-def test_a_gap_of_minutes_is_refused_before_the_work() -> None:
-    late = np.where(T < 0.5, T, T + 1000.0)
+def test_a_gap_of_a_minute_is_refused_before_the_work() -> None:
+    late = np.where(T < 0.5, T, T + 60.0)
     with pytest.raises(InputError, match="gap"):
         estimate_torques(MODEL, Measurements(late, GOOD.angles))
 
