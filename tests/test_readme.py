@@ -1,6 +1,7 @@
 """What the README and the pages print runs, and the pages leave nothing out."""
 
 import dataclasses
+import inspect
 import re
 import shutil
 import subprocess
@@ -9,14 +10,25 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import typer.main
 
 import predyn
+from predyn import cli
 from predyn.problem import Hybrid
 from predyn.terms import TERMS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = ("examples", "problems", "terms", "solver", "solutions", "simulation")
+PAGES = (
+    "examples",
+    "problems",
+    "terms",
+    "solver",
+    "solutions",
+    "simulation",
+    "estimation",
+    "recordings",
+)
 BASE = {  # what a part of a task file is added to
     "model": '[model]\nbuiltin = "two_link"\n',
     "phases": "[[phases]]\nduration = 1.0\nstart = { q = [1.32, -2.37], v = 0.0 }\n"
@@ -110,3 +122,44 @@ def test_the_page_of_terms_names_every_term_with_its_parameters() -> None:
             for f in dataclasses.fields(term)  # type: ignore[arg-type]
             if f.init and f"`{f.name}`" not in row
         ], kind
+
+
+LISTED = ("", "cli", "dynamics", "estimate", "load", "models", "transcribe")  # file by file
+
+
+def test_the_architecture_page_names_every_file() -> None:
+    page = (DOCS / "architecture.md").read_text("utf-8")
+    source = Path(predyn.__file__).parent
+    folders = [path for path in source.iterdir() if (path / "__init__.py").is_file()]
+    assert not [path.name for path in folders if f"{path.name}/" not in page]
+    files = [path.name for name in LISTED for path in (source / name).glob("[!_]*.py")]
+    assert len(files) > 120
+    assert not [name for name in files if f"`{name}`" not in page]
+
+
+def test_the_reference_names_everything_public() -> None:
+    page = (DOCS / "reference.md").read_text("utf-8")
+    names = [name for name in dir(predyn) if name != "__version__"]
+    assert not [name for name in names if not re.search(rf"`(predyn\.)?{name}\b", page)]
+
+
+def test_the_pages_name_every_argument_and_field_of_an_estimate() -> None:
+    page = (DOCS / "estimation.md").read_text("utf-8")
+    arguments = inspect.signature(predyn.estimate_torques).parameters
+    fields = [f.name for f in dataclasses.fields(predyn.Estimate)]
+    names = {*arguments, *fields, *(f.name for f in dataclasses.fields(predyn.Placed))}
+    names -= {"data"}  # the recording, which the whole page is about
+    assert not [name for name in sorted(names) if not re.search(rf"`(\w+\.)?{name}[`(=]", page)]
+
+
+def test_the_page_of_commands_names_every_option() -> None:
+    page = (DOCS / "command-line.md").read_text("utf-8")
+    commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    assert len(commands) == 8
+    for name, command in commands.items():
+        assert f"`predyn {name}" in page
+        for option in command.params:
+            ways = [*option.opts, *option.secondary_opts]
+            assert not ways[0].startswith("--") or any(
+                re.search(rf"{way}(?![\w-])", page) for way in ways
+            ), name

@@ -1,1 +1,1 @@
-"""Readers: a table or a file becomes a Model or Measurements."""
+"""Readers: tables and files that become a Model (dh, urdf) or Measurements (recordings)."""
