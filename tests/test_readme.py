@@ -52,10 +52,10 @@ def run(code: str, folder: Path) -> str:
     return done.stdout
 
 
-def test_example_prints_what_the_readme_says(tmp_path: Path) -> None:
-    (code,) = blocks(ROOT / "README.md", "python")
-    (said,) = blocks(ROOT / "README.md", "text")
-    assert run(code, tmp_path) == said
+def test_examples_print_what_the_readme_says(tmp_path: Path) -> None:
+    code, said = (blocks(ROOT / "README.md", language) for language in ("python", "text"))
+    assert len(code) == len(said) == 2
+    assert [run(block, tmp_path) for block in code] == said
 
 
 @pytest.mark.parametrize("page", PAGES)
