@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.estimate.driving import Driving
-from predyn.estimate.evidence import Trial, fit_levels
+from predyn.estimate.evidence import NEARLY, SETTLED, Trial, fit_levels
 from predyn.estimate.matching import Matched
 from predyn.estimate.observations import Observations
 from predyn.estimate.options import usual_size
@@ -64,7 +64,9 @@ class Search:
     def smoother(self, order: int, of: str) -> Smoother:
         model, active = self.driving.model, self.active
         if of == ACCELERATIONS:
-            A, volume = inertias(model, active, self.usual_way.q[:-1])
+            grid = self.driving.grid
+            _, U = self.driving.slopes(grid.through(self.usual_way.q))
+            A, volume = inertias(active, U, grid.h)
             sizes = usual_size(self.usual_way.a)
         else:
             A, volume, sizes = combination(model, active, of), 0.0, None
@@ -85,23 +87,30 @@ class Search:
         if self.weight is not None:
             given = self.weight[self.active]
             scale = np.where(np.isnan(given), scale, given)
+        return self.fitted(smoother, of, c, Levels(self.noise, scale), best, NEARLY)
+
+    def fitted(
+        self, smoother: Smoother, of: str, c: Floats, levels: Levels, best: float, enough: float
+    ) -> Trial:
         trial = fit_levels(
             smoother,
             c,
-            Levels(self.noise, scale),
+            levels,
             self.free_noise,
             self.free_scale,
             self.bounds(smoother),
             best,
-            self.teller(f"order {order}, {of}"),
+            self.teller(f"order {smoother.order}, {of}"),
+            enough,
+            4 if not self.iterations else 1,
         )
         trial.of = of
         return trial
 
     def trials(self, orders: Sequence[int], kinds: Sequence[str], c: Floats) -> list[Trial]:
-        """Orders and kinds, each with its best levels; Ctrl-C leaves those reached.
+        """Orders and kinds, each with nearly its best levels, the best one with its very best.
 
-        If there are several orders, 0 is tried with the best kind only.
+        If there are several orders, 0 is tried with the best kind only. Ctrl-C leaves what is reached.
         """
         model, done = self.driving.model, list[Trial]()
         if LINKS in kinds and JOINTS in kinds:
@@ -121,4 +130,8 @@ class Search:
                 break
             if not waiting and order and 0 in orders and best is not None:
                 waiting.append((0, best.of))
+        if best is not None and not done[-1].interrupted:
+            smoother, of = best.smoother, best.of
+            rank = next(k for k, trial in enumerate(done) if trial is best)
+            done[rank] = self.fitted(smoother, of, best.c, best.levels, -np.inf, SETTLED)
         return done
