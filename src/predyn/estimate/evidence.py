@@ -81,6 +81,9 @@ def fit_levels(
         known = -np.inf
         for iteration in range(1, MOST + 1):
             posterior = smoother.posterior(c, levels)
+            if posterior.damping:  # neither covariances nor determinant mean anything
+                value = -np.inf
+                break
             gain = -0.5 * float(posterior.linear.g @ posterior.step)  # of the step to come
             value = log_evidence(smoother, c, levels, posterior) + gain
             if report is not None:

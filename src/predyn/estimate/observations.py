@@ -51,6 +51,10 @@ class Seen(NamedTuple):
         n = self.J.shape[1]
         band.add_samples(*self, weight, H, g, np.empty((n, n)), np.empty(n))
 
+    def information(self, noise: Floats) -> Floats:
+        """How much is known (n,) of each joint's position, in all."""
+        return np.asarray(((self.J / noise[:, None]) ** 2).sum(axis=0))
+
     def after(self, step: Floats) -> Floats:
         """The values (R,) after a step of the unknowns, if they were linear."""
         *place, value = self

@@ -142,10 +142,7 @@ class Smoother:
         n = self.grid.n
         tau, U = self.driving.slopes(c)
         seen = self.observations.rows(c)
-        if self.of_motion:
-            about = changes(self.grid.middle(c)[2], self.grid.of_acceleration, self.A, self.order)
-        else:
-            about = changes(tau, U, self.A, self.order)
+        about = self.changes_about(c, tau, U)
         H = np.zeros((self.grid.size, (TOUCHED + self.order) * n))
         g = np.zeros(self.grid.size)
         seen.add(levels.noise[self.observations.thing] ** -2.0, H, g)
@@ -159,6 +156,12 @@ class Smoother:
         )
         self._add(free, np.tile(self.held, self.grid.K), H, g)
         return Linear(H, g, seen, about, free, tau, U)
+
+    def changes_about(self, c: Floats, tau: Floats, U: Floats) -> Changes:
+        """What must be small about the motion c, from its torques and their slopes."""
+        if self.of_motion:
+            return changes(self.grid.middle(c)[2], self.grid.of_acceleration, self.A, self.order)
+        return changes(tau, U, self.A, self.order)
 
     def posterior(self, c: Floats, levels: Levels, covariances: bool = True) -> Posterior:
         """The normal equations about c, factored, and the step to their minimum."""
