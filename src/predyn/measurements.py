@@ -57,6 +57,7 @@ class Measurements:
     forces: Mapping[str, MeasuredForce] = field(default_factory=dict)
     source: str = ""  # path of the file
     notes: tuple[str, ...] = ()  # what a reader assumed, turned or left out
+    units: Mapping[str, str] = field(default_factory=dict)  # joint: "rad" or "m", if a file said so
 
     def __post_init__(self) -> None:
         problems: list[str] = []
@@ -71,6 +72,7 @@ class Measurements:
             object.__setattr__(self, kind, channels)
             for name, values in channels.items():
                 problems += _problems(f"{what} {name!r}", values, (t.size, *tail), gaps=True)
+        object.__setattr__(self, "units", _named("units", self.units))
         forces = _named("forces", self.forces)
         object.__setattr__(self, "forces", forces)
         for name, force in forces.items():
@@ -151,7 +153,8 @@ def _problems(what: str, values: Floats, shape: tuple[int, ...], gaps: bool) -> 
     if np.isnan(got):
         return [f"{what}, {place}: missing (NaN); a gap is not allowed here, fill it or leave "
                 "the rows out"]  # fmt: skip
-    return [f"{what}, {place}: {got:g} is too large (at most {LARGEST:g}); NaN means missing"]
+    return [f"{what}, {place}: {got:g} is too large (at most {LARGEST:g}); NaN means missing"
+            + ("; subtract the first time" if what == "t" else "")]  # fmt: skip
 
 
 def _force_problems(name: str, force: MeasuredForce) -> list[str]:

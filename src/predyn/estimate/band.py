@@ -40,6 +40,57 @@ def add_rows(first, J, value, weight, H, g):
 
 
 @kept
+def add_samples(interval, basis, start, J, value, weight, H, g, A, b):
+    """The same for rows of samples, J in the n positions at their times; A (n, n), b (n,) are room.
+
+    Those of a sample are summed up first, then spread over its three blocks.
+    """
+    n = J.shape[1]
+    for s in range(len(interval)):
+        if start[s] == start[s + 1]:
+            continue
+        for i in range(n):
+            b[i] = 0.0
+            for k in range(n):
+                A[i, k] = 0.0
+        for r in range(start[s], start[s + 1]):
+            for i in range(n):
+                x = weight[r] * J[r, i]
+                if x != 0.0:
+                    b[i] += x * value[r]
+                    for k in range(n):
+                        A[i, k] += x * J[r, k]
+        for left in range(3):
+            for i in range(n):
+                at = (interval[s] + left) * n + i
+                g[at] += basis[s, left] * b[i]
+                share = basis[s, left] * basis[s, left]
+                for k in range(i, n):
+                    H[at, k - i] += share * A[i, k]
+                for right in range(left + 1, 3):
+                    share = basis[s, left] * basis[s, right]
+                    away = (right - left) * n - i
+                    for k in range(n):
+                        H[at, away + k] += share * A[i, k]
+
+
+@kept
+def samples_times(interval, basis, start, J, x, y, out):
+    """out = J times the positions that x makes; y (n,) is room."""
+    n = J.shape[1]
+    for s in range(len(interval)):
+        for i in range(n):
+            y[i] = 0.0
+            for left in range(3):
+                y[i] += basis[s, left] * x[(interval[s] + left) * n + i]
+        for r in range(start[s], start[s + 1]):
+            total = 0.0
+            for i in range(n):
+                total += J[r, i] * y[i]
+            out[r] = total
+
+
+@kept
 def rows_times(first, J, x, out):
     """out = J x."""
     for r in range(J.shape[0]):
@@ -157,6 +208,37 @@ def _variances(first, J, C, y, out):
         for a in range(width):
             total += J[r, a] * y[a]
         out[r] = total
+
+
+@kept
+def sample_variances(interval, basis, start, J, C, S, y, out):
+    """The same for rows of samples: S (n, n), the covariance of positions, and y (n,) are room."""
+    n, band = J.shape[1], (C.shape[1] - 1) // 2
+    for s in range(len(interval)):
+        if start[s] == start[s + 1]:
+            continue
+        for i in range(n):
+            for k in range(n):
+                S[i, k] = 0.0
+            for left in range(3):
+                at = (interval[s] + left) * n + i
+                for right in range(3):
+                    share = basis[s, left] * basis[s, right]
+                    away = band + (right - left) * n - i
+                    for k in range(n):
+                        S[i, k] += share * C[at, away + k]
+        for r in range(start[s], start[s + 1]):
+            for k in range(n):
+                y[k] = 0.0
+            for i in range(n):
+                x = J[r, i]
+                if x != 0.0:
+                    for k in range(n):
+                        y[k] += x * S[i, k]
+            total = 0.0
+            for k in range(n):
+                total += J[r, k] * y[k]
+            out[r] = total
 
 
 def factored(H: Floats) -> Floats | None:

@@ -19,23 +19,23 @@ from predyn.estimate.spline_grid import Floats
 from predyn.measurements import Measurements
 from predyn.model import Model
 
-TWICE = 0.802  # (sqrt(2) - 1)^(1/4): two passes have their half-power point lower by this
-TRIED = 40
+TWICE = (np.sqrt(2.0) - 1.0) ** 0.25  # two passes have their half-power point lower by this
+SLOWEST, TRIED = 1.0, 40  # Hz
 
 
 def butterworth(t: Floats, values: Floats, cutoff: float) -> Floats:
     """Values (K, n) at equal steps in t, without what is faster than `cutoff` (Hz)."""
-    nyquist = 0.5 * (len(t) - 1) / (t[-1] - t[0])
-    b, a = butter(2, min(cutoff / TWICE / nyquist, 0.99))
-    return np.asarray(
-        filtfilt(b, a, values, axis=0, padlen=min(len(t) - 1, 3 * max(len(a), len(b))))
-    )
+    rate = (len(t) - 1) / (t[-1] - t[0])
+    angle = np.pi * min(cutoff / rate, 0.49)
+    b, a = butter(2, 2.0 / np.pi * np.arctan(np.tan(angle) / TWICE))
+    beyond = min(len(t) - 1, max(9, round(rate / cutoff)))  # samples mirrored at each end
+    return np.asarray(filtfilt(b, a, values, axis=0, padlen=beyond))
 
 
 def residual_cutoff(t: Floats, values: Floats) -> float:
     """The cut-off (Hz) by residual analysis, the middle one of the columns."""
     nyquist = 0.5 * (len(t) - 1) / (t[-1] - t[0])
-    tried = np.linspace(nyquist / TRIED, 0.75 * nyquist, TRIED)
+    tried = np.geomspace(min(SLOWEST, 0.1 * nyquist), 0.75 * nyquist, TRIED)
     left = np.array([np.std(values - butterworth(t, values, f), axis=0) for f in tried])
     high = tried > 0.5 * tried[-1]
     found = []

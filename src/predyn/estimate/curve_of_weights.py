@@ -6,7 +6,7 @@ import numpy as np
 
 from predyn.estimate import band
 from predyn.estimate.lcurve import LCurve, corner
-from predyn.estimate.observations import Rows
+from predyn.estimate.regularisation import Rows
 from predyn.estimate.smoother import Levels, Linear, Smoother
 from predyn.estimate.spline_grid import Floats
 
@@ -15,17 +15,15 @@ FACTORS = np.logspace(-4.0, 4.0, 17)  # of the weight that was chosen
 
 def curve_of_weights(smoother: Smoother, linear: Linear, levels: Levels) -> LCurve:
     """Misfit and size, both in squares of the chosen levels, for multiples of the chosen weight."""
-    data = [
-        (rows, np.full(len(rows.value), noise**-2.0))
-        for rows, noise in zip(linear.observed, levels.noise, strict=True)
-    ]
-    held = (linear.unactuated, np.tile(smoother.held, smoother.grid.K))
     rows = linear.changes.rows
     likely = [(rows, levels.of_changes(len(rows.value)) ** -2.0)]
     starts = zip(linear.changes.start, smoother.sizes, strict=False)
     likely += [(rows, size**-2.0) for rows, size in starts]
-    H_data, g_data = _normal([*data, held], linear.H.shape)
-    H_likely, g_likely = _normal(likely, linear.H.shape)
+    H_likely, g_likely = np.zeros_like(linear.H), np.zeros_like(linear.g)
+    for rows, weight in likely:
+        band.add_rows(rows.first, rows.J, rows.value, weight, H_likely, g_likely)
+    H_data, g_data = linear.H - H_likely, linear.g - g_likely
+    noise = levels.noise[smoother.observations.thing]
     kept, misfit, size = [], [], []
     for factor in FACTORS:
         L = band.factored(H_data + factor * H_likely)
@@ -33,18 +31,10 @@ def curve_of_weights(smoother: Smoother, linear: Linear, levels: Levels) -> LCur
             continue
         step = band.solved(L, -(g_data + factor * g_likely))
         kept.append(factor)
-        misfit.append(_square(data, step))
+        misfit.append(float(((linear.seen.after(step) / noise) ** 2).sum()))
         size.append(_square(likely, step))
     curve = LCurve(np.array(kept), np.array(misfit), np.array(size), -1)
     return curve._replace(corner=corner(curve.misfit, curve.size))
-
-
-def _normal(parts: list[tuple[Rows, Floats]], shape: tuple[int, ...]) -> tuple[Floats, Floats]:
-    H, g = np.zeros(shape), np.zeros(shape[0])
-    for rows, weight in parts:
-        if len(weight):
-            band.add_rows(rows.first, rows.J, rows.value, weight, H, g)
-    return H, g
 
 
 def _square(parts: list[tuple[Rows, Floats]], step: Floats) -> float:

@@ -7,13 +7,17 @@ import numpy as np
 from predyn.dynamics.aba import forward_dynamics
 from predyn.dynamics.crba import mass_matrix
 from predyn.estimate.driving import acting
+from predyn.estimate.observations import Seen
 from predyn.estimate.result import BAND, Channel
 from predyn.estimate.smoother import Levels, Smoother
-from predyn.estimate.spline_grid import Floats
+from predyn.estimate.spline_grid import Floats, Ints
 from predyn.model import Model
 
+EXCESS = 3.0  # estimated noise over that of third differences
+OPEN = 1e-10  # information about a direction, over the largest, that is none
 COLOURED = 0.5  # lag-1 correlation of residuals that is told
 FEW = 1.0  # numbers about a torque below which the data say nothing about it
+CONSTANT = 0.02  # wandering over a recording, over the torque's size, that is none
 NARROW = 0.25  # half width of a band, over the torque's size, below which noise does no harm
 MOST_OF = 0.9  # share of the intervals above which noise passes into the torques
 
@@ -56,16 +60,24 @@ def told(
     q_sd: Floats,
     error: Floats,
     channels: tuple[Channel, ...],
+    likely: Floats,
 ) -> list[str]:
     """One sentence for each thing that a reader must know before using the torques."""
     names = np.array(model.joint_names)
     active = np.setdiff1d(np.arange(model.n), smoother.unactuated)
     out = []
     none = active[levels.scale <= 1.01 * bounds[0].scale]
-    if len(none) and not given_scale:
+    wanders = levels.scale * smoother.grid.K ** max(smoother.order - 0.5, 0.0)
+    still = (wanders < CONSTANT * smoother.sizes[0])[levels.scale <= 1.01 * bounds[0].scale]
+    if still.any() and not given_scale:
         out.append(
-            f"torque of {_list(names[none])}: found to be constant throughout; if these joints "
-            "have no motor, name them as unactuated"
+            f"torque of {_list(names[none[still]])}: found to be constant throughout; if these "
+            "joints have no motor, name them as unactuated"
+        )
+    if not still.all() and not given_scale:
+        out.append(
+            f"torque of {_list(names[none[~still]])}: smoother than rounding errors let it be on "
+            f"this grid; use a step above {smoother.grid.h:.3g} s"
         )
     few = np.setdiff1d(active[measured < FEW], none)
     if len(few):
@@ -93,13 +105,19 @@ def told(
             f"position of {_list(names[lost])} is known to no better than half a radian or metre; "
             "measure the joint, or a marker that it moves"
         )
-    low = levels.noise <= 1.01 * bounds[0].noise
-    free = np.array([c.estimated for c in _firsts(channels)])
-    if (low & free).any():
+    things = np.array([x.name for x in smoother.observations.observed])
+    low = things[(levels.noise <= 1.01 * bounds[0].noise) & np.isfinite(likely)]
+    if len(low):
+        out.append(f"noise of {_list(low)}: estimated as none; its bands mean little")
+    noisy = [
+        f"{name} ({noise / before:.2g} times)"
+        for name, noise, before in zip(things, levels.noise, likely, strict=True)
+        if noise > EXCESS * before
+    ]
+    if noisy:
         out.append(
-            "noise of "
-            + _list(np.array([c.name for c in _firsts(channels)])[low & free])
-            + ": estimated as none; its bands mean little"
+            f"residuals of {', '.join(noisy[:6])} exceed the noise that neighbouring samples show: "
+            "the model, places of markers or a long step do not fit; the bands do not count that"
         )
     rough = [
         j for j in active
@@ -135,13 +153,17 @@ def correlation(left: Floats) -> float:
     return float(away[1:] @ away[:-1]) / total if total > 0.0 else 0.0
 
 
-def _firsts(channels: tuple[Channel, ...]) -> list[Channel]:
-    """One channel per noise level: components of a marker share theirs."""
-    seen: dict[str, Channel] = {}
-    for channel in channels:
-        name = channel.name.rsplit(".", 1)[0] if channel.kind == "marker" else channel.name
-        seen.setdefault(name, channel)
-    return list(seen.values())
+def unseen(model: Model, seen: Seen, noise: Floats, unactuated: Ints) -> list[str]:
+    """Actuated joints whose position the measurements leave open, alone or with others."""
+    J = seen.J / noise[:, None]
+    known = J.T @ J
+    size = np.sqrt(np.diagonal(known))
+    blind = size == 0.0
+    unit = np.where(blind, 1.0, size)
+    values, vectors = np.linalg.eigh(known / np.outer(unit, unit))
+    loose = (np.abs(vectors[:, values < OPEN * max(values[-1], 1.0)]) > 0.3).any(axis=1)
+    loose[unactuated] = False
+    return [name for name, open_ in zip(model.joint_names, loose, strict=True) if open_]
 
 
 def _list(names: Floats) -> str:

@@ -170,8 +170,11 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
     told = doubts.told(
         model, smoother, Levels(levels.noise, scale), bounds, best.measured,
         search.weight is not None, tau, tau_sd, q_sd, error, channels,
+        np.where(search.free_noise, search.noise, np.nan),
     )  # fmt: skip
-    status, message = _status(interrupted, reached, posterior.damping)
+    noise = levels.noise[search.observations.thing]
+    unseen = doubts.unseen(model, posterior.linear.seen, noise, search.unactuated)
+    status, message = _status(interrupted, reached, posterior.damping, unseen)
     weights = np.zeros(model.n)
     weights[search.active] = scale
     return {
@@ -191,7 +194,11 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
         "order": smoother.order,
         "independent": best.of,
         "weights": weights,
-        "orders": tuple(_order_trial(search, trial, trial is best) for trial in trials),
+        "orders": tuple(
+            _order_trial(search, trial, trial is best)
+            for trial in trials
+            if np.isfinite(trial.log_evidence)
+        ),
         "lcurve": curve_of_weights(smoother, posterior.linear, levels),
         "warnings": (*search.matched.warnings, *told),
     }
@@ -203,13 +210,22 @@ def _order_trial(search: Search, trial: Trial, chosen: bool) -> OrderTrial:
     return OrderTrial(trial.smoother.order, trial.of, trial.log_evidence, weights, chosen)
 
 
-def _status(interrupted: bool, reached: bool, damping: float) -> tuple[str, str]:
+def _status(
+    interrupted: bool, reached: bool, damping: float, unseen: Sequence[str]
+) -> tuple[str, str]:
     if interrupted:
         return INTERRUPTED, "interrupted: levels and motion as they were then"
+    if unseen:
+        return UNIDENTIFIABLE, (
+            f"the measurements leave the position of {', '.join(unseen[:8])} open: it, and all "
+            "torques that go with it, rest on smoothness alone, and the bands do not hold; measure "
+            "the joint or markers beyond it, or name it as unactuated if it has no motor"
+        )
     if damping > 0.0:
         return UNIDENTIFIABLE, (
-            "the measurements do not determine the motion; measure more joints or markers, or give "
-            "smaller weights"
+            "the normal equations are singular to rounding: the measurements do not determine the "
+            "motion, or a weight is too small for this step; measure more joints or markers, leave "
+            "weights to be found, or use a longer step"
         )
     if not reached:
         return LIMITED, (

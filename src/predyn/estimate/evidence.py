@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from predyn.estimate import band
 from predyn.estimate.regularisation import JOINTS
 from predyn.estimate.smoother import Levels, Posterior, Smoother
-from predyn.estimate.spline_grid import Floats
+from predyn.estimate.spline_grid import Floats, Ints
 
 MOST = 60
-SETTLED = 2e-3  # change of the logarithm of a level, from one iteration to the next
+SETTLED, NEARLY = 2e-3, 0.03  # change of the logarithm of a level, from one iteration to the next
 LONGEST = 2.0  # largest change of a logarithm in one iteration
 HOPELESS, MARGIN = (
     3.0,
@@ -65,47 +65,54 @@ def fit_levels(
     bounds: tuple[Levels, Levels],
     best: float = -np.inf,
     report: Callable[[float, float], None] | None = None,
+    enough: float = SETTLED,
+    first: int = 4,
 ) -> Trial:
     """The levels that make the evidence largest, and the motion that goes with them.
 
-    free_noise, free_scale say which are to be found. A trial that falls behind `best` ends early.
+    free_noise, free_scale say which are to be found. A trial that falls behind `best` ends early;
+    evidence is flat at its top, so that levels that are nearly settled do to compare it. `first`
+    says how many steps bring the motion near its minimum before the levels are looked at.
     """
-    settled, interrupted, iteration = False, False, 0
-    measured = np.zeros(len(free_scale))
+    settled, interrupted, iteration, value = False, False, 0, -np.inf
+    measured, thing = np.zeros(len(free_scale)), smoother.observations.thing
     try:
-        c, _ = smoother.minimum(c, levels, most=30 if len(smoother.unactuated) else 4)
+        c, _ = smoother.minimum(c, levels, most=30 if len(smoother.unactuated) else first)
         known = -np.inf
         for iteration in range(1, MOST + 1):
             posterior = smoother.posterior(c, levels)
-            value = log_evidence(smoother, c, levels, posterior)
+            if posterior.damping:  # neither covariances nor determinant mean anything
+                value = -np.inf
+                break
+            gain = -0.5 * float(posterior.linear.g @ posterior.step)  # of the step to come
+            value = log_evidence(smoother, c, levels, posterior) + gain
             if report is not None:
                 report(value, float(np.abs(posterior.step).max()))
-            new, measured = _updated(levels, posterior, free_noise, free_scale, bounds)
+            new, measured = _updated(levels, posterior, thing, free_noise, free_scale, bounds)
             c, _ = smoother.moved(c, levels, posterior)
             smoother.update_multipliers(c)
             ratios = [b / a for a, b in zip(levels, new, strict=True)]
-            if np.abs(np.log(np.concatenate(ratios))).max() < SETTLED:
+            if np.abs(np.log(np.concatenate(ratios))).max() < enough:
                 settled = True
                 break
-            if iteration > 3 and value + HOPELESS * max(value - known, 0.0) < best - MARGIN:
+            if iteration > 1 and value + HOPELESS * max(value - known, 0.0) < best - MARGIN:
                 break
             known, levels = value, new
     except KeyboardInterrupt:
         interrupted = True
-    posterior = smoother.posterior(c, levels, covariances=False)
-    value = log_evidence(smoother, c, levels, posterior)
     return Trial(smoother, c, levels, value, measured, iteration, settled, interrupted)
 
 
 def _updated(
     levels: Levels,
     posterior: Posterior,
+    thing: Ints,
     free_noise: NDArray[np.bool_],
     free_scale: NDArray[np.bool_],
     bounds: tuple[Levels, Levels],
 ) -> tuple[Levels, Floats]:
     """Levels of the next iteration, from residuals as the step will leave them."""
-    noise = updated_noise(levels.noise, posterior, free_noise, bounds)
+    noise = updated_noise(levels.noise, posterior, thing, free_noise, bounds)
     rows, m = posterior.linear.changes.rows, len(levels.scale)
     change = (rows.value + band.product(rows.first, rows.J, posterior.step)).reshape(-1, m)
     spread = band.variances(rows.first, rows.J, posterior.C).reshape(-1, m)
@@ -118,16 +125,18 @@ def _updated(
 def updated_noise(
     noise: Floats,
     posterior: Posterior,
+    thing: Ints,
     free: NDArray[np.bool_],
     bounds: tuple[Levels, Levels],
 ) -> Floats:
-    """Noise levels of the next iteration."""
-    found = noise.copy()
-    for k in np.flatnonzero(free):
-        rows = posterior.linear.observed[k]
-        left = rows.value + band.product(rows.first, rows.J, posterior.step)
-        used = float(band.variances(rows.first, rows.J, posterior.C).sum()) / noise[k] ** 2
-        found[k] = np.sqrt(left @ left / max(len(left) - used, 1e-3 * len(left)))
+    """Noise levels of the next iteration; `thing` says which of them each row has."""
+    if not free.any():
+        return noise
+    seen, count = posterior.linear.seen, len(noise)
+    squares = np.bincount(thing, seen.after(posterior.step) ** 2, count)
+    used = np.bincount(thing, seen.variances(posterior.C), count) / noise**2
+    counts = np.bincount(thing, minlength=count)
+    found = np.sqrt(squares / np.maximum(counts - used, 1e-3 * counts))
     return _limited(found, noise, free, bounds[0].noise, bounds[1].noise)
 
 

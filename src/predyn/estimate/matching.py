@@ -14,7 +14,7 @@ from predyn.estimate.spline_grid import Floats
 from predyn.measurements import Measurements
 from predyn.model import PRISMATIC, Model
 
-LEAST_SAMPLES = 8
+LEAST_SAMPLES, SLOW = 8, 0.5  # s
 TURN = 2.0 * np.pi
 
 
@@ -47,6 +47,12 @@ def match(model: Model, data: Measurements) -> Matched:
         else:
             joint = model.joint_index(name)
             turning = model.kind[joint] != PRISMATIC
+            unit = "rad" if turning else "m"
+            if data.units.get(name, unit) != unit:
+                raise InputError(
+                    f"{_source(data)}: joint {name!r} {'turns' if turning else 'slides'}, and its "
+                    f"column is in {data.units[name]}; expected {unit}"
+                )
             angles[joint] = _unwrapped(name, values, warnings) if turning else values
     for name, points in data.markers.items():
         if name not in frames:
@@ -64,6 +70,12 @@ def match(model: Model, data: Measurements) -> Matched:
         raise InputError(_nothing(model, data, unknown, warnings))
     if unknown:
         warnings.append(_told(model, unknown))
+    usual = float(np.median(np.diff(data.t)))
+    if usual > SLOW:
+        warnings.append(
+            f"samples are {usual:.3g} s apart, which is slow for a motion; is the time in "
+            "milliseconds?"
+        )
     observed: list[Observed] = [
         angle(model.joint_names[joint], joint, values) for joint, values in angles.items()
     ]
@@ -134,8 +146,13 @@ def _unwrapped(name: str, values: Floats, warnings: list[str]) -> Floats:
 
 
 def _near(name: str, valid: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name[:60], [x[:60] for x in valid], n=2, cutoff=0.5)
+    plain = {_plain(x): x for x in valid}
+    near = [plain[x] for x in difflib.get_close_matches(_plain(name), plain, n=2, cutoff=0.5)]
     return f"{name} (near: {', '.join(near)})" if near else name
+
+
+def _plain(name: str) -> str:
+    return "".join(sign for sign in name[:60].casefold() if sign.isalnum())
 
 
 def _told(model: Model, unknown: list[tuple[str, Sequence[str]]]) -> str:

@@ -1,23 +1,19 @@
-"""Measurements as rows of least squares: what the motion makes of them, less what was measured."""
+"""Measurements as rows of least squares: what the motion makes of them, less what was measured.
+
+All rows of a sample depend on the joint positions q at its time, and these on three blocks of
+unknowns: rows are kept by sample, with their slopes in q alone.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from predyn.dynamics.kinematics import frame_kinematics, frame_kinematics_derivatives
-from predyn.estimate.spline_grid import TOUCHED, Floats, Grid, Ints
+from predyn.estimate import band
+from predyn.estimate.marker_points import POINTS, Point, point_tree
+from predyn.estimate.spline_grid import Floats, Grid, Ints
 from predyn.model import Model
-
-
-class Rows(NamedTuple):
-    """Rows value + J x of neighbouring unknowns, see band.py."""
-
-    first: Ints  # (R,)
-    J: Floats  # (R, width)
-    value: Floats  # (R,)
 
 
 class Angle(NamedTuple):
@@ -33,13 +29,45 @@ class Marker(NamedTuple):
     """A measured point, by component where that is not missing."""
 
     name: str
-    samples: Ints  # (U,) where some component is there
-    rank: Ints  # (R,) which of those each row is of
-    axis: Ints  # (R,) which component it is
+    samples: Ints  # (R,)
+    axis: Ints  # (R,) which component
     measured: Floats  # (R,)
 
 
 Observed = Angle | Marker
+
+
+class Seen(NamedTuple):
+    """Rows in the order of samples: those of sample s are start[s] .. start[s + 1]."""
+
+    interval: Ints  # (M,) of each sample
+    basis: Floats  # (M, 3) weights of its three blocks in q
+    start: Ints  # (M + 1,)
+    J: Floats  # (R, n) slopes in q
+    value: Floats  # (R,) fitted minus measured
+
+    def add(self, weight: Floats, H: Floats, g: Floats) -> None:
+        """H += J' W J and g += J' W value, in the unknowns."""
+        n = self.J.shape[1]
+        band.add_samples(*self, weight, H, g, np.empty((n, n)), np.empty(n))
+
+    def information(self, noise: Floats) -> Floats:
+        """How much is known (n,) of each joint's position, in all."""
+        return np.asarray(((self.J / noise[:, None]) ** 2).sum(axis=0))
+
+    def after(self, step: Floats) -> Floats:
+        """The values (R,) after a step of the unknowns, if they were linear."""
+        *place, value = self
+        out = np.empty(len(value))
+        band.samples_times(*place, step, np.empty(self.J.shape[1]), out)
+        return value + out
+
+    def variances(self, C: Floats) -> Floats:
+        """Variance (R,) of each row, from covariances in the band."""
+        *place, value = self
+        n, out = self.J.shape[1], np.empty(len(value))
+        band.sample_variances(*place, C, np.empty((n, n)), np.empty(n), out)
+        return out
 
 
 def angle(name: str, joint: int, values: Floats) -> Angle:
@@ -48,10 +76,8 @@ def angle(name: str, joint: int, values: Floats) -> Angle:
 
 
 def marker(name: str, values: Floats) -> Marker:
-    there = np.isfinite(values)
-    samples = np.flatnonzero(there.any(axis=1))
-    axis, rank = np.nonzero(there[samples].T)
-    return Marker(name, samples, rank, axis, values[samples[rank], axis])
+    samples, axis = np.nonzero(np.isfinite(values))
+    return Marker(name, samples, axis, values[samples, axis])
 
 
 class Observations:
@@ -59,36 +85,53 @@ class Observations:
 
     def __init__(self, model: Model, grid: Grid, t: Floats, observed: list[Observed]) -> None:
         self.model, self.grid, self.t, self.observed = model, grid, t, observed
-        self.interval, self.weights = grid.place(t)
+        self.interval, self.basis = grid.place(t)
+        self.counts = np.array([len(x.measured) for x in observed], np.int64)
+        sample = np.concatenate([x.samples for x in observed])
+        rank = np.argsort(sample, kind="stable")
+        self.sample = sample[rank]
+        self.thing = np.repeat(np.arange(len(observed)), self.counts)[rank]  # (R,) of each row
+        self.measured = np.concatenate([x.measured for x in observed])[rank]
+        self.start = np.searchsorted(self.sample, np.arange(len(t) + 1))
+        # column of a row's value among all joints and all components of markers
+        markers = [x for x in observed if isinstance(x, Marker)]
+        places = {x.name: model.n + 3 * k for k, x in enumerate(markers)}
+        columns = [
+            np.full(len(x.samples), x.joint) if isinstance(x, Angle) else places[x.name] + x.axis
+            for x in observed
+        ]
+        self.column = np.concatenate(columns)[rank]
+        frames = [model.frame(x.name) for x in markers]
+        self.points = point_tree(model, [Point(frame.link, frame.p) for frame in frames])
+        self.of_points = bool(markers)
 
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        return np.array([len(x.measured) for x in self.observed], np.int64)
+    def positions(self, c: Floats) -> Floats:
+        """Joint positions (M, n) at the samples."""
+        return self.grid.at(c, self.interval, self.basis)
 
-    def fitted(self, c: Floats) -> list[Floats]:
-        """What the motion makes of each."""
-        q = self.grid.at(c, self.interval, self.weights)
-        out = []
-        for x in self.observed:
-            if isinstance(x, Angle):
-                out.append(q[x.samples, x.joint])
-            else:
-                out.append(frame_kinematics(self.model, x.name, q[x.samples]).p[x.rank, x.axis])
-        return out
+    def fitted(self, c: Floats) -> Floats:
+        """What the motion makes of each row, (R,)."""
+        q = self.positions(c)
+        if self.of_points:
+            places, _ = self._points(q)
+            q = np.concatenate((q, places.reshape(len(q), -1)), axis=1)
+        return np.asarray(q[self.sample, self.column])
 
-    def rows(self, c: Floats) -> list[Rows]:
-        """Fitted minus measured."""
+    def rows(self, c: Floats) -> Seen:
+        """Fitted minus measured, with slopes."""
+        q = self.positions(c)
         n = self.grid.n
-        q = self.grid.at(c, self.interval, self.weights)
-        out = []
-        for x, fitted in zip(self.observed, self.fitted(c), strict=True):
-            samples = x.samples if isinstance(x, Angle) else x.samples[x.rank]
-            weights = self.weights[samples]
-            J = np.zeros((len(samples), TOUCHED, n))
-            if isinstance(x, Angle):
-                J[:, :, x.joint] = weights
-            else:
-                slopes = frame_kinematics_derivatives(self.model, x.name, q[x.samples]).jacobian
-                J[:] = weights[:, :, None] * slopes[x.rank, 3 + x.axis, None, :]
-            out.append(Rows(self.interval[samples] * n, J.reshape(len(J), -1), fitted - x.measured))
-        return out
+        values, J = q, np.zeros((len(self.sample), n))
+        if self.of_points:
+            places, slopes = self._points(q)
+            values = np.concatenate((q, places.reshape(len(q), -1)), axis=1)
+            of = np.flatnonzero(self.column >= n)
+            J[of] = slopes.reshape(len(q), -1, n)[self.sample[of], self.column[of] - n]
+        of = np.flatnonzero(self.column < n)
+        J[of, self.column[of]] = 1.0
+        value = values[self.sample, self.column] - self.measured
+        return Seen(self.interval, self.basis, self.start, J, value)
+
+    def _points(self, q: Floats) -> tuple[Floats, ...]:
+        """Places (M, K, 3) of the markers and their slopes (M, K, 3, n)."""
+        return POINTS(self.model, [("q", q, (self.grid.n,))], view=self.points)

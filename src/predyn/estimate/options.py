@@ -14,7 +14,7 @@ from predyn.estimate.regularisation import JOINTS, KINDS, LINKS, ORDERS
 from predyn.estimate.spline_grid import Floats, Grid
 from predyn.model import Model
 
-LEAST_INTERVALS, MOST_INTERVALS = 5, 1_000_000
+LEAST_INTERVALS, MOST_INTERVALS, MOST_EMPTY = 5, 1_000_000, 20  # the last: intervals per sample
 LEAST_NOISE, MOST_NOISE = 1e-7, 10.0  # over the range of what was measured
 
 
@@ -62,6 +62,12 @@ def grid_of(model: Model, t: Floats, step: float | None) -> Grid:
     wanted = positive("step", step) or float(np.median(np.diff(t)))
     length = float(t[-1] - t[0])
     count = round(length / wanted)
+    if step is None and count > MOST_EMPTY * len(t):
+        gap = int(np.argmax(np.diff(t)))
+        raise InputError(
+            f"no samples from {t[gap]:.6g} to {t[gap + 1]:.6g} s, where the usual step is "
+            f"{wanted:.3g} s; cut the recording there, or give a step"
+        )
     if count > MOST_INTERVALS:
         raise InputError(
             f"a step of {wanted:.3g} s makes {count} intervals; expected at most {MOST_INTERVALS}: "

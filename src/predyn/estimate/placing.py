@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from predyn.dynamics.kinematics import frame_kinematics
 from predyn.errors import DataWarning, InputError, unknown_name
-from predyn.estimate.pose_fit import Point, PoseFit
+from predyn.estimate.marker_points import Point
+from predyn.estimate.pose_fit import PoseFit
 from predyn.estimate.scaling import Lengths, measured_scale, scaled, spans_of
 from predyn.estimate.tracking import first_poses
 from predyn.measurements import Measurements

@@ -7,18 +7,13 @@ points are measured in that length too. Directions that nothing measures stay wh
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.dynamics.batch import Kernel
-from predyn.dynamics.fields import dense
-from predyn.dynamics.forward import AXIS, END, ORIGIN, POSE, place, vector, world_row
-from predyn.dynamics.tree import weightless_tree_of
-from predyn.lanes import jit, store
+from predyn.estimate.marker_points import POINTS, Point, point_tree
 from predyn.model import PRISMATIC, REVOLUTE, Model
-from predyn.spatial import add, apply, at_point, load3, load6, load33, scale, store3
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,64 +26,12 @@ SEEN = 0.5  # share of a joint's movement that the measurements must resolve
 RESOLVED = 1e-6  # squared lever, in units of the length scale, that resolves half of a movement
 
 
-class Point(NamedTuple):
-    """A point fixed in a link."""
-
-    link: int
-    p: Floats  # (3,) m, link axes
-
-
 class Fitted(NamedTuple):
     """Where descents from (B, n) poses ended."""
 
     q: Floats  # (B, n)
     cost: Floats  # (B,) sum of squared residuals
     normal: Floats  # (B, n, n) J'J of the residuals, in the unknowns' units
-
-
-class PointTree(NamedTuple):
-    """What the kernel reads of a model, and points on its links."""
-
-    parent: Ints
-    kind: Ints
-    pitch: Floats
-    R: Floats
-    p: Floats
-    gravity: Floats
-    row: Ints  # (K,) workspace rows of the points' links
-    point: Floats  # (K, 3) in their joint frames
-    factor: Floats  # (n,) of the partials
-
-
-@jit
-def place_points(tree: Any, _: Any, c: Any, ins: Any, outs: Any, work: Any) -> None:
-    """Places of the points, m, and their partials in the joints, times the joints' factors."""
-    places, partials = outs
-    n = tree.parent.shape[0]
-    world_row(work, tree.gravity)
-    for i in range(n):
-        place(tree, c, i, ins[0], work)
-    for k in range(tree.row.shape[0]):
-        row = tree.row[k]
-        x = add(load3(work, row, ORIGIN), apply(load33(work, row, POSE), vector(tree.point, k)))
-        store3(places, c, 3 * k, x)
-        for i in range(3 * n):
-            store(partials, c, 3 * n * k + i, 0.0)
-        while row > 0:
-            moved = scale(tree.factor[row - 1], at_point(load6(work, row, AXIS), x))
-            for i in range(3):
-                store(partials, c, n * (3 * k + i) + row - 1, moved[i])
-            row = tree.parent[row - 1]
-
-
-POINTS = Kernel(
-    place_points,
-    work=lambda tree: (len(tree.parent) + 1, END),
-    outputs=lambda tree: (
-        dense(len(tree.row), 3),
-        dense(len(tree.row), 3, len(tree.parent)),
-    ),
-)
 
 
 def length_scale(model: Model, points: Sequence[Point]) -> float:
@@ -140,13 +83,7 @@ class PoseFit:
             above[j, j] = True
         links = [point.link for point in points]
         self.reach = above[links].reshape(len(links), n)
-        tree = weightless_tree_of(model)
-        self.view = PointTree(
-            *(tree.parent, tree.kind, tree.pitch, tree.R, tree.p, tree.gravity),
-            row=np.array(links, np.int64) + 1,
-            point=np.array([tree.link[link] @ p for link, p in points]).reshape(len(links), 3),
-            factor=np.where(self.free, self.units, 0.0) / self.length,
-        )
+        self.view = point_tree(model, points, np.where(self.free, self.units, 0.0) / self.length)
 
     def at_sample(self, sample: int, chosen: Bools, copies: int) -> PoseFit:
         """One sample, repeated, with some of the points."""

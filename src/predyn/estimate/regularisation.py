@@ -14,15 +14,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.dynamics.crba import mass_matrix
-from predyn.estimate.observations import Rows
-from predyn.estimate.spline_grid import TOUCHED, Floats
+from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
 from predyn.model import PRISMATIC, Model
 
 PARALLEL = 1e-9
 ORDERS = (0, 1, 2)
 JOINTS, LINKS, ACCELERATIONS = "joints", "links", "accelerations"
 KINDS = (JOINTS, LINKS, ACCELERATIONS)
+
+
+class Rows(NamedTuple):
+    """Rows value + J x of neighbouring unknowns, see band.py."""
+
+    first: Ints  # (R,)
+    J: Floats  # (R, width)
+    value: Floats  # (R,)
 
 
 class Changes(NamedTuple):
@@ -47,20 +53,22 @@ def combination(model: Model, active: NDArray[np.bool_], of: str) -> Floats:
     return A[active]
 
 
-def inertias(model: Model, active: NDArray[np.bool_], q: Floats) -> tuple[Floats, float]:
+def inertias(active: NDArray[np.bool_], U: Floats, h: float) -> tuple[Floats, float]:
     """Matrix (m, n) that makes torques of accelerations, and the logarithm of a volume.
 
-    The matrix is diagonal: the geometric means over poses q (K, n) of what accelerates a joint
-    alone. Torques of active joints in place of these products fill a volume that is larger by the
-    determinant; the evidence needs its logarithm, summed over the poses.
+    U: slopes (K, n, 3 n) of the torques about some motion. B = h^2 d tau_k / d c_{k+2} is the mass
+    matrix, with what friction and springs add over a step. The matrix is diagonal: the geometric
+    means over time of what accelerates a joint alone. The unknowns of an interval are a motion by
+    d a = d c_{k+2} / h^2, or torques by B: the evidence needs the logarithm of the ratio of volumes
+    that the products and the torques of active joints fill, summed over the intervals.
     """
-    M = mass_matrix(model, q)
-    D = np.exp(np.log(np.diagonal(M, axis1=1, axis2=2)[:, active]).mean(axis=0))
-    _, whole = np.linalg.slogdet(M)
-    _, passive = np.linalg.slogdet(M[:, ~active][:, :, ~active])
-    return np.diag(D) @ np.eye(model.n)[active], float(
-        len(q) * np.log(D).sum() - whole.sum() + passive.sum()
-    )
+    n = len(active)
+    B = h**2 * U[:, :, 2 * n :]
+    D = np.exp(np.log(np.diagonal(B, axis1=1, axis2=2)[:, active]).mean(axis=0))
+    _, whole = np.linalg.slogdet(B)
+    _, passive = np.linalg.slogdet(B[:, ~active][:, :, ~active])
+    volume = len(B) * float(np.log(D).sum()) - float(whole.sum()) + float(passive.sum())
+    return np.diag(D) @ np.eye(n)[active], volume
 
 
 def changes(tau: Floats, U: Floats, A: Floats, order: int) -> Changes:

@@ -82,6 +82,7 @@ def _measurements_tree(data: Measurements) -> Tree:
         },
         "source": data.source,
         "notes": list(data.notes),
+        "units": dict(data.units),
     }
 
 
@@ -182,4 +183,5 @@ def _measurements_of(group: TreeReader) -> Measurements:
             group.mapping("forces", force),
             group.value("source", str),
             group.words("notes"),
+            group.mapping("units", lambda units, name: units.value(name, str)),
         )

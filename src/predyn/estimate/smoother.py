@@ -20,8 +20,8 @@ import numpy as np
 from predyn.errors import InputError
 from predyn.estimate import band
 from predyn.estimate.driving import Driving
-from predyn.estimate.observations import Observations, Rows
-from predyn.estimate.regularisation import Changes, change_values, changes
+from predyn.estimate.observations import Observations, Seen
+from predyn.estimate.regularisation import Changes, Rows, change_values, changes
 from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
 
 SOFT, STIFFNESS = 0.1, 1e-3  # sd of an unactuated joint's torque over its usual size
@@ -57,7 +57,7 @@ class Linear(NamedTuple):
 
     H: Floats
     g: Floats
-    observed: list[Rows]
+    seen: Seen
     changes: Changes
     unactuated: Rows
     tau: Floats
@@ -132,25 +132,20 @@ class Smoother:
 
     def misfit(self, c: Floats, noise: Floats) -> float:
         """The part of the objective that the measurements make."""
-        found = zip(self.observations.fitted(c), self.observations.observed, noise, strict=True)
-        return math.fsum(
-            0.5 * float(np.sum((fitted - x.measured) ** 2)) / sd**2 for fitted, x, sd in found
-        )
+        observations = self.observations
+        left = (observations.fitted(c) - observations.measured) / noise[observations.thing]
+        return 0.5 * float(left @ left)
 
     def linearised(self, c: Floats, levels: Levels) -> Linear:
         """Normal equations about the motion c."""
         self.evaluations += 1
         n = self.grid.n
         tau, U = self.driving.slopes(c)
-        observed = self.observations.rows(c)
-        if self.of_motion:
-            about = changes(self.grid.middle(c)[2], self.grid.of_acceleration, self.A, self.order)
-        else:
-            about = changes(tau, U, self.A, self.order)
+        seen = self.observations.rows(c)
+        about = self.changes_about(c, tau, U)
         H = np.zeros((self.grid.size, (TOUCHED + self.order) * n))
         g = np.zeros(self.grid.size)
-        for rows, noise in zip(observed, levels.noise, strict=True):
-            self._add(rows, np.full(len(rows.value), noise**-2.0), H, g)
+        seen.add(levels.noise[self.observations.thing] ** -2.0, H, g)
         self._add(about.rows, levels.of_changes(len(about.rows.value)) ** -2.0, H, g)
         for rows, size in zip(about.start, self.sizes, strict=False):
             self._add(rows, size**-2.0, H, g)
@@ -160,7 +155,13 @@ class Smoother:
             (tau[:, self.unactuated] + self.multipliers / self.held).ravel(),
         )
         self._add(free, np.tile(self.held, self.grid.K), H, g)
-        return Linear(H, g, observed, about, free, tau, U)
+        return Linear(H, g, seen, about, free, tau, U)
+
+    def changes_about(self, c: Floats, tau: Floats, U: Floats) -> Changes:
+        """What must be small about the motion c, from its torques and their slopes."""
+        if self.of_motion:
+            return changes(self.grid.middle(c)[2], self.grid.of_acceleration, self.A, self.order)
+        return changes(tau, U, self.A, self.order)
 
     def posterior(self, c: Floats, levels: Levels, covariances: bool = True) -> Posterior:
         """The normal equations about c, factored, and the step to their minimum."""

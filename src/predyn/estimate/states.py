@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.estimate import band
-from predyn.estimate.observations import Angle, Observations
+from predyn.estimate.observations import Marker, Observations
 from predyn.estimate.result import Channel
 from predyn.estimate.smoother import Levels, Posterior
 from predyn.estimate.spline_grid import TOUCHED, Floats, Grid
@@ -37,20 +37,20 @@ def channels_of(
     observations: Observations, c: Floats, levels: Levels, estimated: NDArray[np.bool_]
 ) -> tuple[Channel, ...]:
     """Measured against fitted; markers by component."""
+    model, fitted = observations.model, observations.fitted(c)
     out = []
-    found = zip(observations.observed, observations.fitted(c), levels.noise, estimated, strict=True)
-    for x, fitted, sd, free in found:
-        if isinstance(x, Angle):
-            unit = "m" if observations.model.kind[x.joint] == PRISMATIC else "rad"
-            t = observations.t[x.samples]
-            out.append(Channel(x.name, "angle", unit, t, x.measured, fitted, float(sd), bool(free)))
-            continue
-        for axis, letter in enumerate("xyz"):
-            rows = x.axis == axis
-            if rows.any():
-                t = observations.t[x.samples[x.rank[rows]]]
-                name, measured = f"{x.name}.{letter}", x.measured[rows]
-                out.append(
-                    Channel(name, "marker", "m", t, measured, fitted[rows], float(sd), bool(free))
-                )
+    for number, x in enumerate(observations.observed):
+        rows = np.flatnonzero(observations.thing == number)
+        sd, free = float(levels.noise[number]), bool(estimated[number])
+        parts = [(x.name, "rad", rows)]
+        if isinstance(x, Marker):
+            axis = (observations.column[rows] - model.n) % 3
+            parts = [(f"{x.name}.{name}", "m", rows[axis == k]) for k, name in enumerate("xyz")]
+        elif model.kind[x.joint] == PRISMATIC:
+            parts = [(x.name, "m", rows)]
+        kind = "marker" if isinstance(x, Marker) else "angle"
+        for name, unit, at in parts:
+            if len(at):
+                t, measured = observations.t[observations.sample[at]], observations.measured[at]
+                out.append(Channel(name, kind, unit, t, measured, fitted[at], sd, free))
     return tuple(out)

@@ -50,14 +50,14 @@ def switching(
     mean = levels.scale.copy()
     rows = (smoother.grid.K - 1) * m
     levels = Levels(levels.noise, levels.of_changes(rows))
-    settled, iteration = False, 0
+    settled, iteration, thing = False, 0, smoother.observations.thing
     posterior = smoother.posterior(c, levels)
     for iteration in range(1, MOST + 1):  # noqa: B007
         about = posterior.linear.changes.rows
         change = about.value + band.product(about.first, about.J, posterior.step)
         size = np.sqrt(change**2 + band.variances(about.first, about.J, posterior.C))
         found = np.where(free_scale, size.reshape(-1, m).mean(axis=0), mean)
-        noise = updated_noise(levels.noise, posterior, free_noise, bounds)
+        noise = updated_noise(levels.noise, posterior, thing, free_noise, bounds)
         moved = np.abs(np.log(np.concatenate((found / mean, noise / levels.noise)))).max()
         if report is not None:
             report(float(np.abs(change).sum()), float(np.abs(posterior.step).max()))

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.estimate.pose_fit import Fitted, Point, PoseFit
+from predyn.estimate.marker_points import Point
+from predyn.estimate.pose_fit import Fitted, PoseFit
 from predyn.model import REVOLUTE, Model
 
 Floats = NDArray[np.float64]

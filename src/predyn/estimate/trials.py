@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predyn.estimate.driving import Driving
-from predyn.estimate.evidence import Trial, fit_levels
+from predyn.estimate.evidence import NEARLY, SETTLED, Trial, fit_levels
 from predyn.estimate.matching import Matched
 from predyn.estimate.observations import Observations
 from predyn.estimate.options import usual_size
@@ -21,6 +22,7 @@ from predyn.estimate.spline_grid import Floats, Ints
 Report = Callable[[int, float, float, str], None]
 
 LEAST_SCALE, MOST_SCALE = 1e-8, 1e4  # over the usual size of a change
+CONDITION = 1e13  # of the normal equations, about: bands then keep three digits
 
 
 @dataclass
@@ -49,9 +51,25 @@ class Search:
             return np.ones(int(self.active.sum()), np.bool_)
         return np.isnan(self.weight[self.active])
 
+    @cached_property
+    def about(self) -> Floats:
+        """A motion near the one sought."""
+        return self.driving.grid.through(self.usual_way.q)
+
+    @cached_property
+    def torques_about(self) -> tuple[Floats, Floats]:
+        return self.driving.slopes(self.about)
+
     def bounds(self, smoother: Smoother) -> tuple[Levels, Levels]:
+        """Levels within which to search: scales not so small that rounding errors take over."""
         size, (least, most) = smoother.sizes[-1], self.noise_bounds
-        return Levels(least, LEAST_SCALE * size), Levels(most, MOST_SCALE * size)
+        noise = self.noise[self.observations.thing]
+        known = self.observations.rows(self.about).information(noise)
+        weakest = known[known > 0.0].min() / (smoother.grid.K + 2)
+        J = smoother.changes_about(self.about, *self.torques_about).rows.J
+        stiffest = (J**2).sum(axis=1).reshape(-1, len(size)).max(axis=0)
+        smallest = np.maximum(np.sqrt(stiffest / (CONDITION * weakest)), LEAST_SCALE * size)
+        return Levels(least, smallest), Levels(most, np.maximum(MOST_SCALE * size, smallest))
 
     def teller(self, text: str) -> Callable[[float, float], None]:
         def tell(value: float, step: float) -> None:
@@ -64,7 +82,8 @@ class Search:
     def smoother(self, order: int, of: str) -> Smoother:
         model, active = self.driving.model, self.active
         if of == ACCELERATIONS:
-            A, volume = inertias(model, active, self.usual_way.q[:-1])
+            _, U = self.torques_about
+            A, volume = inertias(active, U, self.driving.grid.h)
             sizes = usual_size(self.usual_way.a)
         else:
             A, volume, sizes = combination(model, active, of), 0.0, None
@@ -85,23 +104,30 @@ class Search:
         if self.weight is not None:
             given = self.weight[self.active]
             scale = np.where(np.isnan(given), scale, given)
+        return self.fitted(smoother, of, c, Levels(self.noise, scale), best, NEARLY)
+
+    def fitted(
+        self, smoother: Smoother, of: str, c: Floats, levels: Levels, best: float, enough: float
+    ) -> Trial:
         trial = fit_levels(
             smoother,
             c,
-            Levels(self.noise, scale),
+            levels,
             self.free_noise,
             self.free_scale,
             self.bounds(smoother),
             best,
-            self.teller(f"order {order}, {of}"),
+            self.teller(f"order {smoother.order}, {of}"),
+            enough,
+            4 if not self.iterations else 1,
         )
         trial.of = of
         return trial
 
     def trials(self, orders: Sequence[int], kinds: Sequence[str], c: Floats) -> list[Trial]:
-        """Orders and kinds, each with its best levels; Ctrl-C leaves those reached.
+        """Orders and kinds, each with nearly its best levels, the best one with its very best.
 
-        If there are several orders, 0 is tried with the best kind only.
+        If there are several orders, 0 is tried with the best kind only. Ctrl-C leaves the rest.
         """
         model, done = self.driving.model, list[Trial]()
         if LINKS in kinds and JOINTS in kinds:
@@ -121,4 +147,8 @@ class Search:
                 break
             if not waiting and order and 0 in orders and best is not None:
                 waiting.append((0, best.of))
+        if best is not None and not done[-1].interrupted:
+            smoother, of = best.smoother, best.of
+            rank = next(k for k, trial in enumerate(done) if trial is best)
+            done[rank] = self.fitted(smoother, of, best.c, best.levels, -np.inf, SETTLED)
         return done

@@ -59,6 +59,7 @@ class Recording:
     angles: dict[str, Floats] = field(default_factory=dict)
     markers: dict[str, Floats] = field(default_factory=dict)
     forces: dict[str, MeasuredForce] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)  # of joints, where the file says it
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -82,6 +83,7 @@ class Recording:
             },
             self.path,
             (*notes, *self.warnings),
+            self.units,
         )
 
 

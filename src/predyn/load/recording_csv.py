@@ -130,6 +130,8 @@ def _recording(table: Table, columns: list[Column], head: int) -> Recording:
 
     markers, forces, joints = _groups(path, columns, head, result)
     bare: dict[str, list[str]] = defaultdict(list)
+    if clock.unit is None:
+        bare["s"].append(clock.name)
     for name, group in markers.items():
         result.markers[name] = _vectors(table, group, LENGTH, head, np.nan)
         bare["m"] += [column.name for column in group.values() if column.unit is None]
@@ -142,6 +144,8 @@ def _recording(table: Table, columns: list[Column], head: int) -> Recording:
         result.angles[name] = _converted(table, column, (ANGLE, LENGTH), head)
         if column.unit is None:
             bare["rad (m for slides)"].append(column.name)
+        else:
+            result.units[name] = SI[UNITS[column.unit].kind]
     for unit, without in bare.items():
         if without:
             result.warnings.append(f"no units given, {unit} assumed: {listed(without)}; add a row "

@@ -145,6 +145,7 @@ def _take_joints(
     for name, index in joints.items():
         factor = DEGREE if name in turned else 1.0
         result.angles[name] = table.values[:, index] * factor
+    result.units.update(dict.fromkeys(turned, "rad"))
     if degrees == "yes":
         result.notes.append(f"converted from deg: {listed(turned) or 'nothing'}")
         if straight := [name for name in joints if name not in turned]:

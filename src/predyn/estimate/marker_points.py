@@ -1,0 +1,83 @@
+"""Places of points on links and their slopes in the joint positions, all in one compiled call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.dynamics.batch import Kernel
+from predyn.dynamics.fields import dense
+from predyn.dynamics.forward import AXIS, END, ORIGIN, POSE, place, vector, world_row
+from predyn.dynamics.tree import weightless_tree_of
+from predyn.lanes import jit, store
+from predyn.model import Model
+from predyn.spatial import add, apply, at_point, load3, load6, load33, scale, store3
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Point(NamedTuple):
+    """A point fixed in a link."""
+
+    link: int
+    p: Floats  # (3,) m, link axes
+
+
+class PointTree(NamedTuple):
+    """What the kernel reads of a model, and points on its links."""
+
+    parent: Ints
+    kind: Ints
+    pitch: Floats
+    R: Floats
+    p: Floats
+    gravity: Floats
+    row: Ints  # (K,) workspace rows of the points' links
+    point: Floats  # (K, 3) in their joint frames
+    factor: Floats  # (n,) of the partials
+
+
+@jit
+def place_points(tree: Any, _: Any, c: Any, ins: Any, outs: Any, work: Any) -> None:
+    """Places of the points, m, and their partials in the joints, times the joints' factors."""
+    places, partials = outs
+    n = tree.parent.shape[0]
+    world_row(work, tree.gravity)
+    for i in range(n):
+        place(tree, c, i, ins[0], work)
+    for k in range(tree.row.shape[0]):
+        row = tree.row[k]
+        x = add(load3(work, row, ORIGIN), apply(load33(work, row, POSE), vector(tree.point, k)))
+        store3(places, c, 3 * k, x)
+        for i in range(3 * n):
+            store(partials, c, 3 * n * k + i, 0.0)
+        while row > 0:
+            moved = scale(tree.factor[row - 1], at_point(load6(work, row, AXIS), x))
+            for i in range(3):
+                store(partials, c, n * (3 * k + i) + row - 1, moved[i])
+            row = tree.parent[row - 1]
+
+
+POINTS = Kernel(
+    place_points,
+    work=lambda tree: (len(tree.parent) + 1, END),
+    outputs=lambda tree: (
+        dense(len(tree.row), 3),
+        dense(len(tree.row), 3, len(tree.parent)),
+    ),
+)
+
+
+def point_tree(model: Model, points: Sequence[Point], factor: Floats | None = None) -> PointTree:
+    """What the kernel reads; slopes are multiplied by a joint's factor, 1 unless told."""
+    tree = weightless_tree_of(model)
+    return PointTree(
+        *(tree.parent, tree.kind, tree.pitch, tree.R, tree.p, tree.gravity),
+        row=np.array([link for link, _ in points], np.int64) + 1,
+        point=np.array([tree.link[link] @ p for link, p in points]).reshape(len(points), 3),
+        factor=np.ones(model.n) if factor is None else factor,
+    )
