@@ -25,6 +25,7 @@ from predyn.estimate.spline_grid import Floats, Ints
 
 MOST = 60
 SETTLED, NEARLY = 2e-3, 0.03  # change of the logarithm of a level, from one iteration to the next
+NOTHING = 0.05  # numbers that the data determine about a torque
 LONGEST = 2.0  # largest change of a logarithm in one iteration
 HOPELESS, MARGIN = (
     3.0,
@@ -91,7 +92,8 @@ def fit_levels(
             new, measured = _updated(levels, posterior, thing, free_noise, free_scale, bounds)
             c, _ = smoother.moved(c, levels, posterior)
             smoother.update_multipliers(c)
-            ratios = [b / a for a, b in zip(levels, new, strict=True)]
+            matters = measured > NOTHING  # scales that no datum asks about may wander
+            ratios = (new.noise / levels.noise, (new.scale / levels.scale)[matters])
             if np.abs(np.log(np.concatenate(ratios))).max() < enough:
                 settled = True
                 break

@@ -85,15 +85,6 @@ def changes(tau: Floats, U: Floats, A: Floats, order: int) -> Changes:
     return Changes(_rows(value, J, n), tuple(start))
 
 
-def change_values(tau: Floats, A: Floats, order: int) -> tuple[Floats, list[Floats]]:
-    """The values alone: (K - order, m), and those of the start (m,)."""
-    value, start = tau @ A.T, []
-    for _ in range(order):
-        start.append(value[0])
-        value = np.diff(value, axis=0)
-    return value, start
-
-
 def _rows(value: Floats, J: Floats, n: int) -> Rows:
     count, m, width = J.shape
     first = np.repeat(np.arange(count) * n, m)

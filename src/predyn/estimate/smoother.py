@@ -11,7 +11,6 @@ and one backward pass in time (band.py).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -21,13 +20,13 @@ from predyn.errors import InputError
 from predyn.estimate import band
 from predyn.estimate.driving import Driving
 from predyn.estimate.observations import Observations, Seen
-from predyn.estimate.regularisation import Changes, Rows, change_values, changes
+from predyn.estimate.regularisation import Changes, changes
 from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
 
 SOFT, STIFFNESS = 0.1, 1e-3  # sd of an unactuated joint's torque over its usual size
 FREE = 1e-9  # the largest such torque, over the usual size, that is none
-DECREMENT = 1e-16  # expected gain per unknown, in units of log likelihood, of the last iteration
-ROUNDING = 1e-11  # the same, below which gains that no longer fall are rounding errors
+DECREMENT = 1e-16  # gain per unknown, in units of log likelihood, that is not worth a step
+ROUNDING = 1e-13  # the same, below which gains that no longer fall are rounding errors
 HALVINGS = 25
 FREQUENCY = 3.0  # Hz at which torques may usually vary
 DAMPINGS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # shares of the diagonal, until it factors
@@ -52,14 +51,22 @@ class Levels(NamedTuple):
         return np.tile(self.scale, count // len(self.scale))
 
 
+class About(NamedTuple):
+    """Rows about one motion, whatever their weights."""
+
+    seen: Seen
+    changes: Changes
+    tau: Floats  # (K, n)
+    U: Floats  # (K, n, 3 n) its slopes
+
+
 class Linear(NamedTuple):
-    """The problem about one motion."""
+    """The problem about one motion: normal equations, and the rows that they are made of."""
 
     H: Floats
     g: Floats
     seen: Seen
     changes: Changes
-    unactuated: Rows
     tau: Floats
     U: Floats
 
@@ -106,62 +113,67 @@ class Smoother:
         self.hold(STIFFNESS)
         self.multipliers = np.zeros((self.grid.K, len(unactuated)))
         self.evaluations = 0
+        self._recent: list[tuple[Floats, About]] = []
 
     def hold(self, stiffness: float) -> None:
         """How much a torque of an unactuated joint costs, besides its multiplier."""
         self.stiffness = stiffness
         self.held = 1.0 / (stiffness * self.free_size) ** 2
 
-    def objective(
-        self, c: Floats, levels: Levels, cost: Callable[[Floats], float] | None = None
-    ) -> float:
-        """What is minimised, with the multipliers as they are; `cost`: of changes, not squares."""
-        total = self.misfit(c, levels.noise)
-        tau = self.driving.torques(c)
-        smooth = self.grid.middle(c)[2] if self.of_motion else tau
-        change, start = change_values(smooth, self.A, self.order)
-        if cost is None:
-            total += 0.5 * float(np.sum((change.ravel() / levels.of_changes(change.size)) ** 2))
-        else:
-            total += cost(change.ravel())
-        total += 0.5 * math.fsum(
-            float(np.sum((x / size) ** 2)) for x, size in zip(start, self.sizes, strict=False)
-        )
-        free = tau[:, self.unactuated]
-        return total + float(np.sum(free * (self.multipliers + 0.5 * self.held * free)))
-
-    def misfit(self, c: Floats, noise: Floats) -> float:
-        """The part of the objective that the measurements make."""
-        observations = self.observations
-        left = (observations.fitted(c) - observations.measured) / noise[observations.thing]
-        return 0.5 * float(left @ left)
-
-    def linearised(self, c: Floats, levels: Levels) -> Linear:
-        """Normal equations about the motion c."""
+    def about(self, c: Floats) -> About:
+        """Rows about a motion; those of the last two motions are remembered."""
+        for motion, rows in self._recent:
+            if motion is c:
+                return rows
         self.evaluations += 1
-        n = self.grid.n
         tau, U = self.driving.slopes(c)
-        seen = self.observations.rows(c)
-        about = self.changes_about(c, tau, U)
-        H = np.zeros((self.grid.size, (TOUCHED + self.order) * n))
-        g = np.zeros(self.grid.size)
-        seen.add(levels.noise[self.observations.thing] ** -2.0, H, g)
-        self._add(about.rows, levels.of_changes(len(about.rows.value)) ** -2.0, H, g)
-        for rows, size in zip(about.start, self.sizes, strict=False):
-            self._add(rows, size**-2.0, H, g)
-        free = Rows(
-            np.repeat(np.arange(self.grid.K) * n, len(self.unactuated)),
-            np.ascontiguousarray(U[:, self.unactuated].reshape(-1, TOUCHED * n)),
-            (tau[:, self.unactuated] + self.multipliers / self.held).ravel(),
-        )
-        self._add(free, np.tile(self.held, self.grid.K), H, g)
-        return Linear(H, g, seen, about, free, tau, U)
+        found = About(self.observations.rows(c), self.changes_about(c, tau, U), tau, U)
+        self._recent = [*self._recent[-1:], (c, found)]
+        return found
 
     def changes_about(self, c: Floats, tau: Floats, U: Floats) -> Changes:
         """What must be small about the motion c, from its torques and their slopes."""
         if self.of_motion:
             return changes(self.grid.middle(c)[2], self.grid.of_acceleration, self.A, self.order)
         return changes(tau, U, self.A, self.order)
+
+    def objective(
+        self, c: Floats, levels: Levels, cost: Callable[[Floats], float] | None = None
+    ) -> float:
+        """What is minimised, with the multipliers as they are; `cost`: of changes, not squares."""
+        about = self.about(c)
+        left = about.seen.value / levels.noise[self.observations.thing]
+        total = 0.5 * float(left @ left)
+        change = about.changes.rows.value
+        if cost is None:
+            scaled = change / levels.of_changes(len(change))
+            total += 0.5 * float(scaled @ scaled)
+        else:
+            total += cost(change)
+        for rows, size in zip(about.changes.start, self.sizes, strict=False):
+            total += 0.5 * float(np.sum((rows.value / size) ** 2))
+        if not len(self.unactuated):
+            return total
+        free = about.tau[:, self.unactuated]
+        return total + float(np.sum(free * (self.multipliers + 0.5 * self.held * free)))
+
+    def linearised(self, c: Floats, levels: Levels) -> Linear:
+        """Normal equations about the motion c."""
+        about, n = self.about(c), self.grid.n
+        H = np.zeros((self.grid.size, (TOUCHED + self.order) * n))
+        g = np.zeros(self.grid.size)
+        about.seen.add(levels.noise[self.observations.thing] ** -2.0, H, g)
+        rows = about.changes.rows
+        band.add_rows(*rows, levels.of_changes(len(rows.value)) ** -2.0, H, g)
+        for rows, size in zip(about.changes.start, self.sizes, strict=False):
+            band.add_rows(*rows, size**-2.0, H, g)
+        if len(self.unactuated):
+            first = np.repeat(np.arange(self.grid.K) * n, len(self.unactuated))
+            J = about.U[:, self.unactuated].reshape(-1, TOUCHED * n)
+            free = about.tau[:, self.unactuated] + self.multipliers / self.held
+            weight = np.tile(self.held, self.grid.K)
+            band.add_rows(first, np.ascontiguousarray(J), free.ravel(), weight, H, g)
+        return Linear(H, g, *about)
 
     def posterior(self, c: Floats, levels: Levels, covariances: bool = True) -> Posterior:
         """The normal equations about c, factored, and the step to their minimum."""
@@ -212,7 +224,8 @@ class Smoother:
             free = self.update_multipliers(c)
             if report is not None:
                 report(gain, float(np.abs(posterior.step).max()))
-            small = gain < DECREMENT or (gain < ROUNDING and gain > 0.9 * known)
+            ahead = gain * gain / known if known < np.inf else gain  # of the step after this one
+            small = ahead < DECREMENT or (gain < ROUNDING and gain > 0.9 * known)
             none = max(FREE, self._rounding(c, posterior.linear.U))
             if small and free < none:
                 return c, True
@@ -234,14 +247,9 @@ class Smoother:
         """Multipliers of zero torque, improved; the largest such torque over the usual size."""
         if not len(self.unactuated):
             return 0.0
-        free = self.driving.torques(c)[:, self.unactuated]
-        self.multipliers += self.held * free
+        free = self.about(c).tau[:, self.unactuated]
+        self.multipliers = self.multipliers + self.held * free
         return float(np.abs(free / self.free_size).max())
-
-    @staticmethod
-    def _add(rows: Rows, weight: Floats, H: Floats, g: Floats) -> None:
-        if len(rows.value):
-            band.add_rows(rows.first, rows.J, rows.value, weight, H, g)
 
 
 def lowered(
@@ -252,8 +260,8 @@ def lowered(
     slack = 1e-12 * (1.0 + abs(before))
     length = 1.0
     for _ in range(HALVINGS):
-        after = objective(c + length * step)
-        if after <= before + 1e-4 * length * slope + slack:
-            return c + length * step, length
+        point = c + length * step
+        if objective(point) <= before + 1e-4 * length * slope + slack:
+            return point, length
         length *= 0.5
     return c, 0.0

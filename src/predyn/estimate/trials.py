@@ -21,7 +21,7 @@ from predyn.estimate.spline_grid import Floats, Ints
 
 Report = Callable[[int, float, float, str], None]
 
-LEAST_SCALE, MOST_SCALE = 1e-8, 1e4  # over the usual size of a change
+LEAST_SCALE, MOST_SCALE = 1e-5, 1e4  # over the usual size of a change
 CONDITION = 1e13  # of the normal equations, about: bands then keep three digits
 
 
