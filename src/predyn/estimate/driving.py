@@ -59,17 +59,24 @@ class Driving:
         links: Mapping[str, str],
     ) -> None:
         self.model, self.grid = model, grid
+        self._partials = tuple(np.empty((grid.K, grid.n, grid.n)) for _ in range(3))
         self.pushes = [push(grid.middles, link, forces[name]) for name, link in links.items()]
 
     def torques(self, c: Floats) -> Floats:
         q, v, a = self.grid.middle(c)
         return inverse_dynamics(self.model, q, v, a, forces=acting(self.model, self.pushes, q))
 
+    def _room(self) -> tuple[Floats, ...]:
+        """Torques anew; partials where they were before."""
+        return np.empty((self.grid.K, self.grid.n)), *self._partials
+
     def slopes(self, c: Floats) -> tuple[Floats, Floats]:
         """Torques, and their partials (K, n, 3 n) in the three blocks of each interval."""
         q, v, a = self.grid.middle(c)
         forces = acting(self.model, self.pushes, q)
-        tau, dq, dv, da = inverse_dynamics_derivatives(self.model, q, v, a, forces=forces)
+        tau, dq, dv, da = inverse_dynamics_derivatives(
+            self.model, q, v, a, forces=forces, out=self._room()
+        )
         for push in self.pushes:
             J = frame_kinematics_derivatives(self.model, push.link, q).jacobian
             turning = np.cross(push.force[:, None, :], J[:, 3:].swapaxes(1, 2))  # f x dp, (K, n, 3)

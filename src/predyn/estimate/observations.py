@@ -93,44 +93,37 @@ class Observations:
         self.thing = np.repeat(np.arange(len(observed)), self.counts)[rank]  # (R,) of each row
         self.measured = np.concatenate([x.measured for x in observed])[rank]
         self.start = np.searchsorted(self.sample, np.arange(len(t) + 1))
-        # column of a row's value among all joints and all components of markers
+        # place of a row's value among the joints, or the components of markers, of all samples
         markers = [x for x in observed if isinstance(x, Marker)]
-        places = {x.name: model.n + 3 * k for k, x in enumerate(markers)}
+        ranks = {x.name: 3 * k for k, x in enumerate(markers)}
         columns = [
-            np.full(len(x.samples), x.joint) if isinstance(x, Angle) else places[x.name] + x.axis
+            np.full(len(x.samples), x.joint) if isinstance(x, Angle) else ranks[x.name] + x.axis
             for x in observed
         ]
         self.column = np.concatenate(columns)[rank]
+        on_marker = np.array([isinstance(x, Marker) for x in observed])[self.thing]
+        self.of_joints, self.of_points = np.flatnonzero(~on_marker), np.flatnonzero(on_marker)
+        width = np.where(on_marker, 3 * len(markers), model.n)
+        self.place = self.sample * width + self.column
         frames = [model.frame(x.name) for x in markers]
         self.points = point_tree(model, [Point(frame.link, frame.p) for frame in frames])
-        self.of_points = bool(markers)
-
-    def positions(self, c: Floats) -> Floats:
-        """Joint positions (M, n) at the samples."""
-        return self.grid.at(c, self.interval, self.basis)
 
     def fitted(self, c: Floats) -> Floats:
         """What the motion makes of each row, (R,)."""
-        q = self.positions(c)
-        if self.of_points:
-            places, _ = self._points(q)
-            q = np.concatenate((q, places.reshape(len(q), -1)), axis=1)
-        return np.asarray(q[self.sample, self.column])
+        return np.asarray(self.rows(c).value + self.measured)
 
     def rows(self, c: Floats) -> Seen:
         """Fitted minus measured, with slopes."""
-        q = self.positions(c)
-        n = self.grid.n
-        values, J = q, np.zeros((len(self.sample), n))
-        if self.of_points:
+        q = self.grid.at(c, self.interval, self.basis)
+        J, fitted = np.zeros((len(self.sample), self.grid.n)), np.empty(len(self.sample))
+        if len(self.of_points):
             places, slopes = self._points(q)
-            values = np.concatenate((q, places.reshape(len(q), -1)), axis=1)
-            of = np.flatnonzero(self.column >= n)
-            J[of] = slopes.reshape(len(q), -1, n)[self.sample[of], self.column[of] - n]
-        of = np.flatnonzero(self.column < n)
-        J[of, self.column[of]] = 1.0
-        value = values[self.sample, self.column] - self.measured
-        return Seen(self.interval, self.basis, self.start, J, value)
+            J[self.of_points] = slopes.reshape(-1, self.grid.n)[self.place[self.of_points]]
+            fitted[self.of_points] = places.ravel()[self.place[self.of_points]]
+        if len(self.of_joints):
+            J[self.of_joints, self.column[self.of_joints]] = 1.0
+            fitted[self.of_joints] = q.ravel()[self.place[self.of_joints]]
+        return Seen(self.interval, self.basis, self.start, J, fitted - self.measured)
 
     def _points(self, q: Floats) -> tuple[Floats, ...]:
         """Places (M, K, 3) of the markers and their slopes (M, K, 3, n)."""

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.estimate.grid_kernels import differences
 from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
 from predyn.model import PRISMATIC, Model
 
@@ -74,15 +75,19 @@ def inertias(active: NDArray[np.bool_], U: Floats, h: float) -> tuple[Floats, fl
 def changes(tau: Floats, U: Floats, A: Floats, order: int) -> Changes:
     """Rows of an order from torques or accelerations (K, n) and their slopes (K, n, 3 n)."""
     n = U.shape[2] // TOUCHED
-    value, J = tau @ A.T, A @ U
+    value, J = (tau, U) if _is_unit(A) else (tau @ A.T, A @ U)
     start = []
     for _ in range(order):
         start.append(_rows(value[:1], J[:1], n))
-        wider = np.zeros((len(J) - 1, J.shape[1], J.shape[2] + n))
-        wider[:, :, n:] = J[1:]
-        wider[:, :, :-n] -= J[:-1]
-        value, J = np.diff(value, axis=0), wider
+        count, m, width = J.shape
+        change, wider = np.empty((count - 1, m)), np.empty((count - 1, m, width + n))
+        differences(value, J, change, wider)
+        value, J = change, wider
     return Changes(_rows(value, J, n), tuple(start))
+
+
+def _is_unit(A: Floats) -> bool:
+    return A.shape[0] == A.shape[1] and bool((np.eye(len(A)) == A).all())
 
 
 def _rows(value: Floats, J: Floats, n: int) -> Rows:

@@ -48,7 +48,7 @@ class Levels(NamedTuple):
         """One number per row."""
         if len(self.scale) == count:
             return self.scale
-        return np.tile(self.scale, count // len(self.scale))
+        return (np.ones((count // len(self.scale), 1)) * self.scale).ravel()
 
 
 class About(NamedTuple):

@@ -17,6 +17,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.estimate import grid_kernels
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -52,23 +54,23 @@ class Grid:
         s = along - interval
         return interval, np.stack((0.5 * (1 - s) ** 2, 0.5 + s - s * s, 0.5 * s * s), axis=1)
 
-    def at(self, c: Floats, interval: Ints, weights: Floats) -> Floats:
+    def at(self, c: Floats, interval: Ints, basis: Floats) -> Floats:
         """Positions (M, n) where `place` was asked for."""
-        C = c.reshape(-1, self.n)
-        return np.asarray(sum(weights[:, k, None] * C[interval + k] for k in range(TOUCHED)))
+        out = np.empty((len(interval), self.n))
+        grid_kernels.positions(c.reshape(-1, self.n), interval, basis, out)
+        return out
 
     def middle(self, c: Floats) -> tuple[Floats, Floats, Floats]:
         """q, v, a (K, n) in the middles of the intervals."""
-        C = c.reshape(-1, self.n)
-        left, own, right = C[:-2], C[1:-1], C[2:]
-        a = (left - 2.0 * own + right) / self.h**2
-        return 0.125 * (left + 6.0 * own + right), (right - left) / (2.0 * self.h), a
+        q, v, a = np.empty((3, self.K, self.n))
+        grid_kernels.middles(c.reshape(-1, self.n), self.h, q, v, a)
+        return q, v, a
 
     def middle_slopes(self, dq: Floats, dv: Floats, da: Floats) -> Floats:
         """Partials (K, m, 3 n) in the three blocks from those in q, v, a at the middles."""
-        by_v, by_a = dv / (2.0 * self.h), da / self.h**2
-        return np.concatenate((0.125 * dq - by_v + by_a, 0.75 * dq - 2.0 * by_a,
-                               0.125 * dq + by_v + by_a), axis=2)  # fmt: skip
+        U = np.empty((*dq.shape[:2], TOUCHED * self.n))
+        grid_kernels.middle_slopes(dq, dv, da, self.h, U)
+        return U
 
     @cached_property
     def of_acceleration(self) -> Floats:

@@ -44,7 +44,7 @@ def channels_of(
         sd, free = float(levels.noise[number]), bool(estimated[number])
         parts = [(x.name, "rad", rows)]
         if isinstance(x, Marker):
-            axis = (observations.column[rows] - model.n) % 3
+            axis = observations.column[rows] % 3
             parts = [(f"{x.name}.{name}", "m", rows[axis == k]) for k, name in enumerate("xyz")]
         elif model.kind[x.joint] == PRISMATIC:
             parts = [(x.name, "m", rows)]

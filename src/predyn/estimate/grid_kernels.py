@@ -1,0 +1,60 @@
+"""What an iteration does with splines and differences of torques, compiled: NumPy takes longer to
+be called than small problems take."""
+
+from __future__ import annotations
+
+from predyn.dynamics.kernel_cache import keeper
+
+kept = keeper(__file__)
+
+
+@kept
+def positions(c, interval, basis, out):
+    """out (M, n) = sum of the three blocks that each sample sees."""
+    for s in range(out.shape[0]):
+        k = interval[s]
+        for j in range(out.shape[1]):
+            out[s, j] = (
+                basis[s, 0] * c[k, j] + basis[s, 1] * c[k + 1, j] + basis[s, 2] * c[k + 2, j]
+            )
+
+
+@kept
+def middles(c, h, q, v, a):
+    """q, v, a (K, n) in the middles of intervals."""
+    slow, fast = 0.5 / h, 1.0 / (h * h)
+    for k in range(q.shape[0]):
+        for j in range(q.shape[1]):
+            left, own, right = c[k, j], c[k + 1, j], c[k + 2, j]
+            q[k, j] = 0.125 * (left + 6.0 * own + right)
+            v[k, j] = slow * (right - left)
+            a[k, j] = fast * (left - 2.0 * own + right)
+
+
+@kept
+def middle_slopes(dq, dv, da, h, U):
+    """U (K, m, 3 n): partials in the three blocks from those (K, m, n) in q, v, a."""
+    slow, fast = 0.5 / h, 1.0 / (h * h)
+    n = dq.shape[2]
+    for k in range(dq.shape[0]):
+        for i in range(dq.shape[1]):
+            for j in range(n):
+                by_q, by_v, by_a = dq[k, i, j], slow * dv[k, i, j], fast * da[k, i, j]
+                U[k, i, j] = 0.125 * by_q - by_v + by_a
+                U[k, i, n + j] = 0.75 * by_q - 2.0 * by_a
+                U[k, i, 2 * n + j] = 0.125 * by_q + by_v + by_a
+
+
+@kept
+def differences(value, J, change, wider):
+    """Changes from one interval to the next, with slopes in one block more."""
+    width = J.shape[2]
+    n = wider.shape[2] - width
+    for k in range(change.shape[0]):
+        for i in range(change.shape[1]):
+            change[k, i] = value[k + 1, i] - value[k, i]
+            for b in range(n):
+                wider[k, i, b] = -J[k, i, b]
+                wider[k, i, width + b] = J[k + 1, i, width - n + b]
+            for b in range(n, width):
+                wider[k, i, b] = J[k + 1, i, b - n] - J[k, i, b]
