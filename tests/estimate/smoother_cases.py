@@ -32,14 +32,15 @@ def marked_tree(n: int, seed: int) -> Model:
     return replace(random_tree(n, seed), frames=frames, kind=kind, pitch=pitch, damping=damping)
 
 
-def slides(gravity: float = -9.81) -> Model:
-    """Four slides, exactly linear: two along one axis, one back along it, one aside."""
-    builder = ModelBuilder("slides", (0.0, 0.0, gravity))
+def slides() -> Model:
+    """Four damped slides, exactly linear: two along one axis, one back along it, one aside."""
+    builder = ModelBuilder("slides")
     axes = {"a": (0.0, 0.0, 1.0), "b": (0.0, 0.0, 1.0), "c": (0.0, 0.0, -1.0), "d": (1.0, 0.2, 0.3)}
     before = "world"
     for k, (name, axis) in enumerate(axes.items()):
         builder.add_link(f"link_{name}", before, name, "prismatic", axis=axis, mass=1.0 + 0.3 * k,
-                         com=(0.0, 0.0, 0.1), inertia=(0.1, 0.1, 0.1))  # fmt: skip
+                         com=(0.0, 0.0, 0.1), inertia=(0.1, 0.1, 0.1), damping=2.0 * k,
+                         stiffness=3.0)  # fmt: skip
         before = f"link_{name}"
     return builder.build()
 
@@ -123,7 +124,11 @@ def task(
     usual = np.sqrt(np.mean(inverse_dynamics(model, *states) ** 2, axis=0))
     usual = np.maximum(usual, 1e-2 * usual.max())
     sizes = np.sqrt(np.mean(states[2] ** 2, axis=0)) if of_motion else usual
-    A = inertias(model, active, states[0])[0] if of_motion else combination(model, active, of)
+    A = combination(model, active, of)
+    if of_motion:
+        grid = Grid(first, H, K, model.n)
+        _, U = Driving(model, grid, {}, {}).slopes(grid.through(states[0]))
+        A = inertias(active, U, H)[0]
     rate = min(1.0, 6 * np.pi * H)
     scale = 0.3 * (np.abs(A) @ sizes) * rate**order * rng.uniform(0.7, 1.4, len(A))
     forces = {"plate": pushing(t, seed)} if pushed else {}
@@ -136,7 +141,7 @@ def grid_of(task: Task) -> Grid:
     return Grid(task.first, task.h, task.K, task.model.n)
 
 
-def smoother_of(task: Task, volume: float = 0.0) -> Smoother:
+def smoother_of(task: Task) -> Smoother:
     grid, model = grid_of(task), task.model
     observed = [angle(name, model.joint_index(name), x) for name, x in task.angles.items()]
     observed += [marker(name, x) for name, x in task.markers.items()]
@@ -148,7 +153,6 @@ def smoother_of(task: Task, volume: float = 0.0) -> Smoother:
         task.usual,
         np.array(task.unactuated, np.int64),
         task.accelerations,
-        volume,
     )
 
 

@@ -137,6 +137,45 @@ def test_variances_of_rows(rows: Rows) -> None:
     assert np.all(np.abs(short - band.variances(rows.first, narrow, C)) <= few * sizes)
 
 
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_rows_of_samples(n: int) -> None:
+    """Slopes in the positions of a sample's time, none to four rows a sample, as rows of blocks."""
+    rng = np.random.default_rng(n)
+    interval = np.sort(rng.integers(0, 7, 25))
+    basis = rng.random((25, 3))
+    start = np.concatenate(([0], np.cumsum(rng.integers(0, 5, 25))))
+    sample = np.repeat(np.arange(25), np.diff(start))
+    J = rng.standard_normal((len(sample), n))
+    J[rng.random(J.shape) < 0.3] = 0.0
+    value, weight = rng.standard_normal((2, len(sample)))
+    weight = weight**2
+    wide = np.ascontiguousarray((basis[sample, :, None] * J[:, None, :]).reshape(-1, 3 * n))
+    first, size, reach = n * interval[sample], 9 * n, 4 * n
+    room = np.empty((n, n)), np.empty(n)
+    H, g = np.ones((size, reach)), np.ones(size)
+    band.add_samples(interval, basis, start, J, value, weight, H, g, *room)
+    dense = np.zeros((len(sample), size))
+    for r, at in enumerate(first):
+        dense[r, at : at + 3 * n] = wide[r]
+    sizes = np.abs(dense).T * weight @ np.abs(dense)
+    many = 4 * len(sample) * EPS
+    exact = lower(dense.T * weight @ dense, reach)
+    assert np.all(np.abs(H - 1.0 - exact) <= many * (1.0 + lower(sizes, reach)))
+    exact = dense.T @ (weight * value)
+    assert np.all(
+        np.abs(g - 1.0 - exact) <= many * (1.0 + np.abs(dense).T @ np.abs(weight * value))
+    )
+    x, out = rng.standard_normal(size), np.empty(len(sample))
+    band.samples_times(interval, basis, start, J, x, room[1], out)
+    assert np.all(np.abs(out - dense @ x) <= 6 * n * EPS * (np.abs(dense) @ np.abs(x)))
+    whole = dense.T * weight @ dense + np.eye(size)
+    C = band.covariances(band.factored(lower(whole, reach)))
+    band.sample_variances(interval, basis, start, J, C, *room, out)
+    exact = np.einsum("ri,ij,rj->r", dense, np.linalg.inv(whole), dense)
+    loss = 4 * reach * EPS * np.linalg.cond(whole) * (dense**2).sum(axis=1)  # inv(whole) < 1
+    assert np.all(np.abs(out - exact) <= loss)
+
+
 def test_what_is_not_positive_definite_has_no_factor() -> None:
     rows = Rows(2, 3, 8)
     H, _ = rows.band()

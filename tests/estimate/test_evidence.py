@@ -22,7 +22,7 @@ import pytest
 from estimate.smoother_cases import guess_of, levels_of, slides, smoother_of, task
 from oracles.casadi_estimate import Oracle, Task
 from predyn.dynamics import frame_kinematics
-from predyn.estimate import band, evidence
+from predyn.estimate import evidence
 from predyn.estimate.driving import Driving
 from predyn.estimate.evidence import SETTLED, Trial, fit_levels, log_evidence
 from predyn.estimate.observations import Observations, angle, marker
@@ -52,24 +52,21 @@ class Marginal:
         n, K = given.model.n, given.K
         zero = np.zeros((K + 2) * n)
         data, slopes = oracle.value(oracle.data, zero).ravel(), oracle.slopes(oracle.data, zero)
-        still, U = oracle.torques(zero)
+        likely = oracle.torques(zero)
+        value, U = likely.r.reshape(K, n), likely.J.reshape(K, n, -1)
+        active = [j for j in range(n) if j not in given.unactuated]
+        if given.accelerations is not None:  # of active joints, beside the torques of the others
+            bending = np.kron(given.spline(given.middles, 2), np.eye(n)).reshape(K, n, -1)
+            value[:, active], U[:, active] = 0.0, bending[:, active]
         start = np.eye(2 * n, len(zero))  # the first two blocks
-        back = np.linalg.inv(np.concatenate((start, U)))
-        self.given = given
-        self.of_start, self.of_torques = np.split(slopes @ back, [2 * n], axis=1)
-        self.inertia = given.h**2 * U[:n, 2 * n : 3 * n]
-        usual = -still  # of a mean torque of zero, less those at rest
-        if given.accelerations is not None:
-            free = list(given.unactuated)
-            mean = np.zeros((K, n))
-            M = self.inertia[np.ix_(free, free)]
-            mean[:, free] = -np.linalg.solve(M, still.reshape(K, n)[:, free].T).T
-            usual = (mean @ self.inertia.T).ravel()
-        self.y = -data - self.of_torques @ usual
+        back = np.linalg.inv(np.concatenate((start, U.reshape(K * n, -1))))
+        self.given, self.active = given, active
+        self.of_start, self.of_likely = np.split(slopes @ back, [2 * n], axis=1)
+        self.y = -data + self.of_likely @ value.ravel()  # less that of none
         self.counts = [int(np.isfinite(x).sum()) for x in given.angles.values()]
 
-    def torques(self, scale: np.ndarray) -> np.ndarray:
-        """Covariance (K n, K n) of torques."""
+    def likely(self, scale: np.ndarray) -> np.ndarray:
+        """Covariance (K n, K n) of torques, or of active accelerations and of no torques."""
         given = self.given
         n, K, m = given.model.n, given.K, len(scale)
         D = np.eye(K)
@@ -78,24 +75,14 @@ class Marginal:
             D = np.block([[np.eye(k), np.zeros((k, K - k))],
                           [np.zeros((K - k, k)), change[: K - k, : K - k]]]) @ D  # fmt: skip
         sd = np.array([*given.starts, *([scale] * (K - given.order))])  # (K, m)
-        active = [j for j in range(n) if j not in given.unactuated]
         of_links = np.zeros((n, m))
-        of_links[active] = np.linalg.inv(given.combination[:, active])
-        if given.accelerations is not None:
-            of_links = self._of_accelerations(of_links, active)
+        of_links[self.active] = np.linalg.inv(given.combination[:, self.active])
         half = np.kron(np.linalg.inv(D), of_links) * sd.ravel()
         return half @ half.T
 
-    def _of_accelerations(self, of_active: np.ndarray, active: list[int]) -> np.ndarray:
-        """Torques from accelerations, given those of active joints; none at the others."""
-        M, free, whole = self.inertia, list(self.given.unactuated), of_active.copy()
-        pulled = M[np.ix_(free, active)] @ of_active[active]
-        whole[free] = -np.linalg.solve(M[np.ix_(free, free)], pulled)
-        return M @ whole
-
     def __call__(self, noise: np.ndarray, scale: np.ndarray) -> float:
-        P, F = self.torques(scale), self.of_start
-        S = self.of_torques @ P @ self.of_torques.T
+        P, F = self.likely(scale), self.of_start
+        S = self.of_likely @ P @ self.of_likely.T
         S += np.diag(np.repeat(np.asarray(noise) ** 2, self.counts))
         L = np.linalg.cholesky(S)
         f, y = np.linalg.solve(L, F), np.linalg.solve(L, self.y)
@@ -109,11 +96,11 @@ class Marginal:
 
 def by_smoother(given: Task, levels: Levels) -> tuple[float, float]:
     """The smoother's value at its minimum, and what of it may be rounding."""
-    volume = 0.0
+    smoother = smoother_of(given)
     if given.accelerations is not None:
         active = ~np.isin(np.arange(given.model.n), given.unactuated)
-        volume = inertias(given.model, active, np.zeros((given.K, given.model.n)))[1]
-    smoother = smoother_of(given, volume)
+        _, U = smoother.driving.slopes(guess_of(given, SEED))
+        smoother.volume = inertias(active, U, given.h)[1]
     c, reached = smoother.minimum(guess_of(given, SEED), levels)
     assert reached
     posterior = smoother.posterior(c, levels)
@@ -162,17 +149,16 @@ def test_iteration_follows_the_slope_of_the_evidence(
     c, _ = smoother.minimum(guess_of(given, SEED), levels)
     posterior = smoother.posterior(c, levels)
     free = [np.ones(len(x), bool) for x in levels]
-    new, measured = evidence._updated(levels, posterior, *free, wide(levels))
-    counts = [
-        len(rows.value) - band.variances(rows.first, rows.J, posterior.C).sum() / sd**2
-        for rows, sd in zip(posterior.linear.observed, levels.noise, strict=True)
-    ]
+    thing = smoother.observations.thing
+    new, measured = evidence._updated(levels, posterior, thing, *free, wide(levels))
+    used = np.bincount(thing, posterior.linear.seen.variances(posterior.C))
+    counts = smoother.observations.counts - used / levels.noise**2
     found = np.concatenate((counts, measured)) * (
         (np.concatenate(new) / np.concatenate(levels)) ** 2 - 1.0
     )
     wanted = slope(exact, levels)
-    # third derivatives are of the size of the numbers counted; h^2/6 of them, and rounding over h
-    loss = STEP**2 * len(exact.y) + exact.rounding / STEP
+    # third derivatives of r^2 / level^2 are 8 of it; h^2/6 of them, and rounding over h
+    loss = 2 * STEP**2 * (len(exact.y) + np.abs(wanted).max()) + exact.rounding / STEP
     assert np.abs(found - wanted).max() < loss
     # and the counts, by the dense inverse
     oracle = Oracle(replace(given, noise=dict(zip(given.noise, levels.noise, strict=True)),
