@@ -13,6 +13,7 @@ import numpy as np
 from scipy.signal import butter, filtfilt
 
 from predyn.dynamics.rnea import inverse_dynamics
+from predyn.errors import InputError
 from predyn.estimate.driving import acting, push
 from predyn.estimate.result import Filtered
 from predyn.estimate.spline_grid import Floats
@@ -21,13 +22,13 @@ from predyn.model import Model
 
 TWICE = (np.sqrt(2.0) - 1.0) ** 0.25  # two passes have their half-power point lower by this
 SLOWEST, TRIED = 1.0, 40  # Hz
+LOWEST, HIGHEST = 0.1, 0.49  # of a given cut-off: over the length, and times the rate of samples
 
 
 def butterworth(t: Floats, values: Floats, cutoff: float) -> Floats:
     """Values (K, n) at equal steps in t, without what is faster than `cutoff` (Hz)."""
     rate = (len(t) - 1) / (t[-1] - t[0])
-    angle = np.pi * min(cutoff / rate, 0.49)
-    b, a = butter(2, 2.0 / np.pi * np.arctan(np.tan(angle) / TWICE))
+    b, a = butter(2, 2.0 / np.pi * np.arctan(np.tan(np.pi * cutoff / rate) / TWICE))
     beyond = min(len(t) - 1, max(9, round(rate / cutoff)))  # samples mirrored at each end
     return np.asarray(filtfilt(b, a, values, axis=0, padlen=beyond))
 
@@ -56,6 +57,13 @@ def filtered(
     cutoff: float | None,
 ) -> Filtered:
     """Torques at nodes t (K + 1,) by the usual way from raw joint positions q (K + 1, n)."""
+    length = float(t[-1] - t[0])
+    low, high = LOWEST / length, HIGHEST * (len(t) - 1) / length
+    if cutoff is not None and not low <= cutoff <= high:
+        raise InputError(
+            f"cutoff: expected from {low:.3g} to {high:.3g} Hz (a tenth of one over the length of "
+            f"the recording, half the rate of the grid), got {cutoff:.6g}"
+        )
     chosen = residual_cutoff(t, q) if cutoff is None else cutoff
     smooth = butterworth(t, q, chosen)
     step = float(t[1] - t[0])

@@ -2,36 +2,59 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from predyn.dynamics.aba import forward_dynamics
 from predyn.dynamics.crba import mass_matrix
+from predyn.errors import ModelError
 from predyn.estimate.driving import acting
+from predyn.estimate.marker_points import Point
 from predyn.estimate.observations import Seen
+from predyn.estimate.pose_fit import length_scale
 from predyn.estimate.result import BAND, Channel
+from predyn.estimate.samples import roughness
 from predyn.estimate.smoother import Levels, Smoother
 from predyn.estimate.spline_grid import Floats, Ints
 from predyn.model import Model
 
 EXCESS = 3.0  # estimated noise over that of third differences
 OPEN = 1e-10  # information about a direction, over the largest, that is none
-COLOURED = 0.5  # lag-1 correlation of residuals that is told
+COLOURED, SPREAD = 0.3, 3.0  # lag-1 correlation of residuals that is told, and in 1 / sqrt(count)
 FEW = 1.0  # numbers about a torque below which the data say nothing about it
 CONSTANT = 0.02  # wandering over a recording, over the torque's size, that is none
 NARROW = 0.25  # half width of a band, over the torque's size, below which noise does no harm
 MOST_OF = 0.9  # share of the intervals above which noise passes into the torques
+SMALL_ERROR = 1e-3  # of the grid, over the torque's size, that does no harm
+BURST = 6.0  # change of a torque, in its usual sizes, that no normal number has
+AWAY = 0.05  # distance of a marker from its place, over the model's lengths, that is told
+WILD = 1e100  # an error of the grid beyond it is none that means anything
 
 
 def grid_error(smoother: Smoother, c: Floats) -> Floats:
     """Torques (K, n) by which holding the acceleration, not the torque, over an interval errs.
 
     From each node the torque is held for one step of RK4; the speed that is missing at the next
-    node, times the mass matrix and over the step, is a torque.
+    node, times the mass matrix and over the step, is a torque. Where a motion is so wild that the
+    step cannot be made, the error is taken to be as large as the torque.
     """
+    tau = smoother.driving.torques(c)
+    try:
+        with np.errstate(all="ignore"):
+            error = _missing(smoother, c, tau)
+    except ModelError:
+        return np.abs(tau)
+    return np.where(np.abs(error) < WILD, error, np.abs(tau))
+
+
+def _missing(smoother: Smoother, c: Floats, tau: Floats) -> Floats:
     driving, grid = smoother.driving, smoother.grid
     model, h = driving.model, grid.h
     middle, _, _ = grid.middle(c)
-    tau, forces = driving.torques(c), acting(model, driving.pushes, middle)
+    forces = acting(model, driving.pushes, middle)
     q, v = grid.at_nodes(c)
 
     def a(q: Floats, v: Floats) -> Floats:
@@ -66,28 +89,37 @@ def told(
     names = np.array(model.joint_names)
     active = np.setdiff1d(np.arange(model.n), smoother.unactuated)
     out = []
-    none = active[levels.scale <= 1.01 * bounds[0].scale]
+    tight = levels.scale < 0.999 * bounds[0].scale  # only a given weight is below the bound
+    floor = (levels.scale <= 1.01 * bounds[0].scale) & ~tight
+    none = active[floor]
     wanders = levels.scale * smoother.grid.K ** max(smoother.order - 0.5, 0.0)
-    still = (wanders < CONSTANT * smoother.sizes[0])[levels.scale <= 1.01 * bounds[0].scale]
-    if still.any() and not given_scale:
+    still = (wanders < CONSTANT * smoother.sizes[0])[floor]
+    if still.any():
         out.append(
             f"torque of {_list(names[none[still]])}: found to be constant throughout; if these "
             "joints have no motor, name them as unactuated"
         )
-    if not still.all() and not given_scale:
+    if not still.all():
         out.append(
             f"torque of {_list(names[none[~still]])}: smoother than rounding errors let it be on "
             f"this grid; use a step above {smoother.grid.h:.3g} s"
         )
-    few = np.setdiff1d(active[measured < FEW], none)
+    known = measured.any()  # not if Ctrl-C came too early, or the equations are singular
+    few = active[(tight | (known & (measured < FEW))) & ~floor]
     if len(few):
-        cause = "a weight this small leaves no room" if given_scale else "the data hold too little"
+        usual = float(smoother.sizes[-1][np.isin(active, few)].min())
+        cause = (
+            f"a weight this small leaves no room, larger ones (about {usual:.2g}) follow the data"
+            if given_scale
+            else "the data hold too little"
+        )
         out.append(
             f"torque of {_list(names[few])}: the measurements say nothing about how it changes; "
             f"{cause}"
         )
     half, rms = BAND * np.median(tau_sd, axis=0), np.sqrt(np.mean(tau**2, axis=0))
-    full = active[(measured > MOST_OF * smoother.grid.K) & (half > NARROW * rms)[active]]
+    harm = (half > NARROW * rms) | any(_too_small(channel) for channel in channels)
+    full = active[(measured > MOST_OF * smoother.grid.K) & harm[active]]
     if len(full):
         out.append(
             f"torque of {_list(names[full])}: almost every interval follows the data, so that "
@@ -105,52 +137,131 @@ def told(
             f"position of {_list(names[lost])} is known to no better than half a radian or metre; "
             "measure the joint, or a marker that it moves"
         )
+    rough = np.sqrt(np.mean(error**2, axis=0))
+    coarse = active[
+        (rough > np.maximum(np.median(tau_sd, axis=0), SMALL_ERROR * rms))[active] & ~floor
+    ]
+    if len(coarse):
+        out.append(
+            f"torque of {_list(names[coarse])}: the error of the grid (rms "
+            f"{np.sqrt(np.mean(rough[coarse] ** 2)):.2g}) is larger than that of the data; use a "
+            f"step below {smoother.grid.h:.3g} s"
+        )
     things = np.array([x.name for x in smoother.observations.observed])
     low = things[(levels.noise <= 1.01 * bounds[0].noise) & np.isfinite(likely)]
     if len(low):
         out.append(f"noise of {_list(low)}: estimated as none; its bands mean little")
+    astray = misplaced(model, channels)
     noisy = [
         f"{name} ({noise / before:.2g} times)"
         for name, noise, before in zip(things, levels.noise, likely, strict=True)
-        if noise > EXCESS * before
+        if noise > EXCESS * before and name not in astray
     ]
     if noisy:
         out.append(
-            f"residuals of {', '.join(noisy[:6])} exceed the noise that neighbouring samples show: "
+            f"residuals of {_list(noisy)} exceed the noise that neighbouring samples show: "
             "the model, places of markers or a long step do not fit; the bands do not count that"
         )
-    rough = [
-        j for j in active
-        if np.sqrt(np.mean(error[:, j] ** 2)) > max(np.median(tau_sd[:, j]), 1e-12)
-    ]  # fmt: skip
-    if rough:
+    return out + of_channels(channels, astray)
+
+
+def of_channels(channels: Sequence[Channel], astray: Mapping[str, float]) -> list[str]:
+    """What residuals of the channels tell; `astray`: markers that do not fit."""
+    out = []
+    if astray:
+        told = [f"{name} ({distance:.2g} m)" for name, distance in astray.items()]
         out.append(
-            f"torque of {_list(names[rough])}: the error of the grid (rms "
-            f"{np.sqrt(np.mean(error[:, rough] ** 2)):.2g}) is larger than that of the data; use a "
-            f"step below {smoother.grid.h:.3g} s"
+            f"markers {_list(told)} are so far from where the model can have them; check units, "
+            "axes, names, lengths of links and places of markers"
         )
     for channel in channels:
-        left = channel.measured - channel.fitted
-        share = float(np.sqrt(np.mean(left**2))) / channel.sd
-        if not channel.estimated and not 0.5 < share < 1.6:
+        share = float(np.sqrt(np.mean((channel.measured - channel.fitted) ** 2))) / channel.sd
+        if channel.estimated or 0.5 < share < 1.6 or _marker(channel) in astray:
+            continue
+        if _too_small(channel):
             out.append(
-                f"{channel.name}: residuals are {share:.2g} times the noise given; check that, or "
-                "leave it to be estimated"
+                f"{channel.name}: the noise given, {channel.sd:.2g}, is far below what "
+                f"neighbouring samples show, {roughness(channel.measured):.2g}, and the torques "
+                "follow that; give more, or leave it to be estimated"
             )
-        if len(left) > 20 and correlation(left) > COLOURED:
+        else:
             out.append(
-                f"{channel.name}: neighbouring residuals are alike (correlation "
-                f"{correlation(left):.2f}): not only noise is left, or it is filtered already; the "
-                "bands are too narrow"
+                f"{channel.name}: residuals are {share:.2g} times the noise given, which is too "
+                f"{'large' if share < 1.0 else 'small, or the model does not fit'}; leave it to be "
+                "estimated"
             )
+    coloured = [(x.name, c) for x in channels
+                if _marker(x) not in astray and (c := _alike(x)) > 0.0]  # fmt: skip
+    if coloured:
+        out.append(
+            f"residuals of {_list([name for name, _ in coloured])}: neighbouring ones are alike "
+            f"(correlation {max(c for _, c in coloured):.2f}): not only noise is left, or it is "
+            "filtered already; the bands are too narrow"
+        )
     return out
 
 
+def misplaced(model: Model, channels: Sequence[Channel]) -> dict[str, float]:
+    """Markers far from where the motion puts them, by more than noise: name -> distance, m."""
+    parts: dict[str, list[Channel]] = {}
+    for channel in channels:
+        if channel.kind == "marker":
+            parts.setdefault(_marker(channel), []).append(channel)
+    points = [Point(frame.link, frame.p) for frame in map(model.frame, parts)]
+    least = AWAY * length_scale(model, points)
+    found = {}
+    for name, axes in parts.items():
+        squares = [float(np.mean((x.measured - x.fitted) ** 2)) for x in axes]
+        noise = [roughness(x.measured) ** 2 for x in axes]
+        distance = math.sqrt(sum(squares))
+        if distance > max(least, EXCESS * math.sqrt(sum(noise))):
+            found[name] = distance
+    return found
+
+
+def bursts(model: Model, smoother: Smoother, c: Floats, levels: Levels) -> list[str]:
+    """Torques that change far more at one time than elsewhere: one size does not fit them all."""
+    smooth = smoother.grid.middle(c)[2] if smoother.of_motion else smoother.driving.torques(c)
+    share = np.abs(np.diff(smooth @ smoother.A.T, smoother.order, axis=0)) / levels.scale
+    names = np.array(model.joint_names)
+    active = np.setdiff1d(np.arange(model.n), smoother.unactuated)
+    found = np.flatnonzero(share.max(axis=0) > BURST)
+    if not len(found):
+        return []
+    at = smoother.grid.middles[share[:, found].argmax(axis=0) + (smoother.order + 1) // 2]
+    told = [f"{name} (at {t:.4g} s)" for name, t in zip(names[active[found]], at, strict=True)]
+    return [
+        f"torque of {_list(told)}: changes far more there than elsewhere, and its band is too "
+        "narrow there; cut the recording about it, or try total_variation"
+    ]
+
+
+def _marker(channel: Channel) -> str:
+    """The marker of a channel `marker.x`."""
+    return channel.name.rpartition(".")[0] if channel.kind == "marker" else ""
+
+
+def _too_small(channel: Channel) -> bool:
+    """Whether the noise given is far below that of the samples, which the torques then follow."""
+    left = channel.measured - channel.fitted
+    return (
+        not channel.estimated
+        and EXCESS * channel.sd < roughness(channel.measured)
+        and float(np.sqrt(np.mean(left**2))) < 0.5 * channel.sd
+    )
+
+
+def _alike(channel: Channel) -> float:
+    """Correlation of neighbouring residuals if it is more than chance, else 0."""
+    left = channel.measured - channel.fitted
+    found = correlation(left) if len(left) > 20 else 0.0
+    return found if found > max(COLOURED, SPREAD / math.sqrt(len(left))) else 0.0
+
+
 def correlation(left: Floats) -> float:
-    """Of neighbouring residuals."""
-    away = left - left.mean()
-    total = float(away @ away)
-    return float(away[1:] @ away[:-1]) / total if total > 0.0 else 0.0
+    """Of neighbouring residuals; their mean stays in, that of noise is zero."""
+    total = float(left @ left)
+    return float(left[1:] @ left[:-1]) / total if total > 0.0 else 0.0
 
 
 def unseen(model: Model, seen: Seen, noise: Floats, unactuated: Ints) -> list[str]:
@@ -166,6 +277,6 @@ def unseen(model: Model, seen: Seen, noise: Floats, unactuated: Ints) -> list[st
     return [name for name, open_ in zip(model.joint_names, loose, strict=True) if open_]
 
 
-def _list(names: Floats) -> str:
+def _list(names: Sequence[str] | NDArray[np.str_]) -> str:
     shown = [str(name) for name in names[:6]]
     return ", ".join(shown) + (f" and {len(names) - 6} more" if len(names) > 6 else "")

@@ -10,6 +10,7 @@ import numpy as np
 
 from predyn.errors import InputError, unknown_name
 from predyn.estimate.observations import Observed, angle, marker
+from predyn.estimate.samples import moves_too_fast
 from predyn.estimate.spline_grid import Floats
 from predyn.measurements import Measurements
 from predyn.model import PRISMATIC, Model
@@ -53,7 +54,9 @@ def match(model: Model, data: Measurements) -> Matched:
                     f"{_source(data)}: joint {name!r} {'turns' if turning else 'slides'}, and its "
                     f"column is in {data.units[name]}; expected {unit}"
                 )
-            angles[joint] = _unwrapped(name, values, warnings) if turning else values
+            values = _unwrapped(name, values, warnings) if turning else values
+            warnings += moves_too_fast(f"joint {name}", data.t, values[:, None], unit)
+            angles[joint] = values
     for name, points in data.markers.items():
         if name not in frames:
             unknown.append((name, frames))
@@ -65,6 +68,7 @@ def match(model: Model, data: Measurements) -> Matched:
         elif not np.isfinite(points).any():
             warnings.append(f"marker {name}: every sample is missing; it is left out")
         else:
+            warnings += moves_too_fast(f"marker {name}", data.t, points, "m")
             markers.append((name, points))
     if not angles and not markers:
         raise InputError(_nothing(model, data, unknown, warnings))
@@ -87,7 +91,9 @@ def match_forces(
     model: Model, data: Measurements, links: Mapping[str, str] | None, warnings: list[str]
 ) -> dict[str, str]:
     """Force name -> link, checked; a recorded force that is given no link is told."""
-    chosen = {} if links is None else dict(links)
+    if links is not None and not isinstance(links, Mapping):
+        raise InputError(f"forces: expected a mapping, recorded force -> link, got {links!r:.60}")
+    chosen = dict(links or {})
     for name, link in chosen.items():
         if name not in data.forces:
             raise unknown_name("force", name, data.forces)
@@ -111,8 +117,8 @@ def match_forces(
     for name in data.forces:
         if name not in chosen:
             warnings.append(
-                f"force {name}: recorded but not used; say which link it acts on "
-                f'(forces={{"{name}": link}})'
+                f"force {name}: recorded but not used; say which link it acts on: "
+                f'forces={{"{name}": link}}, or --force {name}=LINK'
             )
     return chosen
 
@@ -123,6 +129,8 @@ def match_joints(model: Model, names: Sequence[str]) -> list[int]:
         raise InputError(
             f"unactuated: expected a list of joint names, got {names!r}; write [{names!r}]"
         )
+    if not isinstance(names, Iterable):
+        raise InputError(f"unactuated: expected a list of joint names, got {names!r:.60}")
     numbers = sorted({model.joint_index(name) for name in names})
     if len(numbers) == model.n:
         raise InputError("unactuated: all joints are named; then there is no torque to estimate")
@@ -148,6 +156,7 @@ def _unwrapped(name: str, values: Floats, warnings: list[str]) -> Floats:
 def _near(name: str, valid: Iterable[str]) -> str:
     plain = {_plain(x): x for x in valid}
     near = [plain[x] for x in difflib.get_close_matches(_plain(name), plain, n=2, cutoff=0.5)]
+    near = [plain[_plain(name)]] if _plain(name) in plain else near
     return f"{name} (near: {', '.join(near)})" if near else name
 
 

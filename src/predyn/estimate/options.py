@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,15 @@ import numpy as np
 from predyn.errors import InputError, unknown_name
 from predyn.estimate.matching import Matched
 from predyn.estimate.regularisation import JOINTS, KINDS, LINKS, ORDERS
+from predyn.estimate.samples import roughness
 from predyn.estimate.spline_grid import Floats, Grid
 from predyn.model import Model
 
 LEAST_INTERVALS, MOST_INTERVALS, MOST_EMPTY = 5, 1_000_000, 20  # the last: intervals per sample
 LEAST_NOISE, MOST_NOISE = 1e-7, 10.0  # over the range of what was measured
+SENSE = 1e12  # how far a given level may be from what is usual
+SMALLEST, LARGEST = 1e-30, 1e30  # of a given level: its square must be a number
+FARTHEST = 1e4  # rad or m, of a guess
 
 
 def positive(what: str, value: Any) -> float | None:
@@ -29,17 +33,27 @@ def positive(what: str, value: Any) -> float | None:
     return float(value)
 
 
+def called(report: Any) -> Any:
+    """What is told of the progress, something that can be called or None."""
+    if report is not None and not callable(report):
+        raise InputError(
+            f"report: expected a function of iteration, value, step, text; got {report!r:.40}"
+        )
+    return report
+
+
 def orders_of(order: Any, total_variation: bool) -> tuple[int, ...]:
     """Orders to try."""
-    if total_variation:
-        if order not in (None, 1):
-            raise InputError(f"total_variation looks at changes, order 1; got order={order!r:.40}")
-        return (1,)
-    if order is None:
-        return (1, 2, 0)
-    if isinstance(order, bool) or order not in ORDERS:
+    if not isinstance(total_variation, bool | np.bool_):
+        raise InputError(f"total_variation: expected True or False, got {total_variation!r:.40}")
+    whole = isinstance(order, int | np.integer) and not isinstance(order, bool)
+    if order is not None and not (whole and order in ORDERS):
         raise InputError(f"order: expected 0, 1, 2 or None (by evidence), got {order!r:.40}")
-    return (int(order),)
+    if total_variation and order not in (None, 1):
+        raise InputError(f"total_variation looks at changes, order 1; got order={order!r:.40}")
+    if total_variation:
+        return (1,)
+    return (1, 2, 0) if order is None else (int(order),)
 
 
 def kinds_of(independent: Any, total_variation: bool, weight: Any) -> tuple[str, ...]:
@@ -47,7 +61,7 @@ def kinds_of(independent: Any, total_variation: bool, weight: Any) -> tuple[str,
     torques = (JOINTS, LINKS)
     if independent is None:
         return torques if total_variation or weight is not None else KINDS
-    if independent not in KINDS:
+    if not isinstance(independent, str) or independent not in KINDS:
         raise unknown_name("independent", independent, KINDS)
     if total_variation and independent not in torques:
         raise InputError(
@@ -61,7 +75,7 @@ def grid_of(model: Model, t: Floats, step: float | None) -> Grid:
     """Equal intervals over the recording."""
     wanted = positive("step", step) or float(np.median(np.diff(t)))
     length = float(t[-1] - t[0])
-    count = round(length / wanted)
+    count = round(min(length / wanted, 1e18))
     if step is None and count > MOST_EMPTY * len(t):
         gap = int(np.argmax(np.diff(t)))
         raise InputError(
@@ -70,8 +84,8 @@ def grid_of(model: Model, t: Floats, step: float | None) -> Grid:
         )
     if count > MOST_INTERVALS:
         raise InputError(
-            f"a step of {wanted:.3g} s makes {count} intervals; expected at most {MOST_INTERVALS}: "
-            "use a longer step"
+            f"a step of {wanted:.3g} s makes {length / wanted:.3g} intervals; expected at most "
+            f"{MOST_INTERVALS}: use a longer step"
         )
     if count < LEAST_INTERVALS:
         raise InputError(
@@ -85,35 +99,59 @@ def pose_of(model: Model, guess: Mapping[str, float] | None) -> Floats | None:
     """A pose from joint names, zero where none is given."""
     if guess is None:
         return None
+    if not isinstance(guess, Mapping):
+        raise InputError(f"guess: expected a mapping, joint -> rad or m, got {guess!r:.60}")
     pose = np.zeros(model.n)
     for name, value in guess.items():
-        pose[model.joint_index(name)] = _finite(f"guess of joint {name}", value)
+        joint = model.joint_index(name)
+        pose[joint] = _finite(f"guess of joint {name}", value)
+        if abs(pose[joint]) > FARTHEST:
+            raise InputError(
+                f"guess of joint {name}: expected at most {FARTHEST:g} rad or m, got {value:.3g}"
+            )
     return pose
 
 
-def weights_of(model: Model, weight: float | Mapping[str, float] | None) -> Floats | None:
+def weights_of(
+    model: Model, weight: float | Mapping[str, float] | None, unactuated: Iterable[int] = ()
+) -> Floats | None:
     """Given scales (n,), NaN where they are to be found."""
     if weight is None:
         return None
     if not isinstance(weight, Mapping):
-        return np.full(model.n, positive("weight", weight))
+        return np.full(model.n, _level("weight", weight, "N m or N"))
     given = np.full(model.n, np.nan)
     for name, value in weight.items():
-        given[model.joint_index(name)] = positive(f"weight of joint {name}", value)
+        joint = model.joint_index(name)
+        if joint in unactuated:
+            raise InputError(
+                f"weight of joint {name}: the joint is named as unactuated, its torque is zero; "
+                "leave out one of the two"
+            )
+        given[joint] = _level(f"weight of joint {name}", value, "N m or N")
     return given
 
 
 def known_noise(matched: Matched, noise: float | Mapping[str, float] | None) -> Floats:
     """Given noise levels in the order of what was observed, NaN where they are to be found."""
     names = [x.name for x in matched.observed]
-    if not isinstance(noise, Mapping):
-        level = positive("noise", noise)
-        return np.full(len(names), np.nan if level is None else level)
     known = np.full(len(names), np.nan)
-    for name, value in noise.items():
-        if name not in names:
-            raise unknown_name("joint or marker in noise", name, names)
-        known[names.index(name)] = positive(f"noise of {name}", value)
+    if noise is None:
+        return known
+    if not isinstance(noise, Mapping):
+        known[:] = _level("noise", noise, "rad or m")
+    else:
+        for name, value in noise.items():
+            if name not in names:
+                raise unknown_name("joint or marker in noise", name, names)
+            known[names.index(name)] = _level(f"noise of {name}", value, "rad or m")
+    _, likely, _ = noise_range(matched)
+    for name, given, about in zip(names, known, likely, strict=True):
+        if not np.isnan(given) and not about / SENSE < given < about * SENSE:
+            raise InputError(
+                f"noise of {name}: {given:.3g} is out of all proportion: neighbouring samples "
+                f"differ by noise of about {about:.2g} rad or m; give that, or leave it out"
+            )
     return known
 
 
@@ -130,8 +168,7 @@ def noise_range(matched: Matched) -> tuple[Floats, Floats, Floats]:
             parts = [x.measured[x.axis == axis] for axis in range(3)]
         parts = [part for part in parts if len(part)]
         span.append(max(float(np.ptp(part)) for part in parts))
-        rough = np.concatenate([np.abs(np.diff(part, 3)) for part in parts])
-        likely.append(1.4826 * float(np.median(rough)) / math.sqrt(20.0) if len(rough) else 0.0)
+        likely.append(roughness(*parts))
     size = np.maximum(span, 1e-6)
     return LEAST_NOISE * size, np.clip(likely, 1e-5 * size, size), MOST_NOISE * size
 
@@ -140,6 +177,16 @@ def usual_size(values: Floats) -> Floats:
     """Sizes (n,) of torques or accelerations (K, n), roughly: none far below the others."""
     size = np.sqrt(np.mean(values**2, axis=0))
     return np.asarray(np.maximum(size, max(1e-3 * float(size.max()), 1e-9)))
+
+
+def _level(what: str, value: Any, unit: str) -> float:
+    """A given weight or noise, one that can be squared."""
+    level = positive(what, value)
+    if level is None or not SMALLEST < level < LARGEST:
+        raise InputError(
+            f"{what}: expected a size in {unit} between {SMALLEST:g} and {LARGEST:g}, got {value!r}"
+        )
+    return level
 
 
 def _finite(what: str, value: Any) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,15 @@ LOST, FOUND = 5.0, 2.0  # residual, as a multiple of the usual one, of a lost an
 LEAST_RESIDUAL = 0.001  # length scales; smaller ones never count as lost
 MOST_SEARCHES = 10
 STARTS, KEPT = 32, 8  # poses tried in a search, and how many of them go on when points are added
+EQUAL = 1.5  # squared residuals over the least that fit as well
 CANDIDATES = 4  # first poses that are followed over time, if they fit equally well
+
+
+class Tracked(NamedTuple):
+    """A motion near measurements, and what must be said about it."""
+
+    q: Floats  # (M, n)
+    warnings: list[str]
 
 
 def track(
@@ -33,6 +42,17 @@ def track(
     markers: Sequence[tuple[str, Floats]],
     guess: Floats | None = None,
 ) -> Floats:
+    """Joint positions (M, n) near the measurements, see `followed`."""
+    return followed(model, times, angles, markers, guess).q
+
+
+def followed(
+    model: Model,
+    times: Floats,
+    angles: Mapping[int, Floats],
+    markers: Sequence[tuple[str, Floats]],
+    guess: Floats | None = None,
+) -> Tracked:
     """Joint positions (M, n) near the measurements at every sample, continuous over time.
 
     angles   joint number -> (M,) rad or m, NaN = missing
@@ -56,18 +76,26 @@ def track(
             known = np.isfinite(values)
             if known.any():
                 q[:, j] = np.interp(times, times[known], values[known])
-        return q
+        return Tracked(q, [])
     samples = np.flatnonzero(fit.counts)
     start = int(np.argmax(fit.counts))
-    best, least = None, np.inf
+    best, least, totals = None, np.inf, []
     for pose in first_poses(fit, start, rest):
         found = _over_time(fit, samples, start, pose)
         jumps = np.maximum(np.abs(np.diff(found.q, axis=0)) / fit.units - JUMP, 0.0)
         total = float(found.cost.sum() + np.sum(jumps**2) + _outside(fit, found.q).sum())
+        totals.append(total)
         if best is None or total < 0.99 * least - fit.counts.sum() * SAME**4:
             best, least = found, total
     assert best is not None
-    return _filled(fit, times, samples, best)
+    alike = sum(total <= EQUAL * least + fit.counts.sum() * SAME**2 for total in totals)
+    told = []
+    if alike > 1 and guess is None:
+        told.append(
+            f"the markers allow {alike} motions or more; the one nearest to zero positions was "
+            "followed: give a guess of the first pose, or measure more"
+        )
+    return Tracked(_filled(fit, times, samples, best), told)
 
 
 def _over_time(fit: PoseFit, samples: Ints, start: int, pose: Floats) -> Fitted:
