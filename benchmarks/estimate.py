@@ -125,7 +125,7 @@ def _row(name: str, model: Model, data: predyn.Measurements, q: np.ndarray, repe
     peers = {kind: _peer(oracle, gn, smoother, start, c) for kind, gn in kinds.items()}
     best = min(kinds, key=lambda kind: peers[kind].seconds)
     rivals = {
-        "predyn": lambda: smoother.minimum(start, levels),
+        "predyn": lambda: smoother.minimum(start.copy(), levels),  # nothing of it remembered
         "casadi": partial(peers[best].solver, start),
     }
     times = medians(rivals, repeats)
@@ -212,6 +212,6 @@ def _estimated(
 def _short(model: Model, data: predyn.Measurements) -> tuple[Model, predyn.Measurements]:
     """The first samples."""
     few = slice(0, 40)
-    cut = {kind: {name: x[few] for name, x in getattr(data, kind).items()}
-           for kind in ("angles", "markers")}  # fmt: skip
-    return model, replace(data, t=data.t[few], **cut)
+    angles = {name: x[few] for name, x in data.angles.items()}
+    markers = {name: x[few] for name, x in data.markers.items()}
+    return model, replace(data, t=data.t[few], angles=angles, markers=markers)
