@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predyn.dynamics.forces import ExternalForce
+from predyn.dynamics.forces import NO_LOADS, ExternalForce
 from predyn.dynamics.kinematics import frame_kinematics, frame_kinematics_derivatives
 from predyn.dynamics.rnea import inverse_dynamics
-from predyn.dynamics.rnea_derivatives import inverse_dynamics_derivatives
+from predyn.dynamics.rnea_derivatives import RNEA_DERIVATIVES, inverse_dynamics_derivatives
+from predyn.dynamics.tree import has_coupled_rotors, tree_of
 from predyn.estimate.spline_grid import Floats, Grid
 from predyn.measurements import MeasuredForce
 from predyn.model import Model
@@ -59,6 +60,7 @@ class Driving:
         links: Mapping[str, str],
     ) -> None:
         self.model, self.grid = model, grid
+        self._tree, self._coupled = tree_of(model), has_coupled_rotors(model)
         self._partials = tuple(np.empty((grid.K, grid.n, grid.n)) for _ in range(3))
         self.pushes = [push(grid.middles, link, forces[name]) for name, link in links.items()]
 
@@ -66,17 +68,19 @@ class Driving:
         q, v, a = self.grid.middle(c)
         return inverse_dynamics(self.model, q, v, a, forces=acting(self.model, self.pushes, q))
 
-    def _room(self) -> tuple[Floats, ...]:
-        """Torques anew; partials where they were before."""
-        return np.empty((self.grid.K, self.grid.n)), *self._partials
-
     def slopes(self, c: Floats) -> tuple[Floats, Floats]:
         """Torques, and their partials (K, n, 3 n) in the three blocks of each interval."""
         q, v, a = self.grid.middle(c)
-        forces = acting(self.model, self.pushes, q)
-        tau, dq, dv, da = inverse_dynamics_derivatives(
-            self.model, q, v, a, forces=forces, out=self._room()
-        )
+        dq, dv, da = self._partials
+        if self.pushes:
+            forces, out = acting(self.model, self.pushes, q), (np.empty_like(q), dq, dv, da)
+            tau, *_ = inverse_dynamics_derivatives(self.model, q, v, a, forces=forces, out=out)
+        else:
+            tau, flat = np.empty_like(q), (x.reshape(len(q), -1) for x in self._partials)
+            none = np.empty((len(q), 0))
+            RNEA_DERIVATIVES.run(self._tree, NO_LOADS, (q, v, a, none), (tau, *flat))
+            if self._coupled:
+                da += self.model.rotor
         for push in self.pushes:
             J = frame_kinematics_derivatives(self.model, push.link, q).jacobian
             turning = np.cross(push.force[:, None, :], J[:, 3:].swapaxes(1, 2))  # f x dp, (K, n, 3)

@@ -10,7 +10,7 @@ import numpy as np
 
 from predyn.errors import InputError, unknown_name
 from predyn.estimate.observations import Observed, angle, marker
-from predyn.estimate.samples import moves_too_fast
+from predyn.estimate.samples import Steps, odd_steps
 from predyn.estimate.spline_grid import Floats
 from predyn.measurements import Measurements
 from predyn.model import PRISMATIC, Model
@@ -40,6 +40,7 @@ def match(model: Model, data: Measurements) -> Matched:
     markers: list[tuple[str, Floats]] = []
     warnings: list[str] = []
     unknown: list[tuple[str, Sequence[str]]] = []
+    odd: dict[tuple[str, str], Steps] = {}
     for name, values in data.angles.items():
         if name not in model.joint_names:
             unknown.append((name, model.joint_names))
@@ -55,7 +56,7 @@ def match(model: Model, data: Measurements) -> Matched:
                     f"column is in {data.units[name]}; expected {unit}"
                 )
             values = _unwrapped(name, values, warnings) if turning else values
-            warnings += moves_too_fast(f"joint {name}", data.t, values[:, None], unit)
+            odd[name, unit] = odd_steps(f"joint {name}", data.t, values[:, None], unit)
             angles[joint] = values
     for name, points in data.markers.items():
         if name not in frames:
@@ -68,12 +69,20 @@ def match(model: Model, data: Measurements) -> Matched:
         elif not np.isfinite(points).any():
             warnings.append(f"marker {name}: every sample is missing; it is left out")
         else:
-            warnings += moves_too_fast(f"marker {name}", data.t, points, "m")
+            odd[name, "m"] = odd_steps(f"marker {name}", data.t, points, "m")
             markers.append((name, points))
     if not angles and not markers:
         raise InputError(_nothing(model, data, unknown, warnings))
     if unknown:
         warnings.append(_told(model, unknown))
+    warnings += [steps.jumps for steps in odd.values() if steps.jumps]
+    fast = [f"{name} ({x.speed:.2g} {unit}/s)" for (name, unit), x in odd.items() if x.speed > 0.0]
+    if fast:
+        warnings.append(
+            f"nothing moves as fast as {', '.join(fast[:6])}"
+            + (f" and {len(fast) - 6} more" if len(fast) > 6 else "")
+            + "; check the units of positions and times"
+        )
     usual = float(np.median(np.diff(data.t)))
     if usual > SLOW:
         warnings.append(

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from predyn.dynamics.forces import NO_LOADS
 from predyn.estimate import band
 from predyn.estimate.marker_points import POINTS, Point, point_tree
 from predyn.estimate.spline_grid import Floats, Grid, Ints
@@ -125,6 +126,9 @@ class Observations:
             fitted[self.of_joints] = q.ravel()[self.place[self.of_joints]]
         return Seen(self.interval, self.basis, self.start, J, fitted - self.measured)
 
-    def _points(self, q: Floats) -> tuple[Floats, ...]:
-        """Places (M, K, 3) of the markers and their slopes (M, K, 3, n)."""
-        return POINTS(self.model, [("q", q, (self.grid.n,))], view=self.points)
+    def _points(self, q: Floats) -> tuple[Floats, Floats]:
+        """Places of the markers and their slopes in q, by sample."""
+        wide = 3 * len(self.points.row)
+        places, slopes = np.empty((len(q), wide)), np.empty((len(q), wide * self.grid.n))
+        POINTS.run(self.points, NO_LOADS, (q,), (places, slopes))
+        return places, slopes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,38 +23,45 @@ def roughness(*parts: Floats) -> float:
     return 1.4826 * float(np.median(third)) / math.sqrt(20.0) if len(third) else 0.0
 
 
-def moves_too_fast(what: str, t: Floats, values: Floats, unit: str) -> list[str]:
-    """Jumps from one sample to the next in columns (M, k), and speeds that nothing has.
+class Steps(NamedTuple):
+    """What is odd in the steps from sample to sample."""
+
+    speed: float  # per second, 0 unless it is one that nothing has
+    jumps: str  # the first of them in words, empty if there is none
+
+
+def odd_steps(what: str, t: Floats, values: Floats, unit: str) -> Steps:
+    """Speeds that nothing has, and jumps, in columns (M, k) of a channel.
 
     Noise makes steps too: only what is beyond six of its standard deviations counts.
     """
     after, steps, rates, usual = [], [], [], []
     for column in values.T:
         there = np.flatnonzero(np.isfinite(column))
-        step = np.abs(np.diff(column[there]))
+        step, time = np.abs(np.diff(column[there])), np.diff(t[there])
         if len(step):
-            rate = np.maximum(step - 6.0 * roughness(column[there]), 0.0) / np.diff(t[there])
-            usual.append(np.full(len(step), np.quantile(step / np.diff(t[there]), 0.9)))
+            rates.append(np.maximum(step - 6.0 * roughness(column[there]), 0.0) / time)
+            usual.append(np.full(len(step), np.quantile(step / time, 0.9)))
             after.append(there[:-1])
             steps.append(step)
-            rates.append(rate)
     if not after:
-        return []
+        return Steps(0.0, "")
     sample, step, rate = np.concatenate(after), np.concatenate(steps), np.concatenate(rates)
     sudden = (step > JUMP) & (rate > SUDDEN * np.concatenate(usual))
-    fast = rate > FASTEST[unit]
-    if (fast & ~sudden).any():
-        return [f"{what}: moves at up to {rate[~sudden].max():.3g} {unit}/s; check the units of "
-                "positions and times"]  # fmt: skip
+    speed = float(rate[~sudden].max(initial=0.0))
+    speed = speed if speed > FASTEST[unit] else 0.0
     if not sudden.any():
-        return []
-    first = int(np.argmax(sudden))
+        return Steps(speed, "")
     most = int(np.argmax(step * sudden))
     if step[most] > WILD:
         raise InputError(
             f"{what}: jumps by {step[most]:.3g} {unit} after sample {sample[most]}; mark wild "
             "samples as missing (NaN), or check the units"
         )
+    first = int(np.argmax(sudden))
     more = f" ({int(sudden.sum())} jumps in all)" if sudden.sum() > 1 else ""
-    return [f"{what}: jumps by {step[first]:.3g} {unit} after sample {sample[first]}{more}; mark "
-            "wild samples as missing (NaN)"]  # fmt: skip
+    return Steps(
+        speed,
+        f"{what}: jumps by {step[first]:.3g} {unit} after sample {sample[first]}{more}; mark wild "
+        "samples as missing (NaN)",
+    )

@@ -162,11 +162,11 @@ class Smoother:
         about, n = self.about(c), self.grid.n
         H = np.zeros((self.grid.size, (TOUCHED + self.order) * n))
         g = np.zeros(self.grid.size)
-        about.seen.add(levels.noise[self.observations.thing] ** -2.0, H, g)
+        about.seen.add((1.0 / levels.noise**2)[self.observations.thing], H, g)
         rows = about.changes.rows
-        band.add_rows(*rows, levels.of_changes(len(rows.value)) ** -2.0, H, g)
+        band.add_rows(*rows, 1.0 / levels.of_changes(len(rows.value)) ** 2, H, g)
         for rows, size in zip(about.changes.start, self.sizes, strict=False):
-            band.add_rows(*rows, size**-2.0, H, g)
+            band.add_rows(*rows, 1.0 / size**2, H, g)
         if len(self.unactuated):
             first = np.repeat(np.arange(self.grid.K) * n, len(self.unactuated))
             J = about.U[:, self.unactuated].reshape(-1, TOUCHED * n)
@@ -220,12 +220,14 @@ class Smoother:
         for _ in range(most):
             posterior = self.posterior(c, levels, covariances=False)
             gain = -0.5 * float(posterior.linear.g @ posterior.step) / self.grid.size
-            c, length = self.moved(c, levels, posterior)
-            free = self.update_multipliers(c)
             if report is not None:
                 report(gain, float(np.abs(posterior.step).max()))
             ahead = gain * gain / known if known < np.inf else gain  # of the step after this one
             small = ahead < DECREMENT or (gain < ROUNDING and gain > 0.9 * known)
+            if small and not len(self.unactuated):
+                return c + posterior.step, True
+            c, length = self.moved(c, levels, posterior)
+            free = self.update_multipliers(c)
             none = max(FREE, self._rounding(c, posterior.linear.U))
             if small and free < none:
                 return c, True
