@@ -109,7 +109,7 @@ CASES: dict[str, tuple[Callable[[], Estimate], str]] = {
     ),
     "marker in the wrong place": (
         misplaced_marker,
-        r"shank_front.*: neighbouring residuals are alike \(correlation 0\.\d\d\)",
+        r"markers shank_front \(0\.0\d+ m\) are so far from where the model can have them",
     ),
 }
 
