@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import types
@@ -166,6 +167,62 @@ def test_all_or_nothing(
     assert not Path("new").exists()
 
 
+def test_a_folder_in_the_way_leaves_the_rest_as_it_was(
+    answered: Callable[[Estimate], Calls],
+) -> None:
+    answered(fake_estimate())
+    Path("out/report.html").mkdir(parents=True)
+    Path("out/torques.csv").write_text("before")
+    for more in ([], ["--no-report"]):
+        result = run("estimate", "two-link", "trial.csv", "--out", "out", *more)
+        assert result.exit_code == 2
+        assert "out/report.html: cannot be written: it is a folder" in result.stderr
+        assert {path.name for path in Path("out").iterdir()} == {"report.html", "torques.csv"}
+        assert Path("out/torques.csv").read_text() == "before"
+
+
+def test_what_was_moved_is_put_back_if_a_move_fails(
+    answered: Callable[[Estimate], Calls], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered(fake_estimate())
+    assert run("estimate", "two-link", "trial.csv", "--no-report").exit_code == 0
+    before = {path.name: path.read_bytes() for path in Path("trial").iterdir()}
+    answered(replace(fake_estimate(), iterations=99))
+    move = os.replace
+
+    def failing(source: Path, target: Path) -> None:
+        if Path(target) == Path("trial/report.html"):
+            raise OSError(28, "No space left on device")
+        move(source, target)
+
+    def unable(*_: object, **__: object) -> None:
+        raise OSError(1, "Operation not permitted")
+
+    monkeypatch.setattr("predyn.results.os.replace", failing)
+    for links in (True, False):
+        if not links:
+            monkeypatch.setattr("predyn.results.os.link", unable)
+        result = run("estimate", "two-link", "trial.csv")
+        assert result.exit_code == 2
+        assert "trial: cannot be written: No space left on device" in result.stderr
+        assert {path.name: path.read_bytes() for path in Path("trial").iterdir()} == before
+
+
+def test_a_full_terminal_is_told(
+    answered: Callable[[Estimate], Calls], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered(fake_estimate())
+
+    def full(_: Estimate) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("predyn.estimate_results.estimate_text", full)
+    result = run("estimate", "two-link", "trial.csv")
+    assert result.exit_code == 2
+    assert "predyn: the output cannot be shown: No space left on device" in result.stderr
+    assert {path.name for path in Path("trial").iterdir()} == FILES
+
+
 def test_without_a_report_an_earlier_one_goes(answered: Callable[[Estimate], Calls]) -> None:
     answered(fake_estimate())
     run("estimate", "two-link", "trial.csv")
@@ -205,6 +262,7 @@ def test_a_solution_is_not_mixed_up_with_an_estimate(
         (["two-link", "trial.csv", "--noise", "1", "--noise", "2"], "expected NAME=NUMBER"),
         (["two-link", "trial.csv", "--weight", "a=1", "--weight", "a=2"], "'a' is given twice"),
         (["two-link", "trial.csv", "--force", "plate"], "--force: expected PLATE=LINK"),
+        (["two-link", "trial.csv", "--out", ""], "expected a path, got an empty text"),
         (["two-link", "trial.csv", "--out", "trial.csv"], "expected a folder, this is a file"),
     ],
 )

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,6 +83,11 @@ def write_together(
 
     If one fails, the folder is as it was. Stale files are removed with what they belonged to.
     """
+    for name in (*writers, *stale):
+        if (folder / name).is_dir():
+            raise FileError(
+                f"{folder / name}: cannot be written: it is a folder; move it or choose another one"
+            )
     try:
         waiting = Path(tempfile.mkdtemp(prefix=".predyn-", dir=folder))
     except OSError as error:
@@ -90,10 +95,7 @@ def write_together(
     try:
         for name, write in writers.items():
             write(waiting / name)
-        for name in writers:
-            os.replace(waiting / name, folder / name)
-        for name in stale:
-            (folder / name).unlink(missing_ok=True)
+        _exchange(folder, waiting, writers, stale)
     except FileError as error:
         raise FileError(str(error).replace(str(waiting), str(folder))) from error
     except OSError as error:
@@ -101,6 +103,37 @@ def write_together(
     finally:
         shutil.rmtree(waiting, ignore_errors=True)
     return [folder / name for name in writers]
+
+
+def _exchange(folder: Path, waiting: Path, new: Iterable[str], stale: Sequence[str]) -> None:
+    """Move new files to the folder and remove stale ones; if that fails, put all back."""
+    kept = waiting / "before"
+    kept.mkdir()
+    done: list[str] = []
+    try:
+        for name in (*new, *stale):
+            if os.path.lexists(folder / name):
+                _keep(folder / name, kept / name)
+            done.append(name)
+            if name in stale:
+                (folder / name).unlink(missing_ok=True)
+            else:
+                os.replace(waiting / name, folder / name)
+    except BaseException:
+        for name in done:
+            if os.path.lexists(kept / name):
+                os.replace(kept / name, folder / name)
+            else:
+                (folder / name).unlink(missing_ok=True)
+        raise
+
+
+def _keep(path: Path, copy: Path) -> None:
+    """A second name of a file, or a copy where there are no second names."""
+    try:
+        os.link(path, copy, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(path, copy, follow_symlinks=False)
 
 
 def holds_success(folder: Path, result: str) -> bool:

@@ -17,6 +17,7 @@ from predyn.cli.guard import (
     NOT_CONVERGED,
     AllowAbsolute,
     AllowCode,
+    place,
     say,
     tell_compiling,
 )
@@ -43,7 +44,10 @@ def estimate(
         typer.Argument(help="The recording: .csv, .trc, .c3d, .mot or .sto.", show_default=False),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the results; ./NAME-OF-DATA unless told.")
+        Path | None,
+        typer.Option(
+            parser=place, metavar="PATH", help="Folder for the results; ./NAME-OF-DATA unless told."
+        ),
     ] = None,
     order: Annotated[
         int | None,

@@ -14,6 +14,7 @@ from predyn.cli.guard import (
     AllowCode,
     ResultFile,
     SolutionFile,
+    place,
     say,
 )
 from predyn.cli.stored import load, load_any, path_of_result
@@ -78,7 +79,12 @@ def _check_result(path: Path) -> None:
 def report(
     result: ResultFile,
     out: Annotated[
-        Path | None, typer.Option(help="HTML file; report.html beside the result unless told.")
+        Path | None,
+        typer.Option(
+            parser=place,
+            metavar="PATH",
+            help="HTML file; report.html beside the result unless told.",
+        ),
     ] = None,
 ) -> None:
     """Write the report of a solution or estimate: one HTML file that needs only a browser."""

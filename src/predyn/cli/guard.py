@@ -45,6 +45,13 @@ AllowAbsolute = Annotated[
 AllowCode = Annotated[bool, typer.Option(help="Let the task run the Python functions it names.")]
 
 
+def place(text: str) -> Path:
+    """The path of an option; an empty one is a slip, such as a variable that is not set."""
+    if not text.strip():
+        raise typer.BadParameter("expected a path, got an empty text; . is the working folder")
+    return Path(text)
+
+
 def guarded(command: Callable[P, R]) -> Callable[P, R]:
     """Errors of a command become one message and an exit code."""
 
@@ -70,6 +77,9 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
         except Exception as error:
             if _debug:
                 raise
+            if isinstance(error, OSError) and error.filename is None:  # files have names
+                say(f"predyn: the output cannot be shown: {error.strerror}")
+                raise typer.Exit(BAD_INPUT) from None
             say(
                 f"predyn: this should not have happened: {type(error).__name__}: {error}\n"
                 f"Please report it with the task file and the output of `predyn --debug "

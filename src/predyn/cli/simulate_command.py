@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from predyn import tasks
-from predyn.cli.guard import NOT_CONVERGED, AllowAbsolute, AllowCode, say
+from predyn.cli.guard import NOT_CONVERGED, AllowAbsolute, AllowCode, place, say
 from predyn.cli.stored import load
 from predyn.errors import InputError
 
@@ -26,7 +26,10 @@ def simulate(
             metavar="TASK_OR_SOLUTION",
         ),
     ],
-    out: Annotated[Path | None, typer.Option(help="Folder for simulation.csv.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(parser=place, metavar="PATH", help="Folder for simulation.csv."),
+    ] = None,
     torque: Annotated[
         list[str] | None, typer.Option(help="Of a task: JOINT=VALUE, held; repeat it.")
     ] = None,

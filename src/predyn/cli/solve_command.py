@@ -14,6 +14,7 @@ from predyn.cli.guard import (
     NOT_CONVERGED,
     AllowAbsolute,
     AllowCode,
+    place,
     say,
     tell_compiling,
 )
@@ -39,7 +40,10 @@ def examples() -> None:
 def solve(
     task: Annotated[str, typer.Argument(help="A .toml file, or a name from `predyn examples`.")],
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the results; ./NAME unless told.")
+        Path | None,
+        typer.Option(
+            parser=place, metavar="PATH", help="Folder for the results; ./NAME unless told."
+        ),
     ] = None,
     starts: Annotated[int, typer.Option(min=1, help="How many guesses to try.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Of the guesses after the first.")] = 0,
