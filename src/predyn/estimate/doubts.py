@@ -24,6 +24,7 @@ from predyn.model import Model
 EXCESS = 3.0  # estimated noise over that of third differences
 OPEN = 1e-10  # information about a direction, over the largest, that is none
 COLOURED, SPREAD = 0.3, 3.0  # lag-1 correlation of residuals that is told, and in 1 / sqrt(count)
+LITTLE, MUCH = 0.5, 1.6  # residuals over a given noise that are told
 FEW = 1.0  # numbers about a torque below which the data say nothing about it
 CONSTANT = 0.02  # wandering over a recording, over the torque's size, that is none
 NARROW = 0.25  # half width of a band, over the torque's size, below which noise does no harm
@@ -107,12 +108,15 @@ def told(
     known = measured.any()  # not if Ctrl-C came too early, or the equations are singular
     few = active[(tight | (known & (measured < FEW))) & ~floor]
     if len(few):
-        usual = float(smoother.sizes[-1][np.isin(active, few)].min())
-        cause = (
-            f"a weight this small leaves no room, larger ones (about {usual:.2g}) follow the data"
-            if given_scale
-            else "the data hold too little"
-        )
+        cause = "the data hold too little"
+        if given_scale:
+            usual = float(smoother.sizes[-1][np.isin(active, few)].min())
+            cause = (
+                f"a weight this small leaves no room, larger ones (about {usual:.2g}) follow the "
+                "data"
+            )
+        elif any(_too_large(channel) for channel in channels):
+            cause = "the noise given is too large for that"
         out.append(
             f"torque of {_list(names[few])}: the measurements say nothing about how it changes; "
             f"{cause}"
@@ -175,8 +179,8 @@ def of_channels(channels: Sequence[Channel], astray: Mapping[str, float]) -> lis
             "axes, names, lengths of links and places of markers"
         )
     for channel in channels:
-        share = float(np.sqrt(np.mean((channel.measured - channel.fitted) ** 2))) / channel.sd
-        if channel.estimated or 0.5 < share < 1.6 or _marker(channel) in astray:
+        share = _share(channel)
+        if channel.estimated or LITTLE < share < MUCH or _marker(channel) in astray:
             continue
         if _too_small(channel):
             out.append(
@@ -241,14 +245,21 @@ def _marker(channel: Channel) -> str:
     return channel.name.rpartition(".")[0] if channel.kind == "marker" else ""
 
 
+def _share(channel: Channel) -> float:
+    """Residuals over the noise."""
+    return float(np.sqrt(np.mean((channel.measured - channel.fitted) ** 2))) / channel.sd
+
+
 def _too_small(channel: Channel) -> bool:
     """Whether the noise given is far below that of the samples, which the torques then follow."""
-    left = channel.measured - channel.fitted
-    return (
-        not channel.estimated
-        and EXCESS * channel.sd < roughness(channel.measured)
-        and float(np.sqrt(np.mean(left**2))) < 0.5 * channel.sd
-    )
+    given = not channel.estimated and _share(channel) < LITTLE
+    return given and EXCESS * channel.sd < roughness(channel.measured)
+
+
+def _too_large(channel: Channel) -> bool:
+    """Whether the noise given is far above that of the samples."""
+    given = not channel.estimated and _share(channel) < LITTLE
+    return given and not _too_small(channel)
 
 
 def _alike(channel: Channel) -> float:

@@ -12,7 +12,7 @@ from predyn.errors import InputError
 
 Floats = NDArray[np.float64]
 
-FASTEST = {"rad": 100.0, "m": 50.0}  # per second
+FASTEST = {"rad": 100.0, "m": 100.0}  # per second
 JUMP, SUDDEN = 0.5, 30.0  # rad or m, and how many times as fast as nine tenths of the steps
 WILD = 1e3  # rad or m from one sample to the next that no motion has
 
