@@ -321,7 +321,7 @@ def test_joints_that_are_neither_driven_nor_measured(seed: int, off: float) -> N
     wanted, status, _ = oracle.ipopt()(found)
     assert status in ENDED
     away = np.linalg.norm(oracle.dense(wanted).J @ (found - wanted))
-    assert away < np.sqrt(2 * ROUNDING * len(c))
+    assert away < np.sqrt(2 * ROUNDING[0][0] * len(c))
 
 
 def test_fine_steps_end_at_rounding(monkeypatch: pytest.MonkeyPatch) -> None:

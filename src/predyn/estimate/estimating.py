@@ -15,10 +15,11 @@ from predyn.estimate import doubts
 from predyn.estimate.butterworth import filtered
 from predyn.estimate.curve_of_weights import curve_of_weights
 from predyn.estimate.driving import Driving
-from predyn.estimate.evidence import Trial
+from predyn.estimate.evidence import Trial, relaxed
 from predyn.estimate.matching import match, match_forces, match_joints
 from predyn.estimate.observations import Observations
 from predyn.estimate.options import (
+    called,
     grid_of,
     kinds_of,
     known_noise,
@@ -29,6 +30,7 @@ from predyn.estimate.options import (
     weights_of,
 )
 from predyn.estimate.result import (
+    BAND,
     CONVERGED,
     INTERRUPTED,
     LIMITED,
@@ -36,14 +38,18 @@ from predyn.estimate.result import (
     Estimate,
     OrderTrial,
 )
-from predyn.estimate.smoother import Levels
+from predyn.estimate.smoother import Levels, Posterior
+from predyn.estimate.spline_grid import Floats
 from predyn.estimate.states import channels_of, node_deviations, torque_deviations
 from predyn.estimate.total_variation import switching
-from predyn.estimate.tracking import track
+from predyn.estimate.tracking import followed
 from predyn.estimate.trials import Report, Search
+from predyn.interrupts import held_back
 from predyn.load.recordings import load_measurements
 from predyn.measurements import Measurements
 from predyn.model import Model
+
+ALIKE, BEYOND = 3.0, 0.2  # log evidence of a rival; share of its torques outside the bands
 
 
 def estimate_torques(
@@ -91,14 +97,15 @@ def estimate_torques(
     if not isinstance(model, Model):
         raise InputError(f"model: expected a predyn.Model, got {type(model).__name__}")
     recording = data if isinstance(data, Measurements) else load_measurements(data)
-    orders, kinds = (
-        orders_of(order, total_variation),
-        kinds_of(independent, total_variation, weight),
-    )
+    orders = orders_of(order, total_variation)
+    kinds = kinds_of(independent, total_variation, weight)
     matched = match(model, recording)
     links = match_forces(model, recording, forces, matched.warnings)
     grid = grid_of(model, recording.t, step)
-    q = track(model, recording.t, matched.angles, matched.markers, pose_of(model, guess))
+    free = match_joints(model, unactuated)
+    start = pose_of(model, guess)
+    q, told = followed(model, recording.t, matched.angles, matched.markers, start)
+    matched.warnings.extend(told)
     nodes = np.stack([np.interp(grid.nodes, recording.t, column) for column in q.T], axis=1)
     usual_way = filtered(model, grid.nodes, nodes, recording, links, positive("cutoff", cutoff))
     least, likely, most = noise_range(matched)
@@ -108,15 +115,18 @@ def estimate_torques(
         Observations(model, grid, recording.t, matched.observed),
         Driving(model, grid, recording.forces, links),
         usual_way,
-        np.array(match_joints(model, unactuated), np.int64),
+        np.array(free, np.int64),
         np.where(np.isnan(known), likely, known),
         np.isnan(known),
         (least, most),
-        weights_of(model, weight),
-        report,
+        weights_of(model, weight, free),
+        called(report),
     )
-    trials = search.trials(orders, kinds, grid.through(nodes))
-    estimate = _finished(search, trials, total_variation)
+    try:
+        trials = search.trials(orders, kinds, grid.through(nodes))
+        estimate = _finished(search, trials, total_variation)
+    except InputError as error:  # what was found before may be the cause
+        raise InputError("; ".join((str(error), *matched.warnings))) from None
     for text in estimate["warnings"]:
         warnings.warn(text, DataWarning, stacklevel=2)
     return Estimate(
@@ -137,29 +147,52 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
     """The best trial brought to its minimum, with bands, doubts and the L-curve."""
     best = max(trials, key=lambda trial: trial.log_evidence)
     smoother, levels, c = best.smoother, best.levels, best.c
-    grid, model = smoother.grid, search.driving.model
+    model = search.driving.model
     bounds = search.bounds(smoother)
     interrupted = any(trial.interrupted for trial in trials)
-    scale, reached = levels.scale, best.settled
-    posterior = None
+    reached = best.settled
+    if not interrupted and np.isfinite(best.log_evidence):
+        levels = relaxed(best, search.free_scale, smoother.sizes[-1])
+    scale = levels.scale
+    posterior: Posterior | None = None
     try:
-        if total_variation and not interrupted:
-            found = switching(
-                best,
-                search.free_noise,
-                search.free_scale,
-                bounds,
-                search.teller("total variation"),
-            )
-            c, levels, scale, posterior = found.c, found.levels, found.mean, found.posterior
-            reached = reached and found.reached
+        if interrupted:
+            reached = False
+        elif total_variation:
+            tell = search.teller("total variation")
+            end = switching(best, search.free_noise, search.free_scale, bounds, tell)
+            c, levels, scale, posterior = end.c, end.levels, end.mean, end.posterior
+            reached = reached and end.reached
         else:
             c, minimal = smoother.minimum(c, levels, report=search.teller("minimum"))
             reached = reached and minimal
     except KeyboardInterrupt:
         interrupted = True
-    if posterior is None:
-        posterior = smoother.posterior(c, levels)
+    found: dict[str, Any] = {}
+    try:
+        with held_back():
+            known = posterior or smoother.posterior(c, levels)
+            found = _described(search, trials, best, c, levels, scale, known, interrupted)
+            noise = levels.noise[search.observations.thing]
+            unseen = doubts.unseen(model, known.linear.seen, noise, search.unactuated)
+            found |= _status(interrupted, reached, known.damping, unseen)
+    except KeyboardInterrupt:
+        found |= _status(True, reached, 0.0, ())
+    return found
+
+
+def _described(
+    search: Search,
+    trials: list[Trial],
+    best: Trial,
+    c: Floats,
+    levels: Levels,
+    scale: Floats,
+    posterior: Posterior,
+    interrupted: bool,
+) -> dict[str, Any]:
+    """States, torques, bands, doubts and the L-curve of a motion."""
+    smoother, grid, model = best.smoother, best.smoother.grid, search.driving.model
     tau, tau_sd = search.driving.torques(c), torque_deviations(grid, posterior)
     tau[:, search.unactuated] = 0.0
     tau_sd[:, search.unactuated] = 0.0
@@ -167,19 +200,19 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
     q_sd, v_sd = node_deviations(grid, posterior.C)
     channels = channels_of(search.observations, c, levels, search.free_noise)
     error = doubts.grid_error(smoother, c)
-    told = doubts.told(
-        model, smoother, Levels(levels.noise, scale), bounds, best.measured,
-        search.weight is not None, tau, tau_sd, q_sd, error, channels,
-        np.where(search.free_noise, search.noise, np.nan),
-    )  # fmt: skip
-    noise = levels.noise[search.observations.thing]
-    unseen = doubts.unseen(model, posterior.linear.seen, noise, search.unactuated)
-    status, message = _status(interrupted, reached, posterior.damping, unseen)
+    told: list[str] = []
+    if not interrupted:
+        told = doubts.told(
+            model, smoother, Levels(levels.noise, scale), search.bounds(smoother), best.measured,
+            search.weight is not None, tau, tau_sd, q_sd, error, channels,
+            np.where(search.free_noise, search.noise, np.nan),
+        )  # fmt: skip
+        if levels.scale is scale:  # not switching: one size for all changes
+            told += doubts.bursts(model, smoother, c, levels)
+            told += _rivals(search, trials, best, tau, tau_sd)
     weights = np.zeros(model.n)
     weights[search.active] = scale
     return {
-        "status": status,
-        "message": message,
         "t": grid.nodes,
         "q": q,
         "v": v,
@@ -204,6 +237,37 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
     }
 
 
+def _rivals(
+    search: Search, trials: list[Trial], best: Trial, tau: Floats, tau_sd: Floats
+) -> list[str]:
+    """Other assumptions that explain the data as well, by torques beyond the bands."""
+    told = []
+    for trial in trials:
+        if trial is best or best.log_evidence - trial.log_evidence > ALIKE:
+            continue
+        away = np.abs(search.driving.torques(trial.c) - tau)[:, search.active]
+        share = float((away > BAND * tau_sd[:, search.active]).mean())
+        if share > BEYOND:
+            told.append(
+                f"order {trial.smoother.order} of {trial.of} explains the data as well as order "
+                f"{best.smoother.order} of {best.of}, by torques of which {share:.0%} are outside "
+                "the bands: these are too narrow; choose by order and independent, or measure more"
+            )
+    on_floor = [
+        str(trial.smoother.order)
+        for trial in trials
+        if trial.smoother.order > best.smoother.order
+        and (trial.levels.scale <= 1.01 * search.bounds(trial.smoother)[0].scale).any()
+    ]
+    if on_floor:
+        h = search.driving.grid.h
+        told.append(
+            f"order {max(on_floor)} could not be tried well: its torques are smoother than "
+            f"rounding errors let them be at a step of {h:.3g} s; try a step of {4 * h:.3g} s"
+        )
+    return told
+
+
 def _order_trial(search: Search, trial: Trial, chosen: bool) -> OrderTrial:
     weights = np.zeros(search.driving.model.n)
     weights[search.active] = trial.levels.scale
@@ -212,24 +276,27 @@ def _order_trial(search: Search, trial: Trial, chosen: bool) -> OrderTrial:
 
 def _status(
     interrupted: bool, reached: bool, damping: float, unseen: Sequence[str]
-) -> tuple[str, str]:
+) -> dict[str, str]:
     if interrupted:
-        return INTERRUPTED, "interrupted: levels and motion as they were then"
+        return {"status": INTERRUPTED, "message": "levels and motion as they were at Ctrl-C"}
     if unseen:
-        return UNIDENTIFIABLE, (
+        message = (
             f"the measurements leave the position of {', '.join(unseen[:8])} open: it, and all "
             "torques that go with it, rest on smoothness alone, and the bands do not hold; measure "
             "the joint or markers beyond it, or name it as unactuated if it has no motor"
         )
+        return {"status": UNIDENTIFIABLE, "message": message}
     if damping > 0.0:
-        return UNIDENTIFIABLE, (
+        message = (
             "the normal equations are singular to rounding: the measurements do not determine the "
             "motion, or a weight is too small for this step; measure more joints or markers, leave "
             "weights to be found, or use a longer step"
         )
+        return {"status": UNIDENTIFIABLE, "message": message}
     if not reached:
-        return LIMITED, (
+        message = (
             "levels or motion had not settled; give noise and weight, or leave out channels that "
             "do not fit the model"
         )
-    return CONVERGED, "levels and motion settled"
+        return {"status": LIMITED, "message": message}
+    return {"status": CONVERGED, "message": "levels and motion settled"}

@@ -26,6 +26,7 @@ from predyn.estimate.spline_grid import Floats, Ints
 MOST = 60
 SETTLED, NEARLY = 2e-3, 0.03  # change of the logarithm of a level, from one iteration to the next
 NOTHING = 0.05  # numbers that the data determine about a torque
+HARDLY, CHEAP, BISECTIONS = 3.0, 2.0, 6  # numbers measured; log evidence: see `relaxed`
 LONGEST = 2.0  # largest change of a logarithm in one iteration
 HOPELESS, MARGIN = (
     3.0,
@@ -103,6 +104,38 @@ def fit_levels(
     except KeyboardInterrupt:
         interrupted = True
     return Trial(smoother, c, levels, value, measured, iteration, settled, interrupted)
+
+
+def relaxed(trial: Trial, free_scale: NDArray[np.bool_], most: Floats) -> Levels:
+    """Levels with larger scales where the data hardly ask for one and allow a larger one as well.
+
+    Where evidence is flat, its top may be a torque that cannot change at all, with a band of no
+    width. The largest scale that costs little evidence is the cautious choice.
+    """
+    smoother, c = trial.smoother, trial.c
+    levels = Levels(trial.levels.noise, trial.levels.scale.copy())
+
+    def value(scale: Floats) -> float:
+        tried = Levels(levels.noise, scale)
+        posterior = smoother.posterior(c, tried, covariances=False)
+        gain = -0.5 * float(posterior.linear.g @ posterior.step)
+        return log_evidence(smoother, c, tried, posterior) + gain
+
+    for j in np.flatnonzero(free_scale & (trial.measured < HARDLY)):
+        least = value(levels.scale) - CHEAP
+        low, high = levels.scale[j], max(most[j], levels.scale[j])
+        scale = levels.scale.copy()
+        scale[j] = high
+        if value(scale) >= least:
+            low = high
+        for _ in range(BISECTIONS if low < high else 0):
+            scale[j] = np.sqrt(low * high)
+            if value(scale) >= least:
+                low = scale[j]
+            else:
+                high = scale[j]
+        levels.scale[j] = low
+    return levels
 
 
 def _updated(

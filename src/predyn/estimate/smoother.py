@@ -26,7 +26,7 @@ from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
 SOFT, STIFFNESS = 0.1, 1e-3  # sd of an unactuated joint's torque over its usual size
 FREE = 1e-9  # the largest such torque, over the usual size, that is none
 DECREMENT = 1e-16  # gain per unknown, in units of log likelihood, that is not worth a step
-ROUNDING = 1e-13  # the same, below which gains that no longer fall are rounding errors
+ROUNDING = ((1e-13, 1), (1e-8, 4))  # the same, that is rounding if it fell no more so many times
 HALVINGS = 25
 FREQUENCY = 3.0  # Hz at which torques may usually vary
 DAMPINGS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # shares of the diagonal, until it factors
@@ -216,14 +216,15 @@ class Smoother:
     def _minimum(
         self, c: Floats, levels: Levels, most: int, report: Callable[[float, float], None] | None
     ) -> tuple[Floats, bool]:
-        known = freest = np.inf
+        known, freest, stalls = np.inf, np.inf, 0
         for _ in range(most):
             posterior = self.posterior(c, levels, covariances=False)
             gain = -0.5 * float(posterior.linear.g @ posterior.step) / self.grid.size
             if report is not None:
                 report(gain, float(np.abs(posterior.step).max()))
             ahead = gain * gain / known if known < np.inf else gain  # of the step after this one
-            small = ahead < DECREMENT or (gain < ROUNDING and gain > 0.9 * known)
+            stalls = stalls + 1 if gain > 0.9 * known else 0
+            small = ahead < DECREMENT or any(gain < x and stalls >= k for x, k in ROUNDING)
             if small and not len(self.unactuated):
                 return c + posterior.step, True
             c, length = self.moved(c, levels, posterior)

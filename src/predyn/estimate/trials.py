@@ -22,7 +22,7 @@ from predyn.estimate.spline_grid import Floats, Ints
 Report = Callable[[int, float, float, str], None]
 
 LEAST_SCALE, MOST_SCALE = 1e-5, 1e4  # over the usual size of a change
-CONDITION = 1e13  # of the normal equations, about: bands then keep three digits
+CONDITION = 1e15  # of the normal equations, about; the smallest scales are those that make it so
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Search:
         size, (least, most) = smoother.sizes[-1], self.noise_bounds
         noise = self.noise[self.observations.thing]
         known = self.observations.rows(self.about).information(noise)
-        weakest = known[known > 0.0].min() / (smoother.grid.K + 2)
+        weakest = known[known > 0.0].min(initial=np.inf) / (smoother.grid.K + 2)
         J = smoother.changes_about(self.about, *self.torques_about).rows.J
         stiffest = (J**2).sum(axis=1).reshape(-1, len(size)).max(axis=0)
         smallest = np.maximum(np.sqrt(stiffest / (CONDITION * weakest)), LEAST_SCALE * size)
