@@ -9,7 +9,7 @@ import pytest
 
 from predyn.builder import ModelBuilder
 from predyn.dynamics import frame_kinematics
-from predyn.estimate.tracking import track
+from predyn.estimate.tracking import followed, track
 from predyn.model import PRISMATIC, REVOLUTE, Frame, Model
 from predyn.models import random_tree
 
@@ -196,3 +196,37 @@ def test_a_motion_is_found_again_after_a_long_gap(seed: int) -> None:
         places[200:230] = np.nan  # up to a quarter of a turn in each of ten joints
     found = track(model, t, {}, markers)
     assert np.nanmax(abs(residuals(model, found, markers))) < 6 * NOISE
+
+
+def arm() -> Model:
+    """Two hinges in a plane, a marker at the elbow and one at the hand."""
+    builder = ModelBuilder("arm", (0.0, -9.81, 0.0))
+    builder.add_link("upper", "world", "shoulder", mass=1.0, com=(0.0, -0.2, 0.0))
+    builder.add_link("lower", "upper", "elbow", origin=(0.0, -0.4, 0.0), mass=1.0,
+                     com=(0.0, -0.2, 0.0))  # fmt: skip
+    builder.add_frame("elbow_point", "upper", (0.0, -0.4, 0.0))
+    return builder.add_frame("hand", "lower", (0.0, -0.3, 0.0)).build()
+
+
+def test_markers_that_allow_two_motions_are_told() -> None:
+    """The hand alone leaves open to which side the elbow bends."""
+    model = arm()
+    t = np.linspace(0.0, 1.0, 60)
+    q = np.stack((0.4 * np.sin(3.0 * t), 0.9 + 0.3 * np.sin(4.0 * t)), axis=1)
+    both = seen(model, q, NOISE, 0.0, 0)
+    (hand,) = [marker for marker in both if marker[0] == "hand"]
+    (text,) = followed(model, t, {}, [hand]).warnings
+    assert text.startswith("the markers allow 2 motions or more")
+    assert "give a guess" in text
+    told = followed(model, t, {}, [hand], np.array([0.0, 1.0]))
+    assert told.warnings == []
+    assert abs(told.q - q).max() < 0.03  # 10 deviations of 1 mm over 0.3 m
+    assert followed(model, t, {}, both).warnings == []
+    assert followed(model, t, {0: q[:, 0], 1: q[:, 1]}, []).warnings == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_enough_markers_allow_one_motion(seed: int) -> None:
+    model = marked_tree(4, seed, each=3)
+    t, q = motion(model, 60, seed)
+    assert followed(model, t, {}, seen(model, q, NOISE, 0.1, seed)).warnings == []

@@ -1,0 +1,64 @@
+"""Noise, jumps and speeds that samples tell by themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from predyn.errors import InputError
+from predyn.estimate.samples import odd_steps, roughness
+
+T = np.linspace(0.0, 1.0, 101)
+SWING = 0.8 * np.sin(6.0 * T)
+
+
+def noisy(level: float, rate: int = 100) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    t = np.linspace(0.0, 1.0, rate + 1)
+    return 0.8 * np.sin(6.0 * t) + level * rng.standard_normal(rate + 1)
+
+
+def test_roughness_is_the_noise_of_a_slow_motion() -> None:
+    # the median of 1998 differences that overlap: some 4 % of scatter
+    assert roughness(noisy(1e-3, 2000)) == pytest.approx(1e-3, rel=0.15)
+    assert roughness(SWING, noisy(1e-3)) < 1e-3
+    assert roughness(SWING[:3]) == 0.0
+
+
+@pytest.mark.parametrize("level", [0.0, 1e-3, 0.03])
+@pytest.mark.parametrize("rate", [100, 2000])
+def test_motions_with_noise_are_not_odd(level: float, rate: int) -> None:
+    """Noise of 0.03 rad at 2 kHz makes steps of 100 rad/s and more."""
+    t = np.linspace(0.0, 1.0, rate + 1)
+    assert odd_steps("joint a", t, noisy(level, rate)[:, None], "rad") == (0.0, "")
+
+
+def test_gaps_and_channels_without_samples_are_not_odd() -> None:
+    values = SWING.copy()
+    values[20:60] = np.nan
+    assert odd_steps("joint a", T, values[:, None], "rad") == (0.0, "")
+    assert odd_steps("joint a", T, np.full((101, 1), np.nan), "rad") == (0.0, "")
+
+
+def test_a_jump_is_named_with_its_sample() -> None:
+    points = np.stack((SWING, 0.5 * SWING, 0.0 * T), axis=1)
+    points[41:, 1] += 2.0
+    speed, jumps = odd_steps("marker heel", T, points, "m")
+    assert speed == 0.0
+    # the swing takes 0.02 m of the 2 m back
+    assert jumps.startswith("marker heel: jumps by 1.98 m after sample 40; mark wild samples as")
+
+
+def test_two_jumps_are_counted_and_wild_ones_refused() -> None:
+    values = SWING.copy()
+    values[50] += 3.0
+    assert "(2 jumps in all)" in odd_steps("joint a", T, values[:, None], "rad").jumps
+    values[50] = 1e8
+    with pytest.raises(InputError, match=r"joint a: jumps by 1e\+08 rad after sample (49|50);"):
+        odd_steps("joint a", T, values[:, None], "rad")
+
+
+def test_speed_is_told_if_nothing_moves_that_fast() -> None:
+    speed, jumps = odd_steps("joint a", 1e-3 * T, SWING[:, None], "rad")
+    assert jumps == ""
+    assert speed == pytest.approx(4.8e3, rel=1e-2)
