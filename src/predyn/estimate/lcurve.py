@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from predyn.errors import InputError
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 FEWEST = 5  # points that a corner can be seen in
 SPREAD = 0.06  # of the curve's length: how far a point is smoothed with its neighbours
 SAMPLES = 400
 SHARP = 3.0  # least curvature at a corner times the curve's length; a circle's is its angle
+EQUAL = 1e-8  # of a sum: what minima are found to
 FLAT, TINY = 0.05, 1e-300  # least extent of an L, as a factor's logarithm
 
 
@@ -57,6 +59,21 @@ def corner(misfit: ArrayLike, size: ArrayLike) -> int:
     if curvature[best] * s[-1] < SHARP:
         return -1
     return int(use[np.argmin(np.abs(s - at[best]))])
+
+
+def lowest(weights: ArrayLike, misfit: ArrayLike, size: ArrayLike) -> Ints:
+    """For each weight the index of the point with the least sum, misfit + weight size: its own, if
+    it is on the curve.
+
+    A point for which it is another's is no minimum of the sum. Of two points for which it is their
+    own, that of the larger weight has the smaller size and the larger misfit.
+    """
+    B, m, s = (np.asarray(x, float) for x in (weights, misfit, size))
+    sums = m + B[:, None] * s
+    sums[~np.isfinite(sums)] = np.inf
+    own = np.diag(sums)
+    best = np.argmin(sums, axis=1)
+    return np.where(sums.min(axis=1) < (1 - EQUAL) * own, best, np.arange(len(B)))
 
 
 def _smoothed(at: Floats, w: Floats) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.errors import InputError, unknown_name
-from predyn.estimate.lcurve import LCurve, corner
+from predyn.estimate.lcurve import LCurve, corner, lowest
 from predyn.estimate.links_from_model import PlanarLinks, natural_links_of
 from predyn.estimate.natural_links import NaturalLinks
 from predyn.estimate.published_inverse import LinkEstimate, estimate_link_torques
@@ -136,19 +136,33 @@ def links_lcurve(
     order: int = 0,
     stiffness: float = STIFFNESS,
 ) -> LCurve:
-    """Misfit and size of the torques for weights in increasing order; each from the one before."""
+    """Misfit and size of the torques for weights in increasing order.
+
+    Each is the lower of two minima, one from the estimate before and one from the data. Where the
+    torques of another weight give a lower sum still, it begins again with them. What has not
+    converged, or is no minimum even then, does not decide the corner.
+    """
     B = np.array(weights, float)
+
+    def estimate(b: float, begin: LinkEstimate | None) -> LinkEstimate:
+        return estimate_torques_of_links(
+            start, measured, weight=b, order=order, stiffness=stiffness, begin=begin
+        )
+
     found: list[LinkEstimate] = []
     for b in B:
-        before = found[-1] if found else None
-        found.append(
-            estimate_torques_of_links(
-                start, measured, weight=b, order=order, stiffness=stiffness, begin=before
-            )
-        )
-    misfit = np.array([x.misfit for x in found])
-    size = np.array([x.size for x in found])
-    return LCurve(B, misfit, size, corner(misfit, size))
+        begins = (None, *found[-1:])
+        found.append(min((estimate(b, begin) for begin in begins), key=lambda x: x.total))
+    own = np.arange(len(B))
+    for _ in B:
+        best = lowest(B, *_sums(found))
+        if (best == own).all():
+            break
+        for i in np.flatnonzero(best != own):
+            found[i] = estimate(B[i], found[best[i]])
+    misfit, size = _sums(found)
+    sure = np.array([x.converged for x in found]) & (lowest(B, misfit, size) == own)
+    return LCurve(B, misfit, size, corner(np.where(sure, misfit, np.nan), size))
 
 
 def reproduce(start: str, seed: int = 0) -> Reproduction:
@@ -160,6 +174,10 @@ def reproduce(start: str, seed: int = 0) -> Reproduction:
         start, rigid, measured, estimate, rmse(estimate.u, rigid.torques),
         links_lcurve(start, measured),
     )  # fmt: skip
+
+
+def _sums(found: list[LinkEstimate]) -> tuple[Floats, Floats]:
+    return np.array([x.misfit for x in found]), np.array([x.size for x in found])
 
 
 def _angle(start: str) -> float:

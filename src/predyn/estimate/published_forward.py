@@ -9,7 +9,7 @@ import numpy as np
 
 from predyn.estimate.link_kernels import cholesky, kept, place, solve_cholesky
 from predyn.estimate.link_steps import advance
-from predyn.estimate.published_passes import meet_data
+from predyn.estimate.published_passes import linearise, meet_data
 
 LENGTHS_COUNT, STAYING = 1e2, 1e-3  # in following the data: weights of lengths and of staying
 
@@ -112,6 +112,19 @@ def forward(system, h, data, order, z, v, u, stages, held, z_new, v_new, u_new, 
                 e += data.Q[m, j] * z_new[i + 1, j]
             out[0] += data.seen[i + 1, m] * e * e
     return N
+
+
+@kept
+def farthest(system, h, z, v, u, stages, room):
+    """The largest velocity by which z, v lack being the motion under u, in any interval."""
+    largest = 0.0
+    for i in range(u.shape[0]):
+        A, P, lack = stages.A[i], stages.P[i], stages.n[i]
+        if not linearise(system, h, z[i], v[i], u[i], z[i + 1], v[i + 1], A, P, lack, room):
+            return np.inf
+        for j in range(z.shape[1]):
+            largest = max(largest, abs(lack[z.shape[1] + j]), abs(lack[j]) / h)
+    return largest
 
 
 @kept

@@ -14,6 +14,7 @@ remain are many.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -22,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.errors import InputError
 from predyn.estimate.natural_links import NaturalLinks
-from predyn.estimate.published_iteration import CONVERGED, SETTLED, Iteration
+from predyn.estimate.published_iteration import CONVERGED, NOISE, SETTLED, Iteration
 from predyn.estimate.published_passes import Data
 from predyn.estimate.trapezoidal import checked_state, checked_step
 
@@ -76,7 +77,8 @@ def estimate_link_torques(
     measured  (N + 1, 2 len(nodes)) x, y of the nodes in turn, m; NaN where missing; the first row
               is not used
     weight    B: one number, or one for each torque; order 0 penalises torques, 1 their differences
-    start     an earlier estimate of the same data, to begin with
+    start     an earlier estimate of the same data, to begin with; if it is one of the same links,
+              E does not end above what its torques give
 
     The result says whether it converged: `converged`, `message`.
     """
@@ -90,22 +92,24 @@ def estimate_link_torques(
     if start is not None and start.u.shape != (len(data.measured) - 1, len(links.torques)):
         raise InputError(f"start: an estimate of other data, with torques {start.u.shape}")
     results = []
+    most = math.inf
     for nearness in STARTS if start is None else (None, *STARTS):
         iteration = Iteration(links, *state, data, order, h, nearness or 1.0)
         if start is not None and nearness is None:
             moves = iteration.begin_from((start.z, start.v, start.u))
+            most = (1 + NOISE) * (iteration.sums[0] + iteration.sums[1]) if moves else math.inf
         else:
             moves = iteration.begin()
         if moves:
             results.append(_solved(iteration, max_iterations))
-            if results[-1].converged:
+            if results[-1].converged and results[-1].total <= most:
                 break
     if not results:
         raise InputError(
             f"no motion of the linkage near the data can be computed in steps of {step:g} s: take "
             "shorter ones, or softer springs"
         )
-    best = min(results, key=lambda found: (not found.converged, found.total))
+    best = min(results, key=lambda found: (found.total > most, not found.converged, found.total))
     return replace(best, iterations=sum(found.iterations for found in results))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.estimate.natural_links import NaturalLinks
-from predyn.estimate.published_forward import follow, forward
+from predyn.estimate.published_forward import farthest, follow, forward
 from predyn.estimate.published_passes import (
     INDEFINITE,
     SINGULAR,
@@ -31,6 +31,7 @@ from predyn.estimate.published_passes import (
 Floats = NDArray[np.float64]
 SETTLED = 1e-9  # of the largest torque: a full step that changes less is the last
 ROUNDING, NOISE = 1e-11, 1e-8  # of E: smaller changes are not foreseen, and not told apart
+SAME = 1e-9  # of the largest velocity: a trajectory that lacks less is a motion
 LEAST_PROXIMAL, MOST_PROXIMAL = 1e-7, 1e16  # of the mean second derivative in a torque
 HORIZON = 2  # samples within which the first passes bring the motion to the data
 RESOLVED = 4.0  # time step times the fastest frequency of springs that it resolves
@@ -104,13 +105,23 @@ class Iteration:
         return bool(soft == 1.0)
 
     def begin_from(self, trajectory: tuple[Floats, Floats, Floats]) -> bool:
-        """A motion near a trajectory z, v, u; False if there is none."""
+        """The trajectory z, v, u itself if it is a motion of these links, else a motion near it;
+        False if there is none.
+        """
         B = self.data.B
         for x, given, first in zip(self.now, trajectory, (1, 1, 0), strict=True):
             x[first:] = given[first:]
-        held = self._hold(math.inf)
+        z, v, u = self.now
+        lack = farthest(self.system, self.h, z, v, u, self.stages, self.room)
+        moves = bool(lack <= SAME * max(np.abs(v).max(), self.system.length.max() / self.h))
+        if moves:
+            e = self.data.seen * (z @ self.data.Q.T - self.data.measured)
+            self.sums[0] = (e[1:] ** 2).sum()
+            self.sums[2] = (self._penalised() ** 2).sum()
+        else:
+            moves = self._hold(math.inf)
         self._weigh(B)
-        return held
+        return moves
 
     def improve(self, most: int, settled: float) -> str:
         """Newton's method, or Gauss-Newton's where second derivatives are not definite, until
@@ -193,8 +204,11 @@ class Iteration:
     def _weigh(self, B: Floats) -> None:
         """Go over to other weights."""
         self.data = self.data._replace(B=B)
+        self.sums[1] = (B * self._penalised() ** 2).sum()
+
+    def _penalised(self) -> Floats:
         u = self.now[2]
-        self.sums[1] = (B * (u if self.order == 0 else np.diff(u, axis=0)) ** 2).sum()
+        return u if self.order == 0 else np.diff(u, axis=0)
 
     def _backward(self, proximal: float, curved: bool) -> int:
         return int(
