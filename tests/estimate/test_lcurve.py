@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from predyn.errors import InputError
-from predyn.estimate.lcurve import corner
+from predyn.estimate.lcurve import corner, lowest
 
 WEIGHTS = np.logspace(-8, 8, 41)
 
@@ -47,6 +47,21 @@ def test_points_that_are_no_numbers_are_left_out():
     found = corner(misfit, size)
     misfit[3], size[5], size[7] = np.nan, 0.0, np.inf
     assert abs(corner(misfit, size) - found) <= 1
+
+
+def test_minima_are_lowest_at_their_own_weight_and_other_points_are_not():
+    misfit, size = ell()
+    weights = 1e-4 * WEIGHTS
+    own = np.arange(41)
+    assert (lowest(weights, misfit, size) == own).all()
+    assert len(lowest([], [], [])) == 0
+    poor = [x.copy() for x in (misfit, size)]
+    poor[1][30] = 2 * size[20]  # a size above that of a smaller weight
+    poor[0][35] = misfit[36]  # the size of its weight, met less well than need be
+    poor[0][12] = np.nan
+    found = lowest(weights, *poor)
+    assert set(np.flatnonzero(found != own)) == {12, 30, 35}
+    assert np.abs(found - own).max() <= 1
 
 
 def test_curves_without_a_corner_have_none():

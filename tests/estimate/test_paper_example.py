@@ -1,5 +1,6 @@
 """The paper's example: data against those made independently, errors over twenty seeds."""
 
+import dataclasses
 import os
 from pathlib import Path
 
@@ -97,6 +98,46 @@ def test_the_inverse_problem_of_the_paper():
     assert 1e-6 < curve.weights[curve.corner] < 1e-3
     noise = curve.misfit[curve.corner] / (200 * 4)
     assert 0.5 * paper.NOISE**2 < noise < 2 * paper.NOISE**2
+
+
+SOON = [("hanging", 2), ("upright", 0), ("upright", 1)]
+ALL = [
+    pytest.param(start, seed, marks=() if (start, seed) in SOON else pytest.mark.verify)
+    for start in paper.STARTS
+    for seed in range(10)
+]
+
+
+@pytest.mark.parametrize(("start", "seed"), ALL)
+def test_the_lcurve_falls_and_its_corner_is_not_at_its_ends(start, seed):
+    positions = paper.rigid_motion(start).positions
+    curve = paper.links_lcurve(start, paper.noisy(positions, seed))
+    assert (np.diff(curve.size) < 0).all()
+    assert (np.diff(curve.misfit) > 0).all()
+    assert 1e-6 < curve.weights[curve.corner] < 1e-3
+    sums = curve.misfit + curve.weights[:, None] * curve.size
+    assert (np.diag(sums) <= (1 + 1e-7) * sums.min(axis=1)).all()
+
+
+def test_points_that_are_no_minima_do_not_decide_the_corner(monkeypatch):
+    measured = paper.noisy(paper.rigid_motion("hanging").positions, 0)
+    weights = np.logspace(-8, 0, 17)
+    right = {b: paper.estimate_torques_of_links("hanging", measured, weight=b) for b in weights}
+    estimates = dict(right)
+    monkeypatch.setattr(
+        paper, "estimate_torques_of_links", lambda *args, weight, **options: estimates[weight]
+    )
+    best = paper.links_lcurve("hanging", measured, weights).corner
+    assert 1e-6 < weights[best] < 1e-3
+    for wrong in (
+        {"misfit": 395.0, "size": 959.0}, {"misfit": 395.0}, {"size": 4e3}, {"converged": False},
+    ):  # fmt: skip
+        at_corner, at_end = weights[best], weights[-1]
+        estimates = {**right, at_corner: dataclasses.replace(right[at_corner], **wrong)}
+        beside = paper.links_lcurve("hanging", measured, weights).corner
+        assert abs(beside - best) == 1
+        estimates = {**right, at_end: dataclasses.replace(right[at_end], **wrong)}
+        assert abs(paper.links_lcurve("hanging", measured, weights).corner - best) <= 1
 
 
 def test_what_is_not_there_is_refused():

@@ -165,6 +165,45 @@ def test_a_weak_start_and_an_earlier_estimate_give_the_same():
         estimate_link_torques(two_links(), z0, REST, "AB", measured[:9], H, start=first)
 
 
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("start", ["hanging", "upright"])
+def test_the_sum_never_ends_above_that_of_its_start(start, order):
+    z0, _, measured = recorded(start)
+    links = two_links()
+    for before, weight in ((1e-6, 1e-2), (2.15, 10.0), (10.0, 2.15)):
+        first = estimate_link_torques(
+            links, z0, REST, "AB", measured, H, weight=before, order=order
+        )
+        begun = first.misfit + weight * first.size
+        for most in (1, 3000):
+            found = estimate_link_torques(
+                links, z0, REST, "AB", measured, H, weight=weight, order=order, start=first,
+                max_iterations=most,
+            )  # fmt: skip
+            assert found.total <= (1 + 1e-7) * begun  # steps may rise by 1e-8 in rounding
+        assert found.converged
+
+
+def test_a_minimum_begun_with_stays_where_it_is():
+    z0, _, measured = recorded("upright")
+    for weight in (1e-8, 1e-4, 10.0):
+        first = estimate_link_torques(two_links(), z0, REST, "AB", measured, H, weight=weight)
+        again = estimate_link_torques(
+            two_links(), z0, REST, "AB", measured, H, weight=weight, start=first
+        )
+        assert again.iterations <= 2
+        assert np.abs(again.u - first.u).max() < 1e-8 * np.abs(first.u).max()
+
+
+def test_a_start_with_other_springs_is_no_motion_but_leads_to_the_same():
+    z0, _, measured = recorded("upright")
+    softer = estimate_link_torques(two_links(2e3), z0, REST, "AB", measured, H)
+    begun = estimate_link_torques(two_links(), z0, REST, "AB", measured, H, start=softer)
+    direct = estimate_link_torques(two_links(), z0, REST, "AB", measured, H)
+    assert begun.converged
+    assert np.abs(begun.u - direct.u).max() < 1e-8
+
+
 def test_what_has_not_converged_says_so():
     z0, _, measured = recorded("hanging")
     cut = estimate_link_torques(two_links(), z0, REST, "AB", measured, H, max_iterations=1)

@@ -71,9 +71,9 @@ def lowest(weights: ArrayLike, misfit: ArrayLike, size: ArrayLike) -> Ints:
     B, m, s = (np.asarray(x, float) for x in (weights, misfit, size))
     sums = m + B[:, None] * s
     sums[~np.isfinite(sums)] = np.inf
-    own = np.diag(sums)
-    best = np.argmin(sums, axis=1)
-    return np.where(sums.min(axis=1) < (1 - EQUAL) * own, best, np.arange(len(B)))
+    own = np.arange(len(B))
+    best = np.argmin(sums, axis=1) if len(B) else own
+    return np.where(sums[own, best] < (1 - EQUAL) * sums[own, own], best, own)
 
 
 def _smoothed(at: Floats, w: Floats) -> Floats:
