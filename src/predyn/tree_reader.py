@@ -25,7 +25,7 @@ def read_file(
         if file.exists() and not file.is_file():
             raise FileError(f"{path}: expected a .h5 file, this is a folder or a device")
         data = file.read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: a NUL character in the path
+    except (OSError, TypeError, ValueError) as error:  # ValueError: a NUL character
         cause = getattr(error, "strerror", None) or str(error)
         raise FileError(f"{path}: cannot be read: {cause}; expected a .h5 file") from None
     try:

@@ -230,3 +230,14 @@ def test_enough_markers_allow_one_motion(seed: int) -> None:
     model = marked_tree(4, seed, each=3)
     t, q = motion(model, 60, seed)
     assert followed(model, t, {}, seen(model, q, NOISE, 0.1, seed)).warnings == []
+
+
+def test_a_pose_after_which_two_motions_are_possible_is_told() -> None:
+    """A hand alone that passes through the stretched arm, and one that does not."""
+    model = arm()
+    t = np.linspace(0.0, 1.0, 60)
+    for middle, mirrored in ((0.0, True), (1.0, False)):
+        q = np.stack((0.4 * np.sin(3.0 * t), middle + 0.6 * np.sin(4.0 * t)), axis=1)
+        hand = [x for x in seen(model, q, 1e-5, 0.0, 0) if x[0] == "hand"]
+        told = followed(model, t, {}, hand, np.array([0.0, 0.1 + middle])).warnings
+        assert [("mirror image" in text) for text in told] == [True] * mirrored

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-
 import numpy as np
-from numpy.typing import NDArray
 
 from predyn.dynamics.aba import forward_dynamics
 from predyn.dynamics.crba import mass_matrix
 from predyn.errors import ModelError
+from predyn.estimate.channel_doubts import (
+    EXCESS,
+    listed,
+    misplaced,
+    of_channels,
+    too_large,
+    too_small,
+)
 from predyn.estimate.driving import acting
-from predyn.estimate.marker_points import Point
 from predyn.estimate.observations import Seen
-from predyn.estimate.pose_fit import length_scale
 from predyn.estimate.result import BAND, Channel
-from predyn.estimate.samples import roughness
 from predyn.estimate.smoother import Levels, Smoother
 from predyn.estimate.spline_grid import Floats, Ints
 from predyn.model import Model
 
-EXCESS = 3.0  # estimated noise over that of third differences
 OPEN = 1e-10  # information about a direction, over the largest, that is none
-COLOURED, SPREAD = 0.3, 3.0  # lag-1 correlation of residuals that is told, and in 1 / sqrt(count)
-LITTLE, MUCH = 0.5, 1.6  # residuals over a given noise that are told
 FEW = 1.0  # numbers about a torque below which the data say nothing about it
 CONSTANT = 0.02  # wandering over a recording, over the torque's size, that is none
 NARROW = 0.25  # half width of a band, over the torque's size, below which noise does no harm
 MOST_OF = 0.9  # share of the intervals above which noise passes into the torques
 SMALL_ERROR = 1e-3  # of the grid, over the torque's size, that does no harm
 BURST = 6.0  # change of a torque, in its usual sizes, that no normal number has
-AWAY = 0.05  # distance of a marker from its place, over the model's lengths, that is told
 WILD = 1e100  # an error of the grid beyond it is none that means anything
 
 
@@ -95,14 +92,19 @@ def told(
     none = active[floor]
     wanders = levels.scale * smoother.grid.K ** max(smoother.order - 0.5, 0.0)
     still = (wanders < CONSTANT * smoother.sizes[0])[floor]
+    half, rms = BAND * np.median(tau_sd, axis=0), np.sqrt(np.mean(tau**2, axis=0))
     if still.any():
+        idle = none[still & (rms <= half)[none]]
+        what = "acceleration" if smoother.of_motion else "torque"
         out.append(
-            f"torque of {_list(names[none[still]])}: found to be constant throughout; if these "
-            "joints have no motor, name them as unactuated"
+            f"{what} of {listed(names[none[still]])}: found to be "
+            f"{('zero', 'constant', 'a straight line')[smoother.order]} throughout; "
+            "where it is not, its band is too narrow"
+            + (f"; if {listed(names[idle])} has no motor, name it as unactuated" * bool(len(idle)))
         )
     if not still.all():
         out.append(
-            f"torque of {_list(names[none[~still]])}: smoother than rounding errors let it be on "
+            f"torque of {listed(names[none[~still]])}: smoother than rounding errors let it be on "
             f"this grid; use a step above {smoother.grid.h:.3g} s"
         )
     known = measured.any()  # not if Ctrl-C came too early, or the equations are singular
@@ -115,30 +117,29 @@ def told(
                 f"a weight this small leaves no room, larger ones (about {usual:.2g}) follow the "
                 "data"
             )
-        elif any(_too_large(channel) for channel in channels):
+        elif any(too_large(channel) for channel in channels):
             cause = "the noise given is too large for that"
         out.append(
-            f"torque of {_list(names[few])}: the measurements say nothing about how it changes; "
+            f"torque of {listed(names[few])}: the measurements say nothing about how it changes; "
             f"{cause}"
         )
-    half, rms = BAND * np.median(tau_sd, axis=0), np.sqrt(np.mean(tau**2, axis=0))
-    harm = (half > NARROW * rms) | any(_too_small(channel) for channel in channels)
+    harm = (half > NARROW * rms) | any(too_small(channel) for channel in channels)
     full = active[(measured > MOST_OF * smoother.grid.K) & harm[active]]
     if len(full):
         out.append(
-            f"torque of {_list(names[full])}: almost every interval follows the data, so that "
+            f"torque of {listed(names[full])}: almost every interval follows the data, so that "
             "their noise passes into it; use a smaller weight, or a longer step"
         )
     wide = np.setdiff1d(active[(half > rms)[active]], (*few, *none))
     if len(wide):
         out.append(
-            f"torque of {_list(names[wide])}: its 95 % band is wider than the torque itself; the "
+            f"torque of {listed(names[wide])}: its 95 % band is wider than the torque itself; the "
             "data do not tell it from zero"
         )
     lost = np.flatnonzero(np.median(q_sd, axis=0) > 0.5)
     if len(lost):
         out.append(
-            f"position of {_list(names[lost])} is known to no better than half a radian or metre; "
+            f"position of {listed(names[lost])} is known to no better than half a radian or metre; "
             "measure the joint, or a marker that it moves"
         )
     rough = np.sqrt(np.mean(error**2, axis=0))
@@ -147,14 +148,14 @@ def told(
     ]
     if len(coarse):
         out.append(
-            f"torque of {_list(names[coarse])}: the error of the grid (rms "
+            f"torque of {listed(names[coarse])}: the error of the grid (rms "
             f"{np.sqrt(np.mean(rough[coarse] ** 2)):.2g}) is larger than that of the data; use a "
             f"step below {smoother.grid.h:.3g} s"
         )
     things = np.array([x.name for x in smoother.observations.observed])
     low = things[(levels.noise <= 1.01 * bounds[0].noise) & np.isfinite(likely)]
     if len(low):
-        out.append(f"noise of {_list(low)}: estimated as none; its bands mean little")
+        out.append(f"noise of {listed(low)}: estimated as none; its bands mean little")
     astray = misplaced(model, channels)
     noisy = [
         f"{name} ({noise / before:.2g} times)"
@@ -163,64 +164,10 @@ def told(
     ]
     if noisy:
         out.append(
-            f"residuals of {_list(noisy)} exceed the noise that neighbouring samples show: "
+            f"residuals of {listed(noisy)} exceed the noise that neighbouring samples show: "
             "the model, places of markers or a long step do not fit; the bands do not count that"
         )
     return out + of_channels(channels, astray)
-
-
-def of_channels(channels: Sequence[Channel], astray: Mapping[str, float]) -> list[str]:
-    """What residuals of the channels tell; `astray`: markers that do not fit."""
-    out = []
-    if astray:
-        told = [f"{name} ({distance:.2g} m)" for name, distance in astray.items()]
-        out.append(
-            f"markers {_list(told)} are so far from where the model can have them; check units, "
-            "axes, names, lengths of links and places of markers"
-        )
-    for channel in channels:
-        share = _share(channel)
-        if channel.estimated or LITTLE < share < MUCH or _marker(channel) in astray:
-            continue
-        if _too_small(channel):
-            out.append(
-                f"{channel.name}: the noise given, {channel.sd:.2g}, is far below what "
-                f"neighbouring samples show, {roughness(channel.measured):.2g}, and the torques "
-                "follow that; give more, or leave it to be estimated"
-            )
-        else:
-            out.append(
-                f"{channel.name}: residuals are {share:.2g} times the noise given, which is too "
-                f"{'large' if share < 1.0 else 'small, or the model does not fit'}; leave it to be "
-                "estimated"
-            )
-    coloured = [(x.name, c) for x in channels
-                if _marker(x) not in astray and (c := _alike(x)) > 0.0]  # fmt: skip
-    if coloured:
-        out.append(
-            f"residuals of {_list([name for name, _ in coloured])}: neighbouring ones are alike "
-            f"(correlation {max(c for _, c in coloured):.2f}): not only noise is left, or it is "
-            "filtered already; the bands are too narrow"
-        )
-    return out
-
-
-def misplaced(model: Model, channels: Sequence[Channel]) -> dict[str, float]:
-    """Markers far from where the motion puts them, by more than noise: name -> distance, m."""
-    parts: dict[str, list[Channel]] = {}
-    for channel in channels:
-        if channel.kind == "marker":
-            parts.setdefault(_marker(channel), []).append(channel)
-    points = [Point(frame.link, frame.p) for frame in map(model.frame, parts)]
-    least = AWAY * length_scale(model, points)
-    found = {}
-    for name, axes in parts.items():
-        squares = [float(np.mean((x.measured - x.fitted) ** 2)) for x in axes]
-        noise = [roughness(x.measured) ** 2 for x in axes]
-        distance = math.sqrt(sum(squares))
-        if distance > max(least, EXCESS * math.sqrt(sum(noise))):
-            found[name] = distance
-    return found
 
 
 def bursts(model: Model, smoother: Smoother, c: Floats, levels: Levels) -> list[str]:
@@ -235,44 +182,9 @@ def bursts(model: Model, smoother: Smoother, c: Floats, levels: Levels) -> list[
     at = smoother.grid.middles[share[:, found].argmax(axis=0) + (smoother.order + 1) // 2]
     told = [f"{name} (at {t:.4g} s)" for name, t in zip(names[active[found]], at, strict=True)]
     return [
-        f"torque of {_list(told)}: changes far more there than elsewhere, and its band is too "
+        f"torque of {listed(told)}: changes far more there than elsewhere, and its band is too "
         "narrow there; cut the recording about it, or try total_variation"
     ]
-
-
-def _marker(channel: Channel) -> str:
-    """The marker of a channel `marker.x`."""
-    return channel.name.rpartition(".")[0] if channel.kind == "marker" else ""
-
-
-def _share(channel: Channel) -> float:
-    """Residuals over the noise."""
-    return float(np.sqrt(np.mean((channel.measured - channel.fitted) ** 2))) / channel.sd
-
-
-def _too_small(channel: Channel) -> bool:
-    """Whether the noise given is far below that of the samples, which the torques then follow."""
-    given = not channel.estimated and _share(channel) < LITTLE
-    return given and EXCESS * channel.sd < roughness(channel.measured)
-
-
-def _too_large(channel: Channel) -> bool:
-    """Whether the noise given is far above that of the samples."""
-    given = not channel.estimated and _share(channel) < LITTLE
-    return given and not _too_small(channel)
-
-
-def _alike(channel: Channel) -> float:
-    """Correlation of neighbouring residuals if it is more than chance, else 0."""
-    left = channel.measured - channel.fitted
-    found = correlation(left) if len(left) > 20 else 0.0
-    return found if found > max(COLOURED, SPREAD / math.sqrt(len(left))) else 0.0
-
-
-def correlation(left: Floats) -> float:
-    """Of neighbouring residuals; their mean stays in, that of noise is zero."""
-    total = float(left @ left)
-    return float(left[1:] @ left[:-1]) / total if total > 0.0 else 0.0
 
 
 def unseen(model: Model, seen: Seen, noise: Floats, unactuated: Ints) -> list[str]:
@@ -286,8 +198,3 @@ def unseen(model: Model, seen: Seen, noise: Floats, unactuated: Ints) -> list[st
     loose = (np.abs(vectors[:, values < OPEN * max(values[-1], 1.0)]) > 0.3).any(axis=1)
     loose[unactuated] = False
     return [name for name, open_ in zip(model.joint_names, loose, strict=True) if open_]
-
-
-def _list(names: Sequence[str] | NDArray[np.str_]) -> str:
-    shown = [str(name) for name in names[:6]]
-    return ", ".join(shown) + (f" and {len(names) - 6} more" if len(names) > 6 else "")

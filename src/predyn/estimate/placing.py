@@ -25,6 +25,7 @@ Bools = NDArray[np.bool_]
 USUAL_SCALES = (0.5, 2.0)
 FAR = 0.03  # m between a landmark and its place in the model
 MOVED = 0.05  # m between the 10th and 90th percentile of a marker that should stand still
+FARTHEST = 1e4  # rad or m, of a given joint
 ROUNDING = 1e-26  # gain in squared residuals below which a pose is as exact as numbers are
 
 
@@ -166,8 +167,10 @@ def _joint_values(model: Model, pose: Mapping[str, float] | None) -> Floats:
         j = model.joint_index(joint)
         if isinstance(value, bool) or not isinstance(value, int | float | np.number):
             raise InputError(f"pose of joint {joint!r}: expected a number, got {value!r:.60}")
-        if not np.isfinite(value):
-            raise InputError(f"pose of joint {joint!r}: expected a finite number, got {value}")
+        if not abs(value) <= FARTHEST:
+            raise InputError(
+                f"pose of joint {joint!r}: expected a number up to {FARTHEST:g}, got {value}"
+            )
         known[j] = float(value)
     return known
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.estimate.marker_points import Point
-from predyn.estimate.pose_fit import Fitted, PoseFit
+from predyn.estimate.pose_fit import RESOLVED, Fitted, PoseFit
 from predyn.model import REVOLUTE, Model
 
 Floats = NDArray[np.float64]
@@ -24,6 +24,7 @@ LOST, FOUND = 5.0, 2.0  # residual, as a multiple of the usual one, of a lost an
 LEAST_RESIDUAL = 0.001  # length scales; smaller ones never count as lost
 MOST_SEARCHES = 10
 STARTS, KEPT = 32, 8  # poses tried in a search, and how many of them go on when points are added
+STRAIGHT = 3e-3  # least resolved movement (squared), over the usual one, of a singular pose
 EQUAL = 1.5  # squared residuals over the least that fit as well
 CANDIDATES = 4  # first poses that are followed over time, if they fit equally well
 
@@ -95,7 +96,26 @@ def followed(
             f"the markers allow {alike} motions or more; the one nearest to zero positions was "
             "followed: give a guess of the first pose, or measure more"
         )
+    told += _mirrored(fit, times[samples], samples, best)
     return Tracked(_filled(fit, times, samples, best), told)
+
+
+def _mirrored(fit: PoseFit, times: Floats, samples: Ints, found: Fitted) -> list[str]:
+    """Whether the motion comes by a pose after which markers allow two motions.
+
+    There the measurements resolve some movement far less than usual, such as that of a knee which
+    is stretched out.
+    """
+    full = np.flatnonzero(fit.counts[samples] == fit.counts[samples].max())
+    least = np.linalg.eigvalsh(found.normal[full])[:, 0]
+    usual = float(np.median(least))
+    if usual < RESOLVED or least.min() > STRAIGHT * usual:
+        return []
+    at = times[full[int(np.argmin(least))]]
+    return [
+        f"at {at:.4g} s the markers leave a movement open, as of a knee that is stretched out; "
+        "what comes before or after may be the mirror image of the motion: measure more there"
+    ]
 
 
 def _over_time(fit: PoseFit, samples: Ints, start: int, pose: Floats) -> Fitted:
