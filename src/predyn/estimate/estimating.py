@@ -107,7 +107,10 @@ def estimate_torques(
     q, told = followed(model, recording.t, matched.angles, matched.markers, start)
     matched.warnings.extend(told)
     nodes = np.stack([np.interp(grid.nodes, recording.t, column) for column in q.T], axis=1)
-    usual_way = filtered(model, grid.nodes, nodes, recording, links, positive("cutoff", cutoff))
+    usual_way = filtered(model, grid.nodes, nodes, recording, links, None)
+    comparison = usual_way
+    if positive("cutoff", cutoff) is not None:
+        comparison = filtered(model, grid.nodes, nodes, recording, links, cutoff)
     least, likely, most = noise_range(matched)
     known = known_noise(matched, noise)
     search = Search(
@@ -133,7 +136,7 @@ def estimate_torques(
         name=name or model.name,
         model=model,
         measurements=recording,
-        comparison=usual_way,
+        comparison=comparison,
         unactuated=tuple(np.array(model.joint_names)[search.unactuated].tolist()),
         force_links=links,
         total_variation=total_variation,
@@ -169,15 +172,17 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
     except KeyboardInterrupt:
         interrupted = True
     found: dict[str, Any] = {}
-    try:
-        with held_back():
-            known = posterior or smoother.posterior(c, levels)
-            found = _described(search, trials, best, c, levels, scale, known, interrupted)
-            noise = levels.noise[search.observations.thing]
-            unseen = doubts.unseen(model, known.linear.seen, noise, search.unactuated)
-            found |= _status(interrupted, reached, known.damping, unseen)
-    except KeyboardInterrupt:
-        found |= _status(True, reached, 0.0, ())
+    while not found:  # Ctrl-C may come before it is held back
+        try:
+            with held_back():
+                known = posterior or smoother.posterior(c, levels)
+                found = _described(search, trials, best, c, levels, scale, known, interrupted)
+                noise = levels.noise[search.observations.thing]
+                unseen = doubts.unseen(model, known.linear.seen, noise, search.unactuated)
+                found |= _status(interrupted, reached, known.damping, unseen)
+        except KeyboardInterrupt:
+            interrupted = True
+            found |= _status(True, reached, 0.0, ()) if found else {}
     return found
 
 
@@ -207,7 +212,7 @@ def _described(
             search.weight is not None, tau, tau_sd, q_sd, error, channels,
             np.where(search.free_noise, search.noise, np.nan),
         )  # fmt: skip
-        if levels.scale is scale:  # not switching: one size for all changes
+        if levels.scale is scale and not posterior.damping:  # one size for all changes
             told += doubts.bursts(model, smoother, c, levels)
             told += _rivals(search, trials, best, tau, tau_sd)
     weights = np.zeros(model.n)
@@ -243,7 +248,7 @@ def _rivals(
     """Other assumptions that explain the data as well, by torques beyond the bands."""
     told = []
     for trial in trials:
-        if trial is best or best.log_evidence - trial.log_evidence > ALIKE:
+        if trial is best or not trial.log_evidence > best.log_evidence - ALIKE:
             continue
         away = np.abs(search.driving.torques(trial.c) - tau)[:, search.active]
         share = float((away > BAND * tau_sd[:, search.active]).mean())
@@ -289,8 +294,8 @@ def _status(
     if damping > 0.0:
         message = (
             "the normal equations are singular to rounding: the measurements do not determine the "
-            "motion, or a weight is too small for this step; measure more joints or markers, leave "
-            "weights to be found, or use a longer step"
+            "motion, or a weight or noise level that was given is far off (see the warnings); "
+            "measure more joints or markers, leave levels to be found, or use a longer step"
         )
         return {"status": UNIDENTIFIABLE, "message": message}
     if not reached:

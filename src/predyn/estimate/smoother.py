@@ -162,9 +162,9 @@ class Smoother:
         about, n = self.about(c), self.grid.n
         H = np.zeros((self.grid.size, (TOUCHED + self.order) * n))
         g = np.zeros(self.grid.size)
-        about.seen.add((1.0 / levels.noise**2)[self.observations.thing], H, g)
+        about.seen.add(((1.0 / levels.noise) ** 2)[self.observations.thing], H, g)
         rows = about.changes.rows
-        band.add_rows(*rows, 1.0 / levels.of_changes(len(rows.value)) ** 2, H, g)
+        band.add_rows(*rows, (1.0 / levels.of_changes(len(rows.value))) ** 2, H, g)
         for rows, size in zip(about.changes.start, self.sizes, strict=False):
             band.add_rows(*rows, 1.0 / size**2, H, g)
         if len(self.unactuated):
