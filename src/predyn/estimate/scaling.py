@@ -86,7 +86,10 @@ def _far_end(model: Model, link: int, to: str | None) -> Floats:
 
 
 def measured_scale(model: Model, span: Span, places: Mapping[str, Floats]) -> float:
-    """Measured over model length; of planar data by the components that both markers have."""
+    """Measured over model length; of planar data by the components that both markers have.
+
+    A link that reaches out of the measured plane then comes out too short.
+    """
     apart = places[span.end] - places[span.start]
     both = np.isfinite(apart)
     distance = float(np.linalg.norm(apart[both]))
