@@ -13,7 +13,7 @@ import pytest
 from predyn.builder import ModelBuilder
 from predyn.dynamics import mass_matrix
 from predyn.errors import DataWarning
-from predyn.estimate.doubts import correlation
+from predyn.estimate.channel_doubts import correlation
 from predyn.estimate.estimating import estimate_torques
 from predyn.estimate.result import Estimate
 from predyn.measurements import MeasuredForce, Measurements
@@ -69,10 +69,23 @@ def misplaced_marker() -> Estimate:
     return estimated(model, replace(data, markers={"shank_front": moved}))
 
 
+def burst() -> Estimate:
+    """An arm that hardly moves for 20 s, turned by 0.2 rad and stopped once."""
+    builder = ModelBuilder("arm", (0.0, 0.0, 0.0))
+    builder.add_link("arm", "world", "shoulder", mass=1.0, com=(0.0, -0.3, 0.0),
+                     inertia=(0.02, 0.0, 0.02))  # fmt: skip
+    model = builder.build()
+    t = np.linspace(0.0, 20.0, 2001)
+    torque = np.where((t > 1.0) & (t < 1.1), 8.0, 0.0) - np.where((t > 1.3) & (t < 1.4), 8.0, 0.0)
+    speed = np.cumsum(torque) * 0.01 / 0.11
+    q = np.cumsum(speed)[:, None] * 0.01 + 0.01 * np.sin(3.0 * t)[:, None]
+    return estimated(model, recorded(model, t, q, noise=1e-4), order=1, independent="joints")
+
+
 CASES: dict[str, tuple[Callable[[], Estimate], str]] = {
     "held still": (
         lambda: estimated(TREE, recorded(TREE, T, np.full((101, 3), 0.3), noise=NOISE)),
-        r"torque of j\d.*: found to be constant throughout",
+        r"(torque|acceleration) of j\d.*: (found to be .* throughout|the measurements say nothing)",
     ),
     "tiny weight": (
         lambda: estimated(TREE, GOOD, weight=1e-5),
@@ -94,6 +107,14 @@ CASES: dict[str, tuple[Callable[[], Estimate], str]] = {
     "no noise": (
         lambda: estimated(TREE, recorded(TREE, T, Q, noise=0.0)),
         "noise of j0, j1, j2: estimated as none",
+    ),
+    "step that the motion does not fit": (
+        lambda: estimated(TREE, recorded(TREE, T, Q, noise=0.0), step=0.2),
+        r"residuals of j0 \(\d+ times\).* exceed the noise that neighbouring samples show",
+    ),
+    "one short event": (
+        burst,
+        r"torque of shoulder \(at (0\.9|1\.\d)\d* s\): changes far more there than elsewhere",
     ),
     "long step": (
         lambda: estimated(TREE, GOOD, step=0.2),

@@ -28,7 +28,7 @@ CONSTANT = 0.02  # wandering over a recording, over the torque's size, that is n
 NARROW = 0.25  # half width of a band, over the torque's size, below which noise does no harm
 MOST_OF = 0.9  # share of the intervals above which noise passes into the torques
 SMALL_ERROR = 1e-3  # of the grid, over the torque's size, that does no harm
-BURST = 6.0  # change of a torque, in its usual sizes, that no normal number has
+BURST = 3.5  # estimated change of a torque over its usual size; good data stay below 2
 WILD = 1e100  # an error of the grid beyond it is none that means anything
 
 

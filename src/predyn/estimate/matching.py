@@ -15,7 +15,7 @@ from predyn.estimate.spline_grid import Floats
 from predyn.measurements import Measurements
 from predyn.model import PRISMATIC, Model
 
-LEAST_SAMPLES, SLOW = 8, 0.5  # s
+LEAST_SAMPLES, SLOW = 8, 0.2  # s
 TURN = 2.0 * np.pi
 
 

@@ -131,7 +131,7 @@ def _recording(table: Table, columns: list[Column], head: int) -> Recording:
     markers, forces, joints = _groups(path, columns, head, result)
     bare: dict[str, list[str]] = defaultdict(list)
     if clock.unit is None:
-        bare["s"].append(clock.name)
+        result.notes.append(f"times taken as s: {clock.name!r:.60}")
     for name, group in markers.items():
         result.markers[name] = _vectors(table, group, LENGTH, head, np.nan)
         bare["m"] += [column.name for column in group.values() if column.unit is None]
