@@ -15,7 +15,7 @@ from predyn.estimate.estimating import estimate_torques
 from predyn.estimate.result import Estimate
 from predyn.measurements import MeasuredForce, Measurements
 from predyn.model import Model
-from predyn.models import random_tree
+from predyn.models import random_tree, trujillo_two_link
 from predyn.simulation import simulate
 from recordings import (
     Sway,
@@ -349,3 +349,23 @@ def test_a_force_may_be_given_about_any_point() -> None:
     # interpolation: (0.1 ms / 8)^2 of curvatures of 700 N (5/s)^2; levels settle to 2e-3 of a band
     assert found[0] == pytest.approx(found[1], abs=1e-3)
     assert found[0] == pytest.approx(found[2], abs=1.0)
+
+
+@pytest.mark.filterwarnings("ignore::predyn.errors.DataWarning")  # constant torques are told
+@pytest.mark.parametrize(("seconds", "rate"), [(4.0, 120), (4.0, 250), (2.0, 500)])
+def test_a_constant_torque_beside_one_that_changes(seconds: float, rate: int) -> None:
+    """The size of its changes is zero; what rounding errors make of that must not be an answer."""
+    model = trujillo_two_link()
+    t = np.linspace(0.0, seconds, round(seconds * rate) + 1)
+
+    def torques(t: np.ndarray) -> np.ndarray:
+        return np.stack((1.2 * np.sin(4.0 * t), 0.3 + 0.0 * t), axis=-1)
+
+    motion = simulate(model, [0.0, 0.0], [0.0, 0.0], lambda t, q, v: torques(np.asarray(t)), t)
+    for seed in range(2):
+        data = recorded(model, t, motion.q, joints=(), markers=("end1", "end2"), seed=seed)
+        estimate = estimate_torques(model, data)
+        truth = torques(estimate.t_tau)
+        assert estimate.success
+        assert coverage(estimate, truth) > 0.88
+        assert rms(estimate.tau - truth) < 0.08 * rms(truth)

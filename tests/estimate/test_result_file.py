@@ -122,3 +122,9 @@ def test_what_cannot_be_saved_is_named(tmp_path):
     with pytest.raises(FileError, match=r"a\.h5: .*message: .*NUL"):
         save_estimate(replace(fake_estimate(), message="a\0b"), tmp_path / "a.h5")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("path", [None, 5, b"result.h5"])
+def test_what_is_no_path_is_refused(path: object) -> None:
+    with pytest.raises(FileError, match="cannot be read"):
+        load_estimate(path)

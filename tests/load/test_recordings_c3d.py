@@ -80,6 +80,16 @@ def test_frames_counted_from_zero(path):
     assert load_measurements(path).t == pytest.approx(np.arange(12) / 100.0)
 
 
+def test_a_header_that_counts_fewer_frames_is_told(path):
+    write_c3d(path, MARKERS)
+    data = bytearray(path.read_bytes())
+    data[6:8] = bytes([5, 0])
+    path.write_bytes(data)
+    with pytest.warns(DataWarning, match="counts 8 frames from number 5 on, POINT:FRAMES is 12"):
+        made = load_measurements(path)
+    assert len(made.t) == 8
+
+
 @pytest.mark.parametrize("kind", [2, 3, 4])
 @pytest.mark.parametrize("z_up", [False, True])
 def test_force_plates_equal_those_of_ezc3d(path, kind, z_up):

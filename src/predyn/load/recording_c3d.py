@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from predyn.load.c3d_file import C3D, LAST_COUNTED, joined, read_c3d_file
+from predyn.load.c3d_file import C3D, LAST_COUNTED, joined, numbers, read_c3d_file, unsigned
 from predyn.load.recording_columns import LENGTH, UNITS, Recording, listed
 from predyn.load.recording_plates import take_plates
 from predyn.load.recording_text import LONGEST_NAME, check_times, fail
@@ -30,6 +30,14 @@ def read_c3d(path: str) -> Recording:
     result.notes.append(f"positions in {name}")
     if file.first + len(file.points) - 1 > LAST_COUNTED:
         result.notes.append(f"{len(file.points)} frames, more than the header can count")
+    said = numbers(file.parameters.get("POINT", {}), "FRAMES")
+    if said is not None and said.size == 1 and 0 < unsigned(float(said.flat[0])) < LAST_COUNTED:
+        count = unsigned(float(said.flat[0]))
+        if count != len(file.points):
+            result.warnings.append(
+                f"the header counts {len(file.points)} frames from number {file.first} on, "
+                f"POINT:FRAMES is {count:g}; those of the header are read"
+            )
     _take_markers(file, unit.factor, result)
     take_plates(file, unit.factor, result)
     if not result.markers and not result.forces:
