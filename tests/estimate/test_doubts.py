@@ -20,7 +20,7 @@ from predyn.measurements import MeasuredForce, Measurements
 from predyn.model import REVOLUTE, Model
 from predyn.models import random_tree, trujillo_two_link
 from predyn.simulation import simulate
-from recordings import leg, recorded, rms, sway
+from recordings import leg, marked, recorded, rms, sway
 
 NOISE = 1e-3
 T = np.linspace(0.0, 1.0, 101)
@@ -69,6 +69,17 @@ def misplaced_marker() -> Estimate:
     return estimated(model, replace(data, markers={"shank_front": moved}))
 
 
+def uneven() -> Estimate:
+    """Clean markers of a fast motion at irregular times, on a grid too coarse for it."""
+    model = marked(random_tree(4, 8), 8)
+    t = np.sort(np.random.default_rng(2).uniform(0.0, 2.0, 120))
+    q = sway(4, 8, fastest=3.0).at(t)[0]
+    data = recorded(
+        model, t, q, joints=(), markers=tuple(frame.name for frame in model.frames), noise=0.0
+    )
+    return estimated(model, data, step=0.033)
+
+
 def burst() -> Estimate:
     """An arm that hardly moves for 20 s, turned by 0.2 rad and stopped once."""
     builder = ModelBuilder("arm", (0.0, 0.0, 0.0))
@@ -111,6 +122,10 @@ CASES: dict[str, tuple[Callable[[], Estimate], str]] = {
     "step that the motion does not fit": (
         lambda: estimated(TREE, recorded(TREE, T, Q, noise=0.0), step=0.2),
         r"residuals of j0 \(\d+ times\).* exceed the noise that neighbouring samples show",
+    ),
+    "step a little too long for irregular samples": (
+        uneven,
+        r"residuals of m\d_\d\.\w, .* go together: not noise is left but what the model or a step",
     ),
     "one short event": (
         burst,

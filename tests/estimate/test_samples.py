@@ -19,10 +19,25 @@ def noisy(level: float, rate: int = 100) -> np.ndarray:
 
 
 def test_roughness_is_the_noise_of_a_slow_motion() -> None:
+    fine = np.linspace(0.0, 1.0, 2001)
     # the median of 1998 differences that overlap: some 4 % of scatter
-    assert roughness(noisy(1e-3, 2000)) == pytest.approx(1e-3, rel=0.15)
-    assert roughness(SWING, noisy(1e-3)) < 1e-3
-    assert roughness(SWING[:3]) == 0.0
+    assert roughness((fine, noisy(1e-3, 2000))) == pytest.approx(1e-3, rel=0.15)
+    assert roughness((T, SWING), (T, noisy(1e-3))) < 1e-3
+    assert roughness((T[:3], SWING[:3])) == 0.0
+
+
+def test_roughness_knows_the_times() -> None:
+    rng = np.random.default_rng(3)
+    t = np.sort(rng.uniform(0.0, 1.0, 400))
+    parabola = 1.0 - 2.0 * t + 5.0 * t**2
+    # weights of size 1 or less, of numbers up to 4, with 16 digits: times that are close lose more
+    assert roughness((t, parabola)) < 1e-12
+    noise = 1e-3 * rng.standard_normal(400)
+    assert roughness((t, parabola + noise)) == pytest.approx(1e-3, rel=0.3)
+    even = np.linspace(0.0, 1.0, 50)
+    values = rng.standard_normal(50)
+    plain = 1.4826 * np.median(np.abs(np.diff(values, 3))) / np.sqrt(20.0)
+    assert roughness((even, values)) == pytest.approx(plain, rel=1e-10)
 
 
 @pytest.mark.parametrize("level", [0.0, 1e-3, 0.03])

@@ -20,6 +20,7 @@ EXCESS = 3.0  # estimated noise over that of third differences
 LITTLE, MUCH = 0.5, 1.6  # residuals over a given noise that are told
 SAME_NOISE = 0.9  # correlation of the residuals of two channels
 COLOURED, SPREAD = 0.3, 3.0  # lag-1 correlation of residuals that is told, and in 1 / sqrt(count)
+FEWEST = 20  # samples from which a correlation is known
 AWAY = 0.05  # distance of a marker from its place, over the model's lengths, that is told
 
 
@@ -39,8 +40,8 @@ def of_channels(channels: Sequence[Channel], astray: Mapping[str, float]) -> lis
         if too_small(channel):
             out.append(
                 f"{channel.name}: the noise given, {channel.sd:.2g}, is far below what "
-                f"neighbouring samples show, {roughness(channel.measured):.2g}, and the torques "
-                "follow that; give more, or leave it to be estimated"
+                f"neighbouring samples show, {roughness((channel.t, channel.measured)):.2g}, and "
+                "the torques follow that; give more, or leave it to be estimated"
             )
         else:
             out.append(
@@ -56,30 +57,35 @@ def of_channels(channels: Sequence[Channel], astray: Mapping[str, float]) -> lis
             f"(correlation {max(c for _, c in coloured):.2f}): not only noise is left, or it is "
             "filtered already; the bands are too narrow"
         )
-    twice = same_noise(channels)
-    if twice:
-        told = [f"{a} and {b}" for a, b in twice]
-        out.append(
-            f"the same noise is in {listed(told)}: what comes from one measurement counts twice, "
-            "and the bands are too narrow; leave one of them out"
-        )
-    return out
+    return out + going_together(channels)
 
 
-def same_noise(channels: Sequence[Channel]) -> list[tuple[str, str]]:
-    """Pairs of channels with the same residuals at the same times."""
+def going_together(channels: Sequence[Channel]) -> list[str]:
+    """Channels with the same residuals at the same times, though each alone looks like noise."""
     groups: dict[bytes, list[Channel]] = {}
     for channel in channels:
-        groups.setdefault(channel.t.tobytes(), []).append(channel)
-    found = []
+        if len(channel.t) > FEWEST and not _alike(channel):
+            groups.setdefault(channel.t.tobytes(), []).append(channel)
+    pairs = []
     for group in groups.values():
         left = np.array([x.measured - x.fitted for x in group])
         size = np.sqrt((left**2).sum(axis=1, keepdims=True))
         unit = left / np.where(size > 0.0, size, 1.0)
-        for a, b in np.argwhere(np.triu(unit @ unit.T, 1) > SAME_NOISE):
-            if not (_alike(group[a]) or _alike(group[b])):  # errors of the model are alike too
-                found.append((group[a].name, group[b].name))
-    return found
+        alike = np.argwhere(np.abs(np.triu(unit @ unit.T, 1)) > SAME_NOISE)
+        pairs += [(group[a], group[b]) for a, b in alike]
+    if not pairs:
+        return []
+    if any(_marker(a) == _marker(b) for a, b in pairs):  # its components share no noise, joints too
+        names = dict.fromkeys(x.name for pair in pairs for x in pair)
+        return [
+            f"residuals of {listed(list(names))} go together: not noise is left but what the model "
+            "or a step this long does not fit; the bands are too narrow"
+        ]
+    told = [f"{a.name} and {b.name}" for a, b in pairs]
+    return [
+        f"the same noise is in {listed(told)}: what comes from one measurement counts twice, and "
+        "the bands are too narrow; leave one of them out"
+    ]
 
 
 def misplaced(model: Model, channels: Sequence[Channel]) -> dict[str, float]:
@@ -93,7 +99,7 @@ def misplaced(model: Model, channels: Sequence[Channel]) -> dict[str, float]:
     found = {}
     for name, axes in parts.items():
         squares = [float(np.mean((x.measured - x.fitted) ** 2)) for x in axes]
-        noise = [roughness(x.measured) ** 2 for x in axes]
+        noise = [roughness((x.t, x.measured)) ** 2 for x in axes]
         distance = math.sqrt(sum(squares))
         if distance > max(least, EXCESS * math.sqrt(sum(noise))):
             found[name] = distance
@@ -113,7 +119,7 @@ def _share(channel: Channel) -> float:
 def too_small(channel: Channel) -> bool:
     """Whether the noise given is far below that of the samples, which the torques then follow."""
     given = not channel.estimated and _share(channel) < LITTLE
-    return given and EXCESS * channel.sd < roughness(channel.measured)
+    return given and EXCESS * channel.sd < roughness((channel.t, channel.measured))
 
 
 def too_large(channel: Channel) -> bool:
@@ -125,7 +131,7 @@ def too_large(channel: Channel) -> bool:
 def _alike(channel: Channel) -> float:
     """Correlation of neighbouring residuals if it is more than chance, else 0."""
     left = channel.measured - channel.fitted
-    found = correlation(left) if len(left) > 20 else 0.0
+    found = correlation(left) if len(left) > FEWEST else 0.0
     return found if found > max(COLOURED, SPREAD / math.sqrt(len(left))) else 0.0
 
 

@@ -22,6 +22,7 @@ TURN = 2.0 * np.pi
 class Matched(NamedTuple):
     """The channels that count, as they are used, and what had to be said about the rest."""
 
+    t: Floats  # (M,) s
     observed: list[Observed]
     angles: dict[int, Floats]  # joint number -> values (M,)
     markers: list[tuple[str, Floats]]
@@ -93,7 +94,7 @@ def match(model: Model, data: Measurements) -> Matched:
         angle(model.joint_names[joint], joint, values) for joint, values in angles.items()
     ]
     observed += [marker(name, points) for name, points in markers]
-    return Matched(observed, angles, markers, warnings)
+    return Matched(data.t, observed, angles, markers, warnings)
 
 
 def match_forces(

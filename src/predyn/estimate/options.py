@@ -10,6 +10,7 @@ import numpy as np
 
 from predyn.errors import InputError, unknown_name
 from predyn.estimate.matching import Matched
+from predyn.estimate.observations import Marker
 from predyn.estimate.regularisation import JOINTS, KINDS, LINKS, ORDERS
 from predyn.estimate.samples import roughness
 from predyn.estimate.spline_grid import Floats, Grid
@@ -158,16 +159,15 @@ def known_noise(matched: Matched, noise: float | Mapping[str, float] | None) -> 
 def noise_range(matched: Matched) -> tuple[Floats, Floats, Floats]:
     """Least, likely and largest noise of what was observed.
 
-    The likely one comes from third differences, which a slow motion hardly has: of white noise
-    they have 20 times its variance.
+    The likely one comes from third differences, which a slow motion hardly has.
     """
     span, likely = [], []
     for x in matched.observed:
-        parts = [x.measured]
-        if not hasattr(x, "joint"):
-            parts = [x.measured[x.axis == axis] for axis in range(3)]
-        parts = [part for part in parts if len(part)]
-        span.append(max(float(np.ptp(part)) for part in parts))
+        t = matched.t[x.samples]
+        parts = [(t, x.measured)]
+        if isinstance(x, Marker):
+            parts = [(t[x.axis == axis], x.measured[x.axis == axis]) for axis in range(3)]
+        span.append(max(float(np.ptp(values)) for _, values in parts if len(values)))
         likely.append(roughness(*parts))
     size = np.maximum(span, 1e-6)
     return LEAST_NOISE * size, np.clip(likely, 1e-5 * size, size), MOST_NOISE * size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -17,10 +16,22 @@ JUMP, SUDDEN = 0.5, 30.0  # rad or m, and how many times as fast as nine tenths 
 WILD = 1e3  # rad or m from one sample to the next that no motion has
 
 
-def roughness(*parts: Floats) -> float:
-    """Standard deviation of white noise that has the third differences of these samples."""
-    third = np.concatenate([np.abs(np.diff(part, 3)) for part in parts])
-    return 1.4826 * float(np.median(third)) / math.sqrt(20.0) if len(third) else 0.0
+def roughness(*parts: tuple[Floats, Floats]) -> float:
+    """Standard deviation of white noise that has the third differences of samples (times, values).
+
+    Each takes four neighbours, weighted so that a parabola through them, at their times, gives
+    nothing and white noise its own deviation.
+    """
+    third = []
+    for t, values in parts:
+        if len(t) > 3:
+            at = np.stack([t[k : len(t) - 3 + k] for k in range(4)])
+            apart = at[:, None] - at[None] + np.eye(4)[:, :, None]
+            weight = 1.0 / np.prod(apart * np.abs(apart).max(axis=(0, 1)) ** -1.0, axis=1)
+            weight /= np.sqrt((weight**2).sum(axis=0))
+            there = np.stack([values[k : len(t) - 3 + k] for k in range(4)])
+            third.append(np.abs((weight * there).sum(axis=0)))
+    return 1.4826 * float(np.median(np.concatenate(third))) if third else 0.0
 
 
 class Steps(NamedTuple):
@@ -40,7 +51,8 @@ def odd_steps(what: str, t: Floats, values: Floats, unit: str) -> Steps:
         there = np.flatnonzero(np.isfinite(column))
         step, time = np.abs(np.diff(column[there])), np.diff(t[there])
         if len(step):
-            rates.append(np.maximum(step - 6.0 * roughness(column[there]), 0.0) / time)
+            noise = roughness((t[there], column[there]))
+            rates.append(np.maximum(step - 6.0 * noise, 0.0) / time)
             usual.append(np.full(len(step), np.quantile(step / time, 0.9)))
             after.append(there[:-1])
             steps.append(step)
