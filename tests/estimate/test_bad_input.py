@@ -203,7 +203,7 @@ def test_too_few_samples() -> None:
 
     with pytest.raises(InputError, match="7 samples; expected at least 8"):
         estimate_torques(MODEL, cut(7))
-    assert re.search("torque of .*j1: the measurements say nothing", told(estimated(cut(8))))
+    assert re.search("of .*j1: the measurements say nothing", told(estimated(cut(8))))
 
 
 def test_a_joint_that_nothing_measures_is_named() -> None:

@@ -35,7 +35,7 @@ def of_channels(channels: Sequence[Channel], astray: Mapping[str, float]) -> lis
         )
     for channel in channels:
         share = _share(channel)
-        if channel.estimated or LITTLE < share < MUCH or _marker(channel) in astray:
+        if channel.estimated or LITTLE < share < MUCH or marker_of(channel) in astray:
             continue
         if too_small(channel):
             out.append(
@@ -50,14 +50,14 @@ def of_channels(channels: Sequence[Channel], astray: Mapping[str, float]) -> lis
                 "estimated"
             )
     coloured = [(x.name, c) for x in channels
-                if _marker(x) not in astray and (c := _alike(x)) > 0.0]  # fmt: skip
+                if marker_of(x) not in astray and (c := _alike(x)) > 0.0]  # fmt: skip
     if coloured:
         out.append(
             f"residuals of {listed([name for name, _ in coloured])}: neighbouring ones are alike "
             f"(correlation {max(c for _, c in coloured):.2f}): not only noise is left, or it is "
             "filtered already; the bands are too narrow"
         )
-    return out + going_together(channels)
+    return out
 
 
 def going_together(channels: Sequence[Channel]) -> list[str]:
@@ -75,7 +75,9 @@ def going_together(channels: Sequence[Channel]) -> list[str]:
         pairs += [(group[a], group[b]) for a, b in alike]
     if not pairs:
         return []
-    if any(_marker(a) == _marker(b) for a, b in pairs):  # its components share no noise, joints too
+    if any(
+        marker_of(a) == marker_of(b) for a, b in pairs
+    ):  # its components share no noise, joints too
         names = dict.fromkeys(x.name for pair in pairs for x in pair)
         return [
             f"residuals of {listed(list(names))} go together: not noise is left but what the model "
@@ -93,7 +95,7 @@ def misplaced(model: Model, channels: Sequence[Channel]) -> dict[str, float]:
     parts: dict[str, list[Channel]] = {}
     for channel in channels:
         if channel.kind == "marker":
-            parts.setdefault(_marker(channel), []).append(channel)
+            parts.setdefault(marker_of(channel), []).append(channel)
     points = [Point(frame.link, frame.p) for frame in map(model.frame, parts)]
     least = AWAY * length_scale(model, points)
     found = {}
@@ -106,7 +108,7 @@ def misplaced(model: Model, channels: Sequence[Channel]) -> dict[str, float]:
     return found
 
 
-def _marker(channel: Channel) -> str:
+def marker_of(channel: Channel) -> str:
     """The marker of a channel `marker.x`."""
     return channel.name.rpartition(".")[0] if channel.kind == "marker" else ""
 

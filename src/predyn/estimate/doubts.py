@@ -9,7 +9,9 @@ from predyn.dynamics.crba import mass_matrix
 from predyn.errors import ModelError
 from predyn.estimate.channel_doubts import (
     EXCESS,
+    going_together,
     listed,
+    marker_of,
     misplaced,
     of_channels,
     too_large,
@@ -87,6 +89,7 @@ def told(
     names = np.array(model.joint_names)
     active = np.setdiff1d(np.arange(model.n), smoother.unactuated)
     out = []
+    what = "acceleration" if smoother.of_motion else "torque"
     tight = levels.scale < 0.999 * bounds[0].scale  # only a given weight is below the bound
     floor = (levels.scale <= 1.01 * bounds[0].scale) & ~tight
     none = active[floor]
@@ -95,7 +98,6 @@ def told(
     half, rms = BAND * np.median(tau_sd, axis=0), np.sqrt(np.mean(tau**2, axis=0))
     if still.any():
         idle = none[still & (rms <= half)[none]]
-        what = "acceleration" if smoother.of_motion else "torque"
         out.append(
             f"{what} of {listed(names[none[still]])}: found to be "
             f"{('zero', 'constant', 'a straight line')[smoother.order]} throughout; "
@@ -120,8 +122,8 @@ def told(
         elif any(too_large(channel) for channel in channels):
             cause = "the noise given is too large for that"
         out.append(
-            f"torque of {listed(names[few])}: the measurements say nothing about how it changes; "
-            f"{cause}"
+            f"{what} of {listed(names[few])}: the measurements say nothing about how it changes; "
+            f"{cause}; where it does change, its band is too narrow"
         )
     harm = (half > NARROW * rms) | any(too_small(channel) for channel in channels)
     full = active[(measured > MOST_OF * smoother.grid.K) & harm[active]]
@@ -167,7 +169,8 @@ def told(
             f"residuals of {listed(noisy)} exceed the noise that neighbouring samples show: "
             "the model, places of markers or a long step do not fit; the bands do not count that"
         )
-    return out + of_channels(channels, astray)
+    rest = [x for x in channels if (marker_of(x) or x.name) not in low]
+    return out + of_channels(channels, astray) + going_together(rest)
 
 
 def bursts(model: Model, smoother: Smoother, c: Floats, levels: Levels) -> list[str]:
