@@ -263,6 +263,7 @@ def test_a_solution_is_not_mixed_up_with_an_estimate(
         (["two-link", "trial.csv", "--weight", "a=1", "--weight", "a=2"], "'a' is given twice"),
         (["two-link", "trial.csv", "--force", "plate"], "--force: expected PLATE=LINK"),
         (["two-link", "trial.csv", "--out", ""], "expected a path, got an empty text"),
+        (["two-link", "trial.csv", "--out", "x" * 5000], "File name too long"),
         (["two-link", "trial.csv", "--out", "trial.csv"], "expected a folder, this is a file"),
     ],
 )

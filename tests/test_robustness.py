@@ -97,7 +97,7 @@ def test_too_little_memory_is_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(cli, "_solved", full)
+    monkeypatch.setattr("predyn.cli.solve_command._solved", full)
     out = tmp_path / "out"
     got = CliRunner().invoke(cli.app, ["solve", str(task(tmp_path)), "--out", str(out)])
     assert got.exit_code == 2

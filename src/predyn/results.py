@@ -50,7 +50,7 @@ def prepared(folder: Path) -> Iterator[None]:
 
 def refuse_other(folder: Path, other: str) -> None:
     """A folder with a result of the other kind is not taken: summary and report would be lost."""
-    if (folder / other).exists():
+    if os.path.exists(folder / other):
         raise FileError(f"{folder}: holds another kind of result, {other}; choose another folder")
 
 
@@ -138,7 +138,7 @@ def _keep(path: Path, copy: Path) -> None:
 
 def holds_success(folder: Path, result: str) -> bool:
     """Whether there is a result that a failed run must not replace; in doubt there is."""
-    if not (folder / result).exists():
+    if not os.path.exists(folder / result):
         return False
     try:
         return json.loads((folder / SUMMARY).read_text())["success"] is not False
