@@ -169,7 +169,7 @@ def told(
             f"residuals of {listed(noisy)} exceed the noise that neighbouring samples show: "
             "the model, places of markers or a long step do not fit; the bands do not count that"
         )
-    rest = [x for x in channels if (marker_of(x) or x.name) not in low]
+    rest = [x for x in channels if (marker_of(x) or x.name) not in low and not too_small(x)]
     return out + of_channels(channels, astray) + going_together(rest)
 
 
