@@ -27,6 +27,7 @@ from predyn.estimate.options import (
     orders_of,
     pose_of,
     positive,
+    usual_size,
     weights_of,
 )
 from predyn.estimate.result import (
@@ -49,6 +50,7 @@ from predyn.load.recordings import load_measurements
 from predyn.measurements import Measurements
 from predyn.model import Model
 
+WILD = 1e4  # torques over the usual ones that no motion can mean
 ALIKE, BEYOND = 3.0, 0.2  # log evidence of a rival; share of its torques outside the bands
 
 
@@ -179,7 +181,8 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
                 found = _described(search, trials, best, c, levels, scale, known, interrupted)
                 noise = levels.noise[search.observations.thing]
                 unseen = doubts.unseen(model, known.linear.seen, noise, search.unactuated)
-                found |= _status(interrupted, reached, known.damping, unseen)
+                wild = np.abs(found["tau"]).max() > WILD * usual_size(search.usual_way.tau).max()
+                found |= _status(interrupted, reached and not wild, known.damping, unseen)
         except KeyboardInterrupt:
             interrupted = True
             found |= _status(True, reached, 0.0, ()) if found else {}

@@ -36,17 +36,6 @@ class Tracked(NamedTuple):
     warnings: list[str]
 
 
-def track(
-    model: Model,
-    times: Floats,
-    angles: Mapping[int, Floats],
-    markers: Sequence[tuple[str, Floats]],
-    guess: Floats | None = None,
-) -> Floats:
-    """Joint positions (M, n) near the measurements, see `followed`."""
-    return followed(model, times, angles, markers, guess).q
-
-
 def followed(
     model: Model,
     times: Floats,
