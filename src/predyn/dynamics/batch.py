@@ -185,7 +185,7 @@ class Kernel:
         if not config.DISABLE_JIT:
             name = f"{core.__module__}.{core.__name__}"
             source = Path(inspect.getfile(inspect.unwrap(core)))
-            if source.parent != Path(__file__).parent:
+            if source.is_file() and source.parent != Path(__file__).parent:
                 name = f"{version(source)}.{name}"
             sweep._cache = KernelCache(f"{name}.sweep")
             again._cache = KernelCache(f"{name}.again")
