@@ -31,7 +31,6 @@ from predyn.estimate.options import (
     weights_of,
 )
 from predyn.estimate.result import (
-    BAND,
     CONVERGED,
     INTERRUPTED,
     LIMITED,
@@ -51,7 +50,6 @@ from predyn.measurements import Measurements
 from predyn.model import Model
 
 WILD = 1e4  # torques over the usual ones that no motion can mean
-ALIKE, BEYOND = 3.0, 0.2  # log evidence of a rival; share of its torques outside the bands
 
 
 def estimate_torques(
@@ -156,10 +154,8 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
     bounds = search.bounds(smoother)
     interrupted = any(trial.interrupted for trial in trials)
     reached = best.settled
-    if not interrupted and np.isfinite(best.log_evidence):
-        levels = relaxed(best, search.free_scale, smoother.sizes[-1])
-    scale = levels.scale
     posterior: Posterior | None = None
+    scale = levels.scale
     try:
         if interrupted:
             reached = False
@@ -169,6 +165,9 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
             c, levels, scale, posterior = end.c, end.levels, end.mean, end.posterior
             reached = reached and end.reached
         else:
+            if np.isfinite(best.log_evidence):
+                levels = relaxed(best, search.free_scale, smoother.sizes[-1])
+                scale = levels.scale
             c, minimal = smoother.minimum(c, levels, report=search.teller("minimum"))
             reached = reached and minimal
     except KeyboardInterrupt:
@@ -217,7 +216,7 @@ def _described(
         )  # fmt: skip
         if levels.scale is scale and not posterior.damping:  # one size for all changes
             told += doubts.bursts(model, smoother, c, levels)
-            told += _rivals(search, trials, best, tau, tau_sd)
+            told += search.rivals(trials, best, tau, tau_sd)
     weights = np.zeros(model.n)
     weights[search.active] = scale
     return {
@@ -243,37 +242,6 @@ def _described(
         "lcurve": curve_of_weights(smoother, posterior.linear, levels),
         "warnings": (*search.matched.warnings, *told),
     }
-
-
-def _rivals(
-    search: Search, trials: list[Trial], best: Trial, tau: Floats, tau_sd: Floats
-) -> list[str]:
-    """Other assumptions that explain the data as well, by torques beyond the bands."""
-    told = []
-    for trial in trials:
-        if trial is best or not trial.log_evidence > best.log_evidence - ALIKE:
-            continue
-        away = np.abs(search.driving.torques(trial.c) - tau)[:, search.active]
-        share = float((away > BAND * tau_sd[:, search.active]).mean())
-        if share > BEYOND:
-            told.append(
-                f"order {trial.smoother.order} of {trial.of} explains the data as well as order "
-                f"{best.smoother.order} of {best.of}, by torques of which {share:.0%} are outside "
-                "the bands: these are too narrow; choose by order and independent, or measure more"
-            )
-    on_floor = [
-        str(trial.smoother.order)
-        for trial in trials
-        if trial.smoother.order > best.smoother.order
-        and (trial.levels.scale <= 1.01 * search.bounds(trial.smoother)[0].scale).any()
-    ]
-    if on_floor:
-        h = search.driving.grid.h
-        told.append(
-            f"order {max(on_floor)} could not be tried well: its torques are smoother than "
-            f"rounding errors let them be at a step of {h:.3g} s; try a step of {4 * h:.3g} s"
-        )
-    return told
 
 
 def _order_trial(search: Search, trial: Trial, chosen: bool) -> OrderTrial:

@@ -15,13 +15,14 @@ from predyn.estimate.matching import Matched
 from predyn.estimate.observations import Observations
 from predyn.estimate.options import usual_size
 from predyn.estimate.regularisation import ACCELERATIONS, JOINTS, LINKS, combination, inertias
-from predyn.estimate.result import Filtered
+from predyn.estimate.result import BAND, Filtered
 from predyn.estimate.smoother import Levels, Smoother
 from predyn.estimate.spline_grid import Floats, Ints
 
 Report = Callable[[int, float, float, str], None]
 
 LEAST_SCALE, MOST_SCALE = 1e-5, 1e4  # over the usual size of a change
+ALIKE, BEYOND = 3.0, 0.2  # log evidence of a rival; share of its torques outside the bands
 CONDITION = 1e15  # of the normal equations, about; the smallest scales are those that make it so
 
 
@@ -152,3 +153,32 @@ class Search:
             rank = next(k for k, trial in enumerate(done) if trial is best)
             done[rank] = self.fitted(smoother, of, best.c, best.levels, -np.inf, SETTLED)
         return done
+
+    def rivals(self, trials: list[Trial], best: Trial, tau: Floats, tau_sd: Floats) -> list[str]:
+        """Other assumptions that explain the data as well, by torques beyond the bands."""
+        told = []
+        for trial in trials:
+            if trial is best or not trial.log_evidence > best.log_evidence - ALIKE:
+                continue
+            away = np.abs(self.driving.torques(trial.c) - tau)[:, self.active]
+            share = float((away > BAND * tau_sd[:, self.active]).mean())
+            if share > BEYOND:
+                other, own = trial.smoother.order, best.smoother.order
+                told.append(
+                    f"order {other} of {trial.of} explains the data as well as order {own} of "
+                    f"{best.of}, by torques of which {share:.0%} are outside the bands: these are "
+                    "too narrow; choose by order and independent, or measure more"
+                )
+        on_floor = [
+            str(trial.smoother.order)
+            for trial in trials
+            if trial.smoother.order > best.smoother.order
+            and (trial.levels.scale <= 1.01 * self.bounds(trial.smoother)[0].scale).any()
+        ]
+        if on_floor:
+            h = self.driving.grid.h
+            told.append(
+                f"order {max(on_floor)} could not be tried well: its torques are smoother than "
+                f"rounding errors let them be at a step of {h:.3g} s; try a step of {4 * h:.3g} s"
+            )
+        return told
