@@ -303,6 +303,36 @@ def test_report_and_check_take_estimates(answered: Callable[[Estimate], Calls]) 
     assert "not a predyn solution file" in result.stderr
 
 
+def test_the_text_has_units_and_bands(answered: Callable[[Estimate], Calls]) -> None:
+    estimate = fake_estimate()
+    answered(estimate)
+    told = run("estimate", "two-link", "trial.csv", "--no-report").stdout.splitlines()
+    (line,) = [line for line in told if line.startswith("joint1 ")]
+    rms = float(np.sqrt(np.mean(estimate.tau[:, 0] ** 2)))
+    band = 1.959964 * float(estimate.tau_sd[:, 0].mean())
+    assert line.split() == ["joint1", f"{rms:.4g}", "N", "m", f"±{band:.3g}", "N", "m"]
+
+
+def test_other_files_of_a_folder_are_named() -> None:
+    Path("both").mkdir()
+    for name in ("upright", "hanging"):
+        fake_estimate().save(f"both/{name}.h5")
+    Path("both/report.html").write_text("of both")
+    for command, more in (("check", ""), ("view", ""), ("report", " --out both/hanging.html")):
+        result = run(command, "both")
+        assert result.exit_code == 2
+        told = f"predyn {command} both/hanging.h5{more}"
+        assert result.stderr == (
+            "predyn: both: holds neither solution.h5 nor result.h5, but hanging.h5, upright.h5; "
+            f"name the file: {told}\n"
+        )
+        if command != "view":
+            assert run(*told.split()[1:]).exit_code == 0
+    assert Path("both/report.html").read_text() == "of both"
+    Path("none").mkdir()
+    assert "none/solution.h5" in run("report", "none").stderr
+
+
 def test_help_imports_no_heavy_packages() -> None:
     code = (
         "import sys; from predyn.cli import app\n"

@@ -65,15 +65,15 @@ def estimate_text(estimate: Estimate) -> str:
     lines += [f"warning: {text}" for text in estimate.warnings]
     names = estimate.model.joint_names[:MOST]
     width = max(map(len, names))
-    lines.append(f"{'joint':<{width}}  rms torque  mean 95 % band")
+    lines.append(f"{'joint':<{width}}  {'rms torque':>14}  mean 95 % band")
     for j, name in enumerate(names):
         if name in estimate.unactuated:
-            lines.append(f"{name:<{width}}    no motor")
+            lines.append(f"{name:<{width}}  {'no motor':>14}")
             continue
         unit = "N" if estimate.model.kind[j] == PRISMATIC else "N m"
         size = float(np.sqrt(np.mean(estimate.tau[:, j] ** 2)))
         band = BAND * float(estimate.tau_sd[:, j].mean())
-        lines.append(f"{name:<{width}}  {size:10.4g}  +-{band:.3g} {unit}")
+        lines.append(f"{name:<{width}}  {size:10.4g} {unit:<3}  ±{band:.3g} {unit}")
     lines.append("noise (standard deviation):")
     for channel in estimate.channels[:MOST]:
         how = "estimated" if channel.estimated else "given"

@@ -154,6 +154,13 @@ def result_path(path: Path) -> Path:
                    else SOLUTION)  # fmt: skip
 
 
+def other_files(path: Path) -> list[Path]:
+    """Files that may hold results, of a folder that has none under the usual names."""
+    if not path.is_dir() or result_path(path).is_file():
+        return []
+    return sorted(file for file in path.glob("*.h5") if file.is_file())
+
+
 def load_result(path: str | os.PathLike[str]) -> Solution | Estimate:
     """The solution or estimate in a file; its first line says which."""
     from predyn.estimate.result_file import KIND, load_estimate

@@ -31,6 +31,26 @@ def test_everything_is_drawn(opened):
     assert "10⁻²" in labels
 
 
+def test_small_residuals_are_drawn_with_the_noise_around_them(opened):
+    estimate = fake_estimate()
+    calm = tuple(c._replace(measured=c.fitted + 0.01 * c.sd) for c in estimate.channels)
+    page = opened(replace(estimate, channels=calm))
+    assert count(page, "#channels .chart .limit") == 8
+    labels = page.run(
+        "[...document.querySelectorAll('#channels figure:nth-child(2) .end')]"
+        ".map((x) => x.textContent)"
+    )
+    assert {"2", "\u22122"} <= set(labels)
+
+
+def test_the_fitted_curve_is_in_pieces_around_a_gap(opened):
+    page = opened(fake_estimate())
+    paths = page.run(
+        "[...document.querySelectorAll('#channels .curve')].map((x) => x.getAttribute('d'))"
+    )
+    assert [path.count("M") for path in paths] == [1, 1, 2, 2]  # markers were hidden for a while
+
+
 def test_the_clock_moves_everything(opened):
     estimate = fake_estimate()
     page = opened(replace(estimate, comparison=None))

@@ -19,7 +19,7 @@ from predyn.view.estimate_charts import (
 )
 from predyn.view.estimate_report import estimate_html, write_estimate_report
 from predyn.view.estimate_scene import estimate_scene, positions_at
-from predyn.view.estimate_tables import lag_one
+from predyn.view.estimate_tables import lag_one, orders
 from predyn.view.sheets import Times
 from view.html_page import Page, assert_self_contained
 
@@ -37,8 +37,8 @@ def test_numbers_are_shown():
     text = Page(estimate_html(fake_estimate())).text
     for expected in ("arm-trial", "✓ converged", WARNING, "50 per second", "of 20 ms", "0.573 °",
                      "2 mm", "given", "estimated", "14.5 above the next", "1 ✓", "±",
-                     "Butterworth filter (6 Hz)", "trial.csv", "angles in degrees",
-                     "acts on link2", "10 of 244"):  # fmt: skip
+                     "Butterworth filter (6 Hz)", "Assumed size: of the torque", "trial.csv",
+                     "angles in degrees", "acts on link2", "10 of 244"):  # fmt: skip
         assert expected in text
     assert "not an answer" not in text
 
@@ -98,6 +98,64 @@ def test_residuals_are_in_noise_levels():
     assert line["limits"] == pytest.approx([-1.96, 1.96], abs=1e-3)
     assert (marker["title"], marker["unit"]) == ("tip.y", "m")
     assert len(marker["series"][0]["y"]) == 56
+
+
+def test_the_fitted_curve_ends_at_gaps():
+    estimate, times = fake_estimate(), Times()
+    channel = estimate.channels[0]
+    kept = np.r_[0:10, 12:20, 22:30, 34:61]  # gaps of 3, 3 and 5 intervals
+    kept = np.delete(kept, 3)  # one of 2
+    gappy = channel._replace(
+        t=channel.t[kept], measured=channel.measured[kept], fitted=channel.fitted[kept]
+    )
+    fit, residual = channel_charts(replace(estimate, channels=(gappy,)), times)
+    measured, fitted = fit["series"]
+    assert None not in measured["y"]
+    assert None not in residual["series"][0]["y"]
+    t = times.lists[fitted["x"]]
+    broken = [t[k] for k, y in enumerate(fitted["y"]) if y is None]
+    assert broken == pytest.approx([10.5 * STEP, 20.5 * STEP, 31.5 * STEP])
+    assert t == sorted(t)
+    drawn = [y for y in fitted["y"] if y is not None]
+    assert drawn == pytest.approx(np.degrees(gappy.fitted), rel=DRAWN)
+
+
+def test_thinned_curves_end_at_gaps_too(monkeypatch):
+    monkeypatch.setattr("predyn.view.estimate_charts.points_of_a_curve", lambda _: 5)
+    estimate, times = fake_estimate(), Times()
+    channel = estimate.channels[0]
+    kept = np.r_[0:3, 6:9, 12:61]  # both gaps between the first two points drawn
+    gappy = channel._replace(
+        t=channel.t[kept], measured=channel.measured[kept], fitted=channel.fitted[kept]
+    )
+    fit, _ = channel_charts(replace(estimate, channels=(gappy,)), times)
+    assert [y is None for y in fit["series"][1]["y"]] == [False, True, *[False] * 4]
+
+
+def test_residuals_of_a_marker_share_their_axis():
+    estimate = fake_estimate()
+    *angles, x, y = estimate.channels
+    assert (x.name, y.name) == ("tip.x", "tip.y")
+    measured = x.fitted.copy()
+    measured[3] -= 7.0 * x.sd
+    far = x._replace(measured=measured)
+    calm = [c._replace(measured=c.fitted) for c in (*angles, y)]
+    charts = channel_charts(replace(estimate, channels=(*calm[:-1], far, calm[-1])), Times())
+    shown = {spec["title"].partition(":")[0]: spec["shows"] for spec in charts[1::2]}
+    assert shown["tip.x"] == shown["tip.y"] == pytest.approx([-7.0, 2.5])
+    assert shown[angles[0].name] == [-2.5, 2.5]
+
+
+def test_trials_are_in_order():
+    estimate = fake_estimate()
+    first, second, third = estimate.orders
+    trials = (third, second, first._replace(independent="accelerations"), first)
+    words = orders(replace(estimate, orders=trials))
+    assert "What is small" in words
+    places = [words.index(text) for text in (
+        "torques themselves", "accelerations themselves", "their changes",
+        "changes of their changes")]  # fmt: skip
+    assert places == sorted(places)
 
 
 def test_coloured_noise_is_marked():

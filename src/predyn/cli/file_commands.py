@@ -91,7 +91,7 @@ def report(
     from predyn.files import write_text
     from predyn.view.server import html_of
 
-    path = path_of_result(result)
+    path = path_of_result(result, "report")
     target = out or path.with_name("report.html")
     write_text(target, html_of(load_any(path)))
     typer.echo(f"wrote {target}")
@@ -105,7 +105,7 @@ def view(
     """Show a solution or estimate in the browser, served to this machine only."""
     from predyn.view.server import serve
 
-    path_of_result(result)
+    path_of_result(result, "view")
     serve(result, port=port, open_browser=browser)
 
 

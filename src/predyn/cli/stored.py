@@ -13,12 +13,23 @@ if TYPE_CHECKING:
     from predyn.solution import Solution
 
 
-def path_of_result(path: Path) -> Path:
-    """The file itself, or that in a folder."""
-    from predyn.results import result_path
+LISTED = 10  # files named in a message
+
+
+def path_of_result(path: Path, command: str = "check") -> Path:
+    """The file itself, or that in a folder; command: what to tell to use if there are others."""
+    from predyn.results import ESTIMATE, SOLUTION, other_files, result_path
 
     if str(path) in tasks.NAMES and not path.exists():
         raise InputError(f"{path} is a built-in task without a result here: predyn solve {path}")
+    if others := other_files(path):
+        names = ", ".join(file.name for file in others[:LISTED])
+        names += f" and {len(others) - LISTED} more" if len(others) > LISTED else ""
+        out = f" --out {others[0].with_suffix('.html')}" if command == "report" else ""
+        raise InputError(
+            f"{path}: holds neither {SOLUTION} nor {ESTIMATE}, but {names}; name the file: "
+            f"predyn {command} {others[0]}{out}"
+        )
     return result_path(path)
 
 

@@ -8,6 +8,7 @@ const dashesOf = (line) => (line.dashed ? "5 4" : line.step ? "" : dashOf(line.j
 
 class Chart {
   // spec: title, unit, x, xLabel, log, logX, points, phases, note, limitName, legend,
+  //   shows: values that the axis has room for, whatever is drawn,
   //   marks: [{x, y, label}], series: [{joint, name, y, and as needed:
   //   x: its own; limits: [low, high]; band: [low, high], a list each; step: y[k] holds from x[k] to
   //   x[k+1]; dots: no curve; faint: for comparison, may leave the chart; dashed;
@@ -75,7 +76,7 @@ class Chart {
     const { spec, shown } = this;
     const strong = shown.filter((line) => !line.faint);
     const lists = (lines) => lines.flatMap((line) => [line.y, ...(line.band || [])]);
-    const found = this.extent(lists(strong.length ? strong : shown), spec.log);
+    const found = this.extent([...lists(strong.length ? strong : shown), spec.shows || []], spec.log);
     this.far = [];
     this.beyond = [];
     if (!found) return new Axis(0, 1, false);

@@ -11,6 +11,8 @@ from predyn.view.sheets import Floats, Spec, Times, chart, series
 
 MOST_NUMBERS = 150_000  # of all curves together; longer recordings are thinned
 FEWEST, MOST = 60, 2000  # points of one curve
+GAP = 2.5  # median intervals of a channel; no curve is drawn across longer ones
+RESIDUALS = 2.5  # noise levels that the axis of residuals shows at least
 DEGREES = 180.0 / np.pi
 
 
@@ -78,6 +80,7 @@ def state_charts(estimate: Estimate, times: Times) -> list[Spec]:
 def channel_charts(estimate: Estimate, times: Times) -> list[Spec]:
     """For each channel what was measured with what was fitted, and the residual."""
     charts, most = [], points_of_a_curve(estimate)
+    shown = _residual_ranges(estimate)
     for k, channel in enumerate(estimate.channels):
         factor, unit = shown_unit(channel)
         kept = thinned(len(channel.t), most)
@@ -88,14 +91,45 @@ def channel_charts(estimate: Estimate, times: Times) -> list[Spec]:
             else ""
         )
         measured = series(times, t, factor * channel.measured[kept], "measured", k, dots=True)
-        fitted = series(times, t, factor * channel.fitted[kept], "fitted", k)
+        fitted = series(times, *_broken(channel, kept, factor * channel.fitted), "fitted", k)
         charts.append(chart(channel.name, unit, [measured, fitted], note=note))
         if channel.sd > 0.0:
             left = residuals(channel)[kept]
             line = series(times, t, left, "residual", k, dots=True, limits=[-BAND, BAND])
             title = f"{channel.name}: residual over noise level"
-            charts.append(chart(title, "", [line], limitName="95 % of the noise", note=note))
+            more = {"limitName": "95 % of the noise", "shows": shown[_measured_thing(channel)]}
+            charts.append(chart(title, "", [line], note=note, **more))
     return charts
+
+
+def _broken(channel: Channel, kept: NDArray[np.int64], y: Floats) -> tuple[Floats, Floats]:
+    """Times and values of the samples kept, with NaN between those that a gap parts."""
+    intervals = np.diff(channel.t)
+    if not len(intervals):
+        return channel.t[kept], y[kept]
+    gaps = np.flatnonzero(intervals > GAP * np.median(intervals))
+    places, first = np.unique(np.searchsorted(kept, gaps, side="right"), return_index=True)
+    middles = (channel.t[gaps] + 0.5 * intervals[gaps])[first]
+    return np.insert(channel.t[kept], places, middles), np.insert(y[kept], places, np.nan)
+
+
+def _measured_thing(channel: Channel) -> tuple[str, str]:
+    """The joint or marker that a channel belongs to."""
+    marker = channel.kind == "marker"
+    return channel.kind, channel.name.rpartition(".")[0] if marker else channel.name
+
+
+def _residual_ranges(estimate: Estimate) -> dict[tuple[str, str], list[float]]:
+    """What the axes of residuals show, the same for all components of a marker."""
+    ranges: dict[tuple[str, str], list[float]] = {}
+    for channel in estimate.channels:
+        if channel.sd > 0.0:
+            low, high = ranges.get(_measured_thing(channel), [-RESIDUALS, RESIDUALS])
+            left = residuals(channel)
+            left = left[np.isfinite(left)]
+            ends = [float(left.min(initial=low)), float(left.max(initial=high))]
+            ranges[_measured_thing(channel)] = ends
+    return ranges
 
 
 def lcurve_charts(estimate: Estimate, times: Times) -> list[Spec]:

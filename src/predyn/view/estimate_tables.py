@@ -7,13 +7,13 @@ from html import escape
 import numpy as np
 
 from predyn.estimate.channel_doubts import COLOURED
-from predyn.estimate.result import BAND, Channel, Estimate
+from predyn.estimate.result import BAND, Channel, Estimate, OrderTrial
 from predyn.model import PRISMATIC
 from predyn.view.estimate_charts import DEGREES, residuals
 from predyn.view.numbers import NOTHING, seconds, shown
 from predyn.view.tables import Card, card_list, table
 
-PENALISED = ("they themselves", "their changes", "changes of their slope")
+CHANGES = ("their changes", "changes of their changes")  # of orders 1 and 2
 INDEPENDENT = {
     "joints": "torques of joints",
     "links": "torques on links",
@@ -154,10 +154,15 @@ def torques(estimate: Estimate) -> str:
                 shown(float(estimate.weights[j]), 3),
             )
         )
-    change = "Size assumed" if estimate.order == 0 else "Change per interval assumed"
     head = ("Joint", "Unit", "RMS", "Largest", "Mean 95 % band", "RMS grid error",
-            "RMS from filter", change)  # fmt: skip
-    return table(head, rows, "wwnnnnnn")
+            "RMS from filter", "Assumed size")  # fmt: skip
+    return table(head, rows, "wwnnnnnn") + f'<p class="note">{ASSUMED_WORDS}</p>'
+
+
+ASSUMED_WORDS = (
+    "Assumed size: of the torque (order 0), of its change over one interval (1), or of the change "
+    "of that (2); for accelerations times an inertia."
+)
 
 
 def orders(estimate: Estimate) -> str:
@@ -165,25 +170,30 @@ def orders(estimate: Estimate) -> str:
         return "<p>Total variation was asked for: few, sudden changes of the torques.</p>"
     if not estimate.orders:
         return f"<p>Order {estimate.order}, as told.</p>"
-    best = max(trial.log_evidence for trial in estimate.orders)
+    best, kinds = max(trial.log_evidence for trial in estimate.orders), list(INDEPENDENT)
     rows = [
         (
             str(trial.order) + (" ✓" if trial.chosen else ""),
-            PENALISED[trial.order] if trial.order < len(PENALISED) else "",
+            _small(trial),
             INDEPENDENT[trial.independent],
             shown(trial.log_evidence, 7),
             shown(trial.log_evidence - best, 4),
         )
-        for trial in estimate.orders
+        for trial in sorted(estimate.orders, key=lambda x: (x.order, kinds.index(x.independent)))
     ]
     words = (
         '<p class="note">Evidence: how probable the data are if what is named is small, with the '
         "weight and noise that are best for it. ✓ chosen.</p>"
     )
-    return (
-        table(("Order", "Small", "Independent", "Log evidence", "Below best"), rows, "wtwnn")
-        + words
-    )
+    head = ("Order", "What is small", "Independent", "Log evidence", "Below best")
+    return table(head, rows, "wtwnn") + words
+
+
+def _small(trial: OrderTrial) -> str:
+    if trial.order == 0:
+        what = "accelerations" if trial.independent == "accelerations" else "torques"
+        return f"{what} themselves"
+    return CHANGES[trial.order - 1]
 
 
 def noise(estimate: Estimate) -> str:
@@ -214,8 +224,8 @@ NOISE_WORDS = (
     "over bone, or a model that does not fit; the bands are then too narrow."
 )
 LCURVE_WORDS = (
-    "Each point is one weight. Chosen: by evidence. Corner: where more smoothing starts to cost "
-    "fit, a check on the choice."
+    "Each point is one weight. Corner: where the curve turns; shown for comparison, evidence "
+    "chooses."
 )
 
 
