@@ -1,6 +1,7 @@
 """The scripts of examples/ run, and the task beside them solves."""
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -48,3 +49,14 @@ def test_own_task_solves_and_asks_before_it_runs_code(tmp_path: Path) -> None:
     summary = json.loads((tmp_path / "result" / "summary.json").read_text("utf-8"))
     assert summary["success"]
     assert {"via", "column"} & {name.split()[0] for name in summary["active_limits"]}
+
+
+def test_the_recording_gives_torques_without_a_warning(tmp_path: Path) -> None:
+    files = [str(EXAMPLES / "recording" / name) for name in ("leg.urdf", "walk.csv")]
+    done = run(["-m", "predyn", "estimate", *files, "--quiet", "--out", "walk"], tmp_path)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((tmp_path / "walk" / "summary.json").read_text())
+    assert summary["status"] == "converged"
+    assert summary["warnings"] == []
+    noise = 0.2 * math.pi / 180.0  # what the angles were given; 105 to 111 samples
+    assert all(abs(sd / noise - 1.0) < 0.25 for sd in summary["noise"].values())

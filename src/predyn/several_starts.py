@@ -88,7 +88,8 @@ def best_of_starts(
     stopped = False
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, context, _begin_worker)
+    with held_back():  # or a semaphore is left behind
+        pool = ProcessPoolExecutor(workers, context, _begin_worker)
     with _said_clearly():
         try:
             while len(found) < starts:

@@ -147,7 +147,8 @@ def test_a_long_gap_is_bridged_and_widens_the_band_there() -> None:
     angles = {name: values.copy() for name, values in data.angles.items()}
     for values in angles.values():
         values[90:115] = np.nan
-    estimate = estimate_torques(model, Measurements(t, angles))
+    with pytest.warns(DataWarning, match=r"no data from 0.89 to 1.15 s"):
+        estimate = estimate_torques(model, Measurements(t, angles))
     truth = motion.torques(model, estimate.t_tau)
     assert coverage(estimate, truth) > 0.88
     whole = estimate_torques(model, data)

@@ -24,6 +24,7 @@ from predyn.estimate.smoother import Levels, Smoother
 from predyn.estimate.spline_grid import Floats, Ints
 from predyn.model import Model
 
+FAR, WILD, COARSE = 0.3, 1e4, 10.0  # over the longest link, the usual torques, the torques
 OPEN = 1e-10  # information about a direction, over the largest, that is none
 FEW = 1.0  # numbers about a torque below which the data say nothing about it
 CONSTANT = 0.02  # wandering over a recording, over the torque's size, that is none
@@ -171,6 +172,33 @@ def told(
         )
     rest = [x for x in channels if (marker_of(x) or x.name) not in low and not too_small(x)]
     return out + of_channels(channels, astray) + going_together(rest)
+
+
+def senseless(
+    model: Model, channels: tuple[Channel, ...], tau: Floats, error: Floats, usual: Floats
+) -> str:
+    """Why an estimate is none, though it converged; empty if it may be one."""
+    left = [np.mean((c.measured - c.fitted) ** 2) for c in channels if c.kind == "marker"]
+    lengths = np.linalg.norm(model.p[model.parent >= 0], axis=1)
+    reach = float(lengths.max(initial=0.0))
+    if left and reach > 0.0 and np.sqrt(np.mean(left)) > FAR * reach:
+        return (
+            f"the markers are {np.sqrt(np.mean(left)):.2g} m (rms) from where the model can have "
+            "them; check axes, units, names and lengths"
+        )
+    if np.abs(tau).max() > WILD * np.abs(usual).max():
+        return f"torques of {np.abs(tau).max():.2g} N m; check the guess and the units"
+    if (rms(error) > COARSE * rms(tau)).all():
+        return (
+            "the error of the grid exceeds all torques many times; check the units of the time, or "
+            "use a shorter step"
+        )
+    return ""
+
+
+def rms(values: Floats) -> Floats:
+    """Root mean square of each column."""
+    return np.asarray(np.sqrt(np.mean(values**2, axis=0)))
 
 
 def bursts(model: Model, smoother: Smoother, c: Floats, levels: Levels) -> list[str]:

@@ -27,7 +27,6 @@ from predyn.estimate.options import (
     orders_of,
     pose_of,
     positive,
-    usual_size,
     weights_of,
 )
 from predyn.estimate.result import (
@@ -48,8 +47,6 @@ from predyn.interrupts import held_back
 from predyn.load.recordings import load_measurements
 from predyn.measurements import Measurements
 from predyn.model import Model
-
-WILD = 1e4  # torques over the usual ones that no motion can mean
 
 
 def estimate_torques(
@@ -129,7 +126,7 @@ def estimate_torques(
         trials = search.trials(orders, kinds, grid.through(nodes))
         estimate = _finished(search, trials, total_variation)
     except InputError as error:  # what was found before may be the cause
-        raise InputError("; ".join((str(error), *matched.warnings))) from None
+        raise InputError("; ".join((*matched.warnings, str(error)))) from None
     for text in estimate["warnings"]:
         warnings.warn(text, DataWarning, stacklevel=2)
     return Estimate(
@@ -180,11 +177,13 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
                 found = _described(search, trials, best, c, levels, scale, known, interrupted)
                 noise = levels.noise[search.observations.thing]
                 unseen = doubts.unseen(model, known.linear.seen, noise, search.unactuated)
-                wild = np.abs(found["tau"]).max() > WILD * usual_size(search.usual_way.tau).max()
-                found |= _status(interrupted, reached and not wild, known.damping, unseen)
+                usual = search.usual_way.tau
+                tau, error = found["tau"], found["grid_error"]
+                senseless = doubts.senseless(model, found["channels"], tau, error, usual)
+                found |= _status(interrupted, reached, known.damping, unseen, senseless)
         except KeyboardInterrupt:
             interrupted = True
-            found |= _status(True, reached, 0.0, ()) if found else {}
+            found |= _status(True, reached, 0.0, (), "") if found else {}
     return found
 
 
@@ -251,7 +250,7 @@ def _order_trial(search: Search, trial: Trial, chosen: bool) -> OrderTrial:
 
 
 def _status(
-    interrupted: bool, reached: bool, damping: float, unseen: Sequence[str]
+    interrupted: bool, reached: bool, damping: float, unseen: Sequence[str], senseless: str
 ) -> dict[str, str]:
     if interrupted:
         return {"status": INTERRUPTED, "message": "levels and motion as they were at Ctrl-C"}
@@ -269,10 +268,12 @@ def _status(
             "measure more joints or markers, leave levels to be found, or use a longer step"
         )
         return {"status": UNIDENTIFIABLE, "message": message}
+    if senseless:
+        return {"status": LIMITED, "message": senseless}
     if not reached:
         message = (
             "levels or motion had not settled; give noise and weight, or leave out channels that "
             "do not fit the model"
         )
         return {"status": LIMITED, "message": message}
-    return {"status": CONVERGED, "message": "levels and motion settled"}
+    return {"status": CONVERGED, "message": "noise, sizes and motion found"}

@@ -15,6 +15,7 @@ from predyn.estimate.spline_grid import Floats
 from predyn.measurements import Measurements
 from predyn.model import PRISMATIC, Model
 
+LONG_GAP, LEAST_GAP = 10.0, 0.1  # sample intervals; s
 LEAST_SAMPLES, SLOW = 8, 0.2  # s
 TURN = 2.0 * np.pi
 
@@ -94,6 +95,14 @@ def match(model: Model, data: Measurements) -> Matched:
         angle(model.joint_names[joint], joint, values) for joint, values in angles.items()
     ]
     observed += [marker(name, points) for name, points in markers]
+    seen = data.t[np.unique(np.concatenate([x.samples for x in observed]))]
+    empty = np.diff(seen)
+    if empty.max(initial=0.0) > max(LONG_GAP * usual, LEAST_GAP):
+        k = int(np.argmax(empty))
+        warnings.append(
+            f"no data from {seen[k]:.3g} to {seen[k + 1]:.3g} s: torques there rest on smoothness "
+            "alone, and the filter of the comparison on straight lines"
+        )
     return Matched(data.t, observed, angles, markers, warnings)
 
 

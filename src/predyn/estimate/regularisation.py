@@ -65,7 +65,8 @@ def inertias(active: NDArray[np.bool_], U: Floats, h: float) -> tuple[Floats, fl
     """
     n = len(active)
     B = h**2 * U[:, :, 2 * n :]
-    D = np.exp(np.log(np.diagonal(B, axis1=1, axis2=2)[:, active]).mean(axis=0))
+    own = np.abs(np.diagonal(B, axis1=1, axis2=2)[:, active])  # below 0 in motions beyond all sense
+    D = np.exp(np.log(np.maximum(own, 1e-300)).mean(axis=0))
     _, whole = np.linalg.slogdet(B)
     _, passive = np.linalg.slogdet(B[:, ~active][:, :, ~active])
     volume = len(B) * float(np.log(D).sum()) - float(whole.sum()) + float(passive.sum())
