@@ -101,13 +101,14 @@ def estimate_torques(
     grid = grid_of(model, recording.t, step)
     free = match_joints(model, unactuated)
     start = pose_of(model, guess)
-    q, told = followed(model, recording.t, matched.angles, matched.markers, start)
+    with held_back():
+        q, told = followed(model, recording.t, matched.angles, matched.markers, start)
+        nodes = np.stack([np.interp(grid.nodes, recording.t, column) for column in q.T], axis=1)
+        usual_way = filtered(model, grid.nodes, nodes, recording, links, None)
+        comparison = usual_way
+        if positive("cutoff", cutoff) is not None:
+            comparison = filtered(model, grid.nodes, nodes, recording, links, cutoff)
     matched.warnings.extend(told)
-    nodes = np.stack([np.interp(grid.nodes, recording.t, column) for column in q.T], axis=1)
-    usual_way = filtered(model, grid.nodes, nodes, recording, links, None)
-    comparison = usual_way
-    if positive("cutoff", cutoff) is not None:
-        comparison = filtered(model, grid.nodes, nodes, recording, links, cutoff)
     least, likely, most = noise_range(matched)
     known = known_noise(matched, noise)
     search = Search(

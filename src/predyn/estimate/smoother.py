@@ -22,6 +22,7 @@ from predyn.estimate.driving import Driving
 from predyn.estimate.observations import Observations, Seen
 from predyn.estimate.regularisation import Changes, changes
 from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
+from predyn.interrupts import held_back
 
 SOFT, STIFFNESS = 0.1, 1e-3  # sd of an unactuated joint's torque over its usual size
 FREE = 1e-9  # the largest such torque, over the usual size, that is none
@@ -126,8 +127,9 @@ class Smoother:
             if motion is c:
                 return rows
         self.evaluations += 1
-        tau, U = self.driving.slopes(c)
-        found = About(self.observations.rows(c), self.changes_about(c, tau, U), tau, U)
+        with held_back():  # large batches run on threads, which an interrupt may leave waiting
+            tau, U = self.driving.slopes(c)
+            found = About(self.observations.rows(c), self.changes_about(c, tau, U), tau, U)
         self._recent = [*self._recent[-1:], (c, found)]
         return found
 
