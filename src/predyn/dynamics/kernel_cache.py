@@ -31,6 +31,7 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 from platformdirs import user_cache_path
 
+from predyn.interrupts import held_back
 from predyn.lanes import WIDTH, entry
 from predyn.model import PRISMATIC, REVOLUTE, SCREW
 
@@ -116,8 +117,11 @@ class KernelCache(NullCache):
         checksum, payload = content[:32], content[32:]
         if hashlib.sha256(payload).digest() != checksum:
             return None
-        target_context.refresh()
-        return CompileResult._rebuild(target_context, *pickle.loads(payload))
+        with (
+            held_back()
+        ):  # an interrupt within LLVM's callbacks would be lost, and lock it for good
+            target_context.refresh()
+            return CompileResult._rebuild(target_context, *pickle.loads(payload))
 
     def save_overload(self, sig: Any, data: Any) -> None:
         path = self._path(sig)

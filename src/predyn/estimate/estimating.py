@@ -164,7 +164,8 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
             reached = reached and end.reached
         else:
             if np.isfinite(best.log_evidence):
-                levels = relaxed(best, search.free_scale, smoother.sizes[-1])
+                with held_back():
+                    levels = relaxed(best, search.free_scale, smoother.sizes[-1])
                 scale = levels.scale
             c, minimal = smoother.minimum(c, levels, report=search.teller("minimum"))
             reached = reached and minimal

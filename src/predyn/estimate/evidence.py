@@ -22,6 +22,7 @@ from predyn.estimate import band
 from predyn.estimate.regularisation import JOINTS
 from predyn.estimate.smoother import Levels, Posterior, Smoother
 from predyn.estimate.spline_grid import Floats, Ints
+from predyn.interrupts import held_back
 
 MOST = 60
 SETTLED, NEARLY = 2e-3, 0.03  # change of the logarithm of a level, from one iteration to the next
@@ -82,25 +83,26 @@ def fit_levels(
         c, _ = smoother.minimum(c, levels, most=30 if len(smoother.unactuated) else first)
         known = -np.inf
         for iteration in range(1, MOST + 1):
-            posterior = smoother.posterior(c, levels)
-            if posterior.damping:  # neither covariances nor determinant mean anything
-                value = -np.inf
-                break
-            gain = -0.5 * float(posterior.linear.g @ posterior.step)  # of the step to come
-            value = log_evidence(smoother, c, levels, posterior) + gain
-            if report is not None:
-                report(value, float(np.abs(posterior.step).max()))
-            new, measured = _updated(levels, posterior, thing, free_noise, free_scale, bounds)
-            c, _ = smoother.moved(c, levels, posterior)
-            smoother.update_multipliers(c)
-            matters = measured > NOTHING  # scales that no datum asks about may wander
-            ratios = (new.noise / levels.noise, (new.scale / levels.scale)[matters])
-            if np.abs(np.log(np.concatenate(ratios))).max() < enough:
-                settled = True
-                break
-            if iteration > 1 and value + HOPELESS * max(value - known, 0.0) < best - MARGIN:
-                break
-            known, levels = value, new
+            with held_back():  # compilers do not like to be interrupted
+                posterior = smoother.posterior(c, levels)
+                if posterior.damping:  # neither covariances nor determinant mean anything
+                    value = -np.inf
+                    break
+                gain = -0.5 * float(posterior.linear.g @ posterior.step)  # of the step to come
+                value = log_evidence(smoother, c, levels, posterior) + gain
+                if report is not None:
+                    report(value, float(np.abs(posterior.step).max()))
+                new, measured = _updated(levels, posterior, thing, free_noise, free_scale, bounds)
+                c, _ = smoother.moved(c, levels, posterior)
+                smoother.update_multipliers(c)
+                matters = measured > NOTHING  # scales that no datum asks about may wander
+                ratios = (new.noise / levels.noise, (new.scale / levels.scale)[matters])
+                if np.abs(np.log(np.concatenate(ratios))).max() < enough:
+                    settled = True
+                    break
+                if iteration > 1 and value + HOPELESS * max(value - known, 0.0) < best - MARGIN:
+                    break
+                known, levels = value, new
     except KeyboardInterrupt:
         interrupted = True
     return Trial(smoother, c, levels, value, measured, iteration, settled, interrupted)

@@ -127,9 +127,8 @@ class Smoother:
             if motion is c:
                 return rows
         self.evaluations += 1
-        with held_back():  # large batches run on threads, which an interrupt may leave waiting
-            tau, U = self.driving.slopes(c)
-            found = About(self.observations.rows(c), self.changes_about(c, tau, U), tau, U)
+        tau, U = self.driving.slopes(c)
+        found = About(self.observations.rows(c), self.changes_about(c, tau, U), tau, U)
         self._recent = [*self._recent[-1:], (c, found)]
         return found
 
@@ -220,25 +219,28 @@ class Smoother:
     ) -> tuple[Floats, bool]:
         known, freest, stalls = np.inf, np.inf, 0
         for _ in range(most):
-            posterior = self.posterior(c, levels, covariances=False)
-            gain = -0.5 * float(posterior.linear.g @ posterior.step) / self.grid.size
-            if report is not None:
-                report(gain, float(np.abs(posterior.step).max()))
-            ahead = gain * gain / known if known < np.inf else gain  # of the step after this one
-            stalls = stalls + 1 if gain > 0.9 * known else 0
-            small = ahead < DECREMENT or any(gain < x and stalls >= k for x, k in ROUNDING)
-            if small and not len(self.unactuated):
-                return c + posterior.step, True
-            c, length = self.moved(c, levels, posterior)
-            free = self.update_multipliers(c)
-            none = max(FREE, self._rounding(c, posterior.linear.U))
-            if small and free < none:
-                return c, True
-            if length == 0.0:
-                return c, False
-            if free > max(0.25 * freest, none) and gain < 1.0:
-                self.hold(max(0.3 * self.stiffness, STIFFNESS))
-            known, freest = gain, free
+            with held_back():
+                posterior = self.posterior(c, levels, covariances=False)
+                gain = -0.5 * float(posterior.linear.g @ posterior.step) / self.grid.size
+                if report is not None:
+                    report(gain, float(np.abs(posterior.step).max()))
+                ahead = (
+                    gain * gain / known if known < np.inf else gain
+                )  # of the step after this one
+                stalls = stalls + 1 if gain > 0.9 * known else 0
+                small = ahead < DECREMENT or any(gain < x and stalls >= k for x, k in ROUNDING)
+                if small and not len(self.unactuated):
+                    return c + posterior.step, True
+                c, length = self.moved(c, levels, posterior)
+                free = self.update_multipliers(c)
+                none = max(FREE, self._rounding(c, posterior.linear.U))
+                if small and free < none:
+                    return c, True
+                if length == 0.0:
+                    return c, False
+                if free > max(0.25 * freest, none) and gain < 1.0:
+                    self.hold(max(0.3 * self.stiffness, STIFFNESS))
+                known, freest = gain, free
         return c, False
 
     def _rounding(self, c: Floats, U: Floats) -> float:

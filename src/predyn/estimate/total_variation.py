@@ -19,6 +19,7 @@ from predyn.estimate import band
 from predyn.estimate.evidence import Trial, updated_noise
 from predyn.estimate.smoother import SINGULAR, Levels, Posterior, Smoother, lowered
 from predyn.estimate.spline_grid import Floats
+from predyn.interrupts import held_back
 
 MOST = 60
 SETTLED = 2e-3
@@ -51,24 +52,26 @@ def switching(
     rows = (smoother.grid.K - 1) * m
     levels = Levels(levels.noise, levels.of_changes(rows))
     settled, iteration, thing = False, 0, smoother.observations.thing
-    posterior = smoother.posterior(c, levels)
-    for iteration in range(1, MOST + 1):  # noqa: B007
-        about = posterior.linear.changes.rows
-        change = about.value + band.product(about.first, about.J, posterior.step)
-        size = np.sqrt(change**2 + band.variances(about.first, about.J, posterior.C))
-        found = np.where(free_scale, size.reshape(-1, m).mean(axis=0), mean)
-        noise = updated_noise(levels.noise, posterior, thing, free_noise, bounds)
-        moved = np.abs(np.log(np.concatenate((found / mean, noise / levels.noise)))).max()
-        if report is not None:
-            report(float(np.abs(change).sum()), float(np.abs(posterior.step).max()))
-        c, _ = smoother.moved(c, levels, posterior)
-        smoother.update_multipliers(c)
-        mean = np.clip(found, bounds[0].scale, bounds[1].scale)
-        levels = Levels(noise, np.sqrt(size * np.tile(mean, len(size) // m)))
+    with held_back():
         posterior = smoother.posterior(c, levels)
-        if moved < SETTLED:
-            settled = True
-            break
+    for iteration in range(1, MOST + 1):  # noqa: B007
+        with held_back():
+            about = posterior.linear.changes.rows
+            change = about.value + band.product(about.first, about.J, posterior.step)
+            size = np.sqrt(change**2 + band.variances(about.first, about.J, posterior.C))
+            found = np.where(free_scale, size.reshape(-1, m).mean(axis=0), mean)
+            noise = updated_noise(levels.noise, posterior, thing, free_noise, bounds)
+            moved = np.abs(np.log(np.concatenate((found / mean, noise / levels.noise)))).max()
+            if report is not None:
+                report(float(np.abs(change).sum()), float(np.abs(posterior.step).max()))
+            c, _ = smoother.moved(c, levels, posterior)
+            smoother.update_multipliers(c)
+            mean = np.clip(found, bounds[0].scale, bounds[1].scale)
+            levels = Levels(noise, np.sqrt(size * np.tile(mean, len(size) // m)))
+            posterior = smoother.posterior(c, levels)
+            if moved < SETTLED:
+                settled = True
+                break
     c, sharp, count = _sharpened(smoother, c, levels, mean)
     return Switching(c, levels, mean, posterior, settled and sharp, iteration + count)
 
@@ -85,31 +88,34 @@ def _sharpened(
     corner = 1.0
     y: Floats | None = None
     for count in range(1, MOST_SHARPENINGS + 1):
-        edge = corner * spread
-        linear = smoother.linearised(c, levels)
-        rows = linear.changes.rows
-        s = np.hypot(rows.value, edge)
-        slope = rows.value / s
-        dual = slope if y is None else y
-        curvature = np.maximum(1.0 - dual * slope, 1e-9) / s
-        linear = smoother.linearised(c, Levels(levels.noise, np.sqrt(spread / curvature)))
-        band.add_transposed(rows.first, rows.J, (slope - curvature * rows.value) / spread, linear.g)
-        L = band.factored(linear.H)
-        if L is None:
-            raise InputError(SINGULAR)
-        step = band.solved(L, -linear.g)
-        downhill = float(linear.g @ step)
+        with held_back():
+            edge = corner * spread
+            linear = smoother.linearised(c, levels)
+            rows = linear.changes.rows
+            s = np.hypot(rows.value, edge)
+            slope = rows.value / s
+            dual = slope if y is None else y
+            curvature = np.maximum(1.0 - dual * slope, 1e-9) / s
+            linear = smoother.linearised(c, Levels(levels.noise, np.sqrt(spread / curvature)))
+            band.add_transposed(
+                rows.first, rows.J, (slope - curvature * rows.value) / spread, linear.g
+            )
+            L = band.factored(linear.H)
+            if L is None:
+                raise InputError(SINGULAR)
+            step = band.solved(L, -linear.g)
+            downhill = float(linear.g @ step)
 
-        def cost(change: Floats, edge: Floats = edge) -> float:
-            return float((np.hypot(change, edge) / spread).sum())
+            def cost(change: Floats, edge: Floats = edge) -> float:
+                return float((np.hypot(change, edge) / spread).sum())
 
-        c, length = lowered(lambda x: smoother.objective(x, levels, cost), c, step, downhill)
-        free = smoother.update_multipliers(c)
-        y = np.clip(slope + curvature * band.product(rows.first, rows.J, step), -1.0, 1.0)
-        if corner <= ROUNDED and -downhill < GAIN and free < 1e-6:
-            return c, True, count
-        if length == 0.0 and corner <= ROUNDED:
-            return c, False, count
-        if -downhill < 0.1 * smoother.grid.K * corner or length == 0.0:
-            corner = max(0.3 * corner, ROUNDED)
+            c, length = lowered(lambda x: smoother.objective(x, levels, cost), c, step, downhill)
+            free = smoother.update_multipliers(c)
+            y = np.clip(slope + curvature * band.product(rows.first, rows.J, step), -1.0, 1.0)
+            if corner <= ROUNDED and -downhill < GAIN and free < 1e-6:
+                return c, True, count
+            if length == 0.0 and corner <= ROUNDED:
+                return c, False, count
+            if -downhill < 0.1 * smoother.grid.K * corner or length == 0.0:
+                corner = max(0.3 * corner, ROUNDED)
     return c, False, MOST_SHARPENINGS
