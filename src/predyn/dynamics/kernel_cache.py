@@ -117,9 +117,7 @@ class KernelCache(NullCache):
         checksum, payload = content[:32], content[32:]
         if hashlib.sha256(payload).digest() != checksum:
             return None
-        with (
-            held_back()
-        ):  # an interrupt within LLVM's callbacks would be lost, and lock it for good
+        with held_back():  # an interrupt within a callback of LLVM would leave it locked
             target_context.refresh()
             return CompileResult._rebuild(target_context, *pickle.loads(payload))
 
