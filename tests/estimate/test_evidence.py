@@ -151,7 +151,7 @@ def test_iteration_follows_the_slope_of_the_evidence(
     free = [np.ones(len(x), bool) for x in levels]
     thing = smoother.observations.thing
     new, measured = evidence._updated(levels, posterior, thing, *free, wide(levels))
-    used = np.bincount(thing, posterior.linear.seen.variances(posterior.C))
+    used = np.bincount(thing, posterior.linear.about.seen.variances(posterior.C))
     counts = smoother.observations.counts - used / levels.noise**2
     found = np.concatenate((counts, measured)) * (
         (np.concatenate(new) / np.concatenate(levels)) ** 2 - 1.0

@@ -7,7 +7,9 @@ on in the band (the Riccati recursion). Back substitution is the second pass. Co
 band come from a third, again one unknown at a time (Takahashi, Fagan, Chen 1973). The work of all
 three grows linearly with time.
 
-Lower bands are stored by columns: H[j, k] is row j + k of column j.
+Lower bands are stored by columns: H[j, k] is row j + k of column j. Multipliers may be among the
+unknowns (zero_torques.py): of each `block` of them the first `own` have positive pivots, the others
+negative ones, and H = L S L' with their signs S.
 """
 
 from __future__ import annotations
@@ -111,36 +113,38 @@ def add_transposed(first, J, z, g):
 
 
 @kept
-def _factor(H):
-    """H becomes its lower Cholesky factor; returns the unknown that fails, or -1.
+def _factor(H, block, own):
+    """H becomes its lower factor L; returns the unknown that fails, or -1.
 
     Two unknowns are eliminated at a time, which moves half as much memory.
     """
     size, band = H.shape[0], H.shape[1] - 1
     for j in range(0, size, 2):
-        if not H[j, 0] > 0.0:
+        sign = 1.0 if j % block < own else -1.0
+        if not sign * H[j, 0] > 0.0:
             return j
-        root = math.sqrt(H[j, 0])
+        root = math.sqrt(sign * H[j, 0])
         H[j, 0] = root
-        share = 1.0 / root
+        share = sign / root
         for k in range(1, band + 1):
             H[j, k] *= share
         if j + 1 == size:
             return -1
-        x = H[j, 1]
+        x = sign * H[j, 1]
         for k in range(band):
             H[j + 1, k] -= x * H[j, k + 1]
-        if not H[j + 1, 0] > 0.0:
+        other = 1.0 if (j + 1) % block < own else -1.0
+        if not other * H[j + 1, 0] > 0.0:
             return j + 1
-        root = math.sqrt(H[j + 1, 0])
+        root = math.sqrt(other * H[j + 1, 0])
         H[j + 1, 0] = root
-        share = 1.0 / root
+        share = other / root
         for k in range(1, band + 1):
             H[j + 1, k] *= share
         for i in range(1, min(band, size - 2 - j) + 1):
-            y = H[j + 1, i]
+            y = other * H[j + 1, i]
             if i < band:
-                x = H[j, i + 1]
+                x = sign * H[j, i + 1]
                 for k in range(band - i):
                     H[j + 1 + i, k] -= x * H[j, i + 1 + k] + y * H[j + 1, i + k]
             H[j + 1 + i, band - i] -= y * H[j + 1, band]
@@ -148,7 +152,7 @@ def _factor(H):
 
 
 @kept
-def _substitute(L, x):
+def _substitute(L, block, own, x):
     """x becomes the solution for the right side x."""
     size, band = L.shape[0], L.shape[1] - 1
     for j in range(size):
@@ -156,14 +160,14 @@ def _substitute(L, x):
         for k in range(1, min(band, size - 1 - j) + 1):
             x[j + k] -= L[j, k] * x[j]
     for j in range(size - 1, -1, -1):
-        total = x[j]
+        total = x[j] if j % block < own else -x[j]
         for k in range(1, min(band, size - 1 - j) + 1):
             total -= L[j, k] * x[j + k]
         x[j] = total / L[j, 0]
 
 
 @kept
-def _covariances(L, C, y):
+def _covariances(L, block, own, C, y):
     """C[j, band + k] = covariance of unknowns j and j + k, |k| <= band; y (band,) is room."""
     size, band = L.shape[0], L.shape[1] - 1
     for j in range(size - 1, -1, -1):
@@ -183,12 +187,12 @@ def _covariances(L, C, y):
             x = -share * L[j, k + 1]
             for i in range(later):
                 y[i] += x * C[j + 1 + k, band - k + i]
-        own = share * share
+        total = share * share if j % block < own else -share * share
         for i in range(later):
             C[j, band + 1 + i] = y[i]
             C[j + 1 + i, band - 1 - i] = y[i]
-            own -= share * L[j, i + 1] * y[i]
-        C[j, band] = own
+            total -= share * L[j, i + 1] * y[i]
+        C[j, band] = total
 
 
 @kept
@@ -241,24 +245,24 @@ def sample_variances(interval, basis, start, J, C, S, y, out):
             out[r] = total
 
 
-def factored(H: Floats) -> Floats | None:
-    """The lower Cholesky factor of H in the same storage; None if H is not positive definite."""
+def factored(H: Floats, block: int = 1, own: int = 1) -> Floats | None:
+    """The lower factor of H in the same storage; None if a pivot has not its sign."""
     L = H.copy()
-    return L if _factor(L) < 0 else None
+    return L if _factor(L, block, own) < 0 else None
 
 
-def solved(L: Floats, g: Floats) -> Floats:
+def solved(L: Floats, g: Floats, block: int = 1, own: int = 1) -> Floats:
     """x of H x = g."""
     x = g.copy()
-    _substitute(L, x)
+    _substitute(L, block, own, x)
     return x
 
 
-def covariances(L: Floats) -> Floats:
-    """Covariances (size, 2 band + 1) of neighbouring unknowns."""
+def covariances(L: Floats, block: int = 1, own: int = 1) -> Floats:
+    """The inverse of H (size, 2 band + 1), as far as the band goes."""
     size, width = L.shape
     C = np.zeros((size, 2 * width - 1))
-    _covariances(L, C, np.empty(width - 1))
+    _covariances(L, block, own, C, np.empty(width - 1))
     return C
 
 

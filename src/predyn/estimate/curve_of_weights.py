@@ -15,9 +15,10 @@ FACTORS = np.logspace(-4.0, 4.0, 17)  # of the weight that was chosen
 
 def curve_of_weights(smoother: Smoother, linear: Linear, levels: Levels) -> LCurve:
     """Misfit and size, both in squares of the chosen levels, for multiples of the chosen weight."""
-    rows = linear.changes.rows
+    about = linear.about
+    rows = about.changes.rows
     likely = [(rows, levels.of_changes(len(rows.value)) ** -2.0)]
-    starts = zip(linear.changes.start, smoother.sizes, strict=False)
+    starts = zip(about.changes.start, smoother.sizes, strict=False)
     likely += [(rows, size**-2.0) for rows, size in starts]
     H_likely, g_likely = np.zeros_like(linear.H), np.zeros_like(linear.g)
     for rows, weight in likely:
@@ -26,13 +27,13 @@ def curve_of_weights(smoother: Smoother, linear: Linear, levels: Levels) -> LCur
     noise = levels.noise[smoother.observations.thing]
     kept, misfit, size = [], [], []
     for factor in FACTORS:
-        L = band.factored(H_data + factor * H_likely)
-        if L is None:
+        weighed = linear._replace(H=H_data + factor * H_likely, g=g_data + factor * g_likely)
+        found = weighed.solution()
+        if found is None:
             continue
-        step = band.solved(L, -(g_data + factor * g_likely))
         kept.append(factor)
-        misfit.append(float(((linear.seen.after(step) / noise) ** 2).sum()))
-        size.append(_square(likely, step))
+        misfit.append(float(((about.seen.after(found.step) / noise) ** 2).sum()))
+        size.append(_square(likely, found.step))
     curve = LCurve(np.array(kept), np.array(misfit), np.array(size), -1)
     return curve._replace(corner=corner(curve.misfit, curve.size))
 

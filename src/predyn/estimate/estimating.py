@@ -178,7 +178,7 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
                 known = posterior or smoother.posterior(c, levels)
                 found = _described(search, trials, best, c, levels, scale, known, interrupted)
                 noise = levels.noise[search.observations.thing]
-                unseen = doubts.unseen(model, known.linear.seen, noise, search.unactuated)
+                unseen = doubts.unseen(model, known.linear.about.seen, noise, search.unactuated)
                 usual = search.usual_way.tau
                 tau, error = found["tau"], found["grid_error"]
                 senseless = doubts.senseless(model, found["channels"], tau, error, usual)

@@ -51,9 +51,11 @@ class Trial:
 
 
 def log_evidence(smoother: Smoother, c: Floats, levels: Levels, posterior: Posterior) -> float:
+    """Of the step's end, were the problem as it is about the motion c."""
     counts = smoother.observations.counts
-    rows = len(posterior.linear.changes.rows.value)
-    total = -smoother.objective(c, levels) - float(np.log(posterior.L[:, 0]).sum())
+    rows = len(posterior.linear.about.changes.rows.value)
+    total = posterior.gain - smoother.objective(c, levels, posterior.multipliers)
+    total -= float(np.log(posterior.L[:, 0]).sum())
     total -= float(counts @ np.log(levels.noise)) + float(np.log(levels.of_changes(rows)).sum())
     total -= sum(float(np.log(size).sum()) for size in smoother.sizes[:-1])
     return total + smoother.volume
@@ -88,13 +90,11 @@ def fit_levels(
                 if posterior.damping:  # neither covariances nor determinant mean anything
                     value = -np.inf
                     break
-                gain = -0.5 * float(posterior.linear.g @ posterior.step)  # of the step to come
-                value = log_evidence(smoother, c, levels, posterior) + gain
+                value = log_evidence(smoother, c, levels, posterior)
                 if report is not None:
                     report(value, float(np.abs(posterior.step).max()))
                 new, measured = _updated(levels, posterior, thing, free_noise, free_scale, bounds)
                 c, _ = smoother.moved(c, levels, posterior)
-                smoother.update_multipliers(c)
                 matters = measured > NOTHING  # scales that no datum asks about may wander
                 ratios = (new.noise / levels.noise, (new.scale / levels.scale)[matters])
                 if np.abs(np.log(np.concatenate(ratios))).max() < enough:
@@ -120,8 +120,7 @@ def relaxed(trial: Trial, free_scale: NDArray[np.bool_], most: Floats) -> Levels
     def value(scale: Floats) -> float:
         tried = Levels(levels.noise, scale)
         posterior = smoother.posterior(c, tried, covariances=False)
-        gain = -0.5 * float(posterior.linear.g @ posterior.step)
-        return log_evidence(smoother, c, tried, posterior) + gain
+        return log_evidence(smoother, c, tried, posterior)
 
     for j in np.flatnonzero(free_scale & (trial.measured < HARDLY)):
         least = value(levels.scale) - CHEAP
@@ -150,7 +149,7 @@ def _updated(
 ) -> tuple[Levels, Floats]:
     """Levels of the next iteration, from residuals as the step will leave them."""
     noise = updated_noise(levels.noise, posterior, thing, free_noise, bounds)
-    rows, m = posterior.linear.changes.rows, len(levels.scale)
+    rows, m = posterior.linear.about.changes.rows, len(levels.scale)
     change = (rows.value + band.product(rows.first, rows.J, posterior.step)).reshape(-1, m)
     spread = band.variances(rows.first, rows.J, posterior.C).reshape(-1, m)
     measured = len(change) - spread.sum(axis=0) / levels.scale**2
@@ -169,7 +168,7 @@ def updated_noise(
     """Noise levels of the next iteration; `thing` says which of them each row has."""
     if not free.any():
         return noise
-    seen, count = posterior.linear.seen, len(noise)
+    seen, count = posterior.linear.about.seen, len(noise)
     squares = np.bincount(thing, seen.after(posterior.step) ** 2, count)
     used = np.bincount(thing, seen.variances(posterior.C), count) / noise**2
     counts = np.bincount(thing, minlength=count)

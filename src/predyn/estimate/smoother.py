@@ -5,8 +5,8 @@ For given levels it minimises
     1/2 sum (fitted - measured)^2 / noise^2  +  1/2 sum change^2 / scale^2
 
 over the coefficients of the motion, where changes are those of the torques (regularisation.py), and
-the torques of unactuated joints are zero (method of multipliers). Each iteration takes one forward
-and one backward pass in time (band.py).
+the torques of unactuated joints are zero (zero_torques.py). Each iteration takes one forward and
+one backward pass in time (band.py).
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import NamedTuple
 import numpy as np
 
 from predyn.errors import InputError
-from predyn.estimate import band
+from predyn.estimate import band, zero_torques
 from predyn.estimate.driving import Driving
 from predyn.estimate.observations import Observations, Seen
 from predyn.estimate.regularisation import Changes, changes
 from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
 from predyn.interrupts import held_back
 
-SOFT, STIFFNESS = 0.1, 1e-3  # sd of an unactuated joint's torque over its usual size
+HELD = 1.0  # cost of an unactuated joint's torque of usual size, besides its multiplier
 FREE = 1e-9  # the largest such torque, over the usual size, that is none
 DECREMENT = 1e-16  # gain per unknown, in units of log likelihood, that is not worth a step
-ROUNDING = ((1e-13, 1), (1e-8, 4))  # the same, that is rounding if it fell no more so many times
+ROUNDING = ((1e-12, 1), (1e-8, 4))  # the same, that is rounding if it fell no more so many times
 HALVINGS = 25
 FREQUENCY = 3.0  # Hz at which torques may usually vary
 DAMPINGS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # shares of the diagonal, until it factors
@@ -59,6 +59,8 @@ class About(NamedTuple):
     changes: Changes
     tau: Floats  # (K, n)
     U: Floats  # (K, n, 3 n) its slopes
+    free: Floats  # (K, u) torques of unactuated joints, over their usual size
+    G: Floats  # (K, u, 3 n) their slopes
 
 
 class Linear(NamedTuple):
@@ -66,20 +68,32 @@ class Linear(NamedTuple):
 
     H: Floats
     g: Floats
-    seen: Seen
-    changes: Changes
-    tau: Floats
-    U: Floats
+    about: About
+
+    def solution(self) -> zero_torques.Solution | None:
+        """The step to its minimum; None if there is not one."""
+        return zero_torques.solution(self.H, self.g, self.about.G, self.about.free)
+
+    def slope(self, found: zero_torques.Solution) -> float:
+        """Of the objective with these multipliers, along the step: never above zero."""
+        return float(self.g @ found.step) - float(np.vdot(found.multipliers, self.about.free))
 
 
 class Posterior(NamedTuple):
-    """The linearised problem, factored: what is known after the measurements."""
+    """The linearised problem, solved: what is known after the measurements."""
 
     linear: Linear
     L: Floats
-    C: Floats  # covariances in the band
     step: Floats  # to the minimum
+    multipliers: Floats  # (K, u)
+    slope: float  # of the objective along the step
+    C: Floats  # covariances in the band
     damping: float
+
+    @property
+    def gain(self) -> float:
+        """How much the step lowers the objective, were it as it is about the motion."""
+        return -0.5 * self.slope
 
 
 class Smoother:
@@ -111,15 +125,8 @@ class Smoother:
         rate = min(1.0, 2.0 * np.pi * FREQUENCY * self.grid.h)
         self.sizes = [size * rate**k for k in range(order + 1)]  # of changes, by order
         self.free_size = usual[unactuated]
-        self.hold(STIFFNESS)
-        self.multipliers = np.zeros((self.grid.K, len(unactuated)))
         self.evaluations = 0
         self._recent: list[tuple[Floats, About]] = []
-
-    def hold(self, stiffness: float) -> None:
-        """How much a torque of an unactuated joint costs, besides its multiplier."""
-        self.stiffness = stiffness
-        self.held = 1.0 / (stiffness * self.free_size) ** 2
 
     def about(self, c: Floats) -> About:
         """Rows about a motion; those of the last two motions are remembered."""
@@ -128,7 +135,10 @@ class Smoother:
                 return rows
         self.evaluations += 1
         tau, U = self.driving.slopes(c)
-        found = About(self.observations.rows(c), self.changes_about(c, tau, U), tau, U)
+        seen, changes = self.observations.rows(c), self.changes_about(c, tau, U)
+        free = tau[:, self.unactuated] / self.free_size
+        G = U[:, self.unactuated] / self.free_size[:, None]
+        found = About(seen, changes, tau, U, free, G)
         self._recent = [*self._recent[-1:], (c, found)]
         return found
 
@@ -139,9 +149,13 @@ class Smoother:
         return changes(tau, U, self.A, self.order)
 
     def objective(
-        self, c: Floats, levels: Levels, cost: Callable[[Floats], float] | None = None
+        self,
+        c: Floats,
+        levels: Levels,
+        multipliers: Floats,
+        cost: Callable[[Floats], float] | None = None,
     ) -> float:
-        """What is minimised, with the multipliers as they are; `cost`: of changes, not squares."""
+        """What is minimised, for multipliers (K, u); `cost`: of changes, not squares."""
         about = self.about(c)
         left = about.seen.value / levels.noise[self.observations.thing]
         total = 0.5 * float(left @ left)
@@ -153,13 +167,13 @@ class Smoother:
             total += cost(change)
         for rows, size in zip(about.changes.start, self.sizes, strict=False):
             total += 0.5 * float(np.sum((rows.value / size) ** 2))
-        if not len(self.unactuated):
-            return total
-        free = about.tau[:, self.unactuated]
-        return total + float(np.sum(free * (self.multipliers + 0.5 * self.held * free)))
+        return total + float(np.vdot(about.free, multipliers + 0.5 * HELD * about.free))
 
     def linearised(self, c: Floats, levels: Levels) -> Linear:
-        """Normal equations about the motion c."""
+        """Normal equations about the motion c, with the cost of torques of unactuated joints.
+
+        That cost changes nothing where they are zero, but lets the past alone determine a block.
+        """
         about, n = self.about(c), self.grid.n
         H = np.zeros((self.grid.size, (TOUCHED + self.order) * n))
         g = np.zeros(self.grid.size)
@@ -170,31 +184,31 @@ class Smoother:
             band.add_rows(*rows, 1.0 / size**2, H, g)
         if len(self.unactuated):
             first = np.repeat(np.arange(self.grid.K) * n, len(self.unactuated))
-            J = about.U[:, self.unactuated].reshape(-1, TOUCHED * n)
-            free = about.tau[:, self.unactuated] + self.multipliers / self.held
-            weight = np.tile(self.held, self.grid.K)
-            band.add_rows(first, np.ascontiguousarray(J), free.ravel(), weight, H, g)
-        return Linear(H, g, *about)
+            weight = np.full(len(first), HELD)
+            J = np.ascontiguousarray(about.G.reshape(-1, TOUCHED * n))
+            band.add_rows(first, J, about.free.ravel(), weight, H, g)
+        return Linear(H, g, about)
 
     def posterior(self, c: Floats, levels: Levels, covariances: bool = True) -> Posterior:
         """The normal equations about c, factored, and the step to their minimum."""
         linear = self.linearised(c, levels)
         for damping in DAMPINGS:
-            H = linear.H
+            damped = linear
             if damping:
-                H = H.copy()
-                H[:, 0] *= 1.0 + damping
-            L = band.factored(H)
-            if L is not None and np.isfinite(L[:, 0]).all():
-                step = band.solved(L, -linear.g)
-                C = band.covariances(L) if covariances else np.empty((0, 0))
-                return Posterior(linear, L, C, step, damping)
+                damped = linear._replace(H=linear.H.copy())
+                damped.H[:, 0] *= 1.0 + damping
+            found = damped.solution()
+            if found is not None and np.isfinite(found.L[:, 0]).all():
+                C = np.empty((0, 0))
+                if covariances:
+                    C = zero_torques.covariances(found.L, self.grid.n, len(self.unactuated))
+                return Posterior(linear, *found, linear.slope(found), C, damping)
         raise InputError(SINGULAR)
 
     def moved(self, c: Floats, levels: Levels, posterior: Posterior) -> tuple[Floats, float]:
         """The next motion: the step, or as much of it as lowers the objective; and its length."""
-        slope = float(posterior.linear.g @ posterior.step)
-        return lowered(lambda x: self.objective(x, levels), c, posterior.step, slope)
+        _, _, step, multipliers, slope, *_ = posterior
+        return lowered(lambda x: self.objective(x, levels, multipliers), c, step, slope)
 
     def minimum(
         self,
@@ -203,60 +217,36 @@ class Smoother:
         most: int = 200,
         report: Callable[[float, float], None] | None = None,
     ) -> tuple[Floats, bool]:
-        """The best motion for given levels, and whether it was reached.
-
-        Torques of unactuated joints cost little at first, and more where multipliers do not lower
-        them enough: a stiff cost from the start makes a narrow valley.
-        """
-        self.hold(SOFT if len(self.unactuated) else STIFFNESS)
-        try:
-            return self._minimum(c, levels, most, report)
-        finally:
-            self.hold(STIFFNESS)
-
-    def _minimum(
-        self, c: Floats, levels: Levels, most: int, report: Callable[[float, float], None] | None
-    ) -> tuple[Floats, bool]:
-        known, freest, stalls = np.inf, np.inf, 0
+        """The best motion for given levels, and whether it was reached."""
+        known, stalls = np.inf, 0
         for _ in range(most):
             with held_back():
                 posterior = self.posterior(c, levels, covariances=False)
-                gain = -0.5 * float(posterior.linear.g @ posterior.step) / self.grid.size
+                gain = posterior.gain / self.grid.size
                 if report is not None:
                     report(gain, float(np.abs(posterior.step).max()))
-                ahead = (
-                    gain * gain / known if known < np.inf else gain
-                )  # of the step after this one
+                # gain of the step after this one
+                ahead = gain * gain / known if known < np.inf else gain
                 stalls = stalls + 1 if gain > 0.9 * known else 0
                 small = ahead < DECREMENT or any(gain < x and stalls >= k for x, k in ROUNDING)
                 if small and not len(self.unactuated):
                     return c + posterior.step, True
                 c, length = self.moved(c, levels, posterior)
-                free = self.update_multipliers(c)
-                none = max(FREE, self._rounding(c, posterior.linear.U))
-                if small and free < none:
+                if small and self.free_torque(c) < max(FREE, self._rounding(c, posterior)):
                     return c, True
                 if length == 0.0:
                     return c, False
-                if free > max(0.25 * freest, none) and gain < 1.0:
-                    self.hold(max(0.3 * self.stiffness, STIFFNESS))
-                known, freest = gain, free
+                known = gain
         return c, False
 
-    def _rounding(self, c: Floats, U: Floats) -> float:
-        """Torques of unactuated joints, over their usual size, that are rounding errors."""
-        if not len(self.unactuated):
-            return 0.0
-        slopes = np.abs(U[:, self.unactuated]).max(axis=(0, 2)) / self.free_size
-        return 64.0 * float(np.finfo(np.float64).eps * np.abs(c).max() * slopes.max())
+    def free_torque(self, c: Floats) -> float:
+        """The largest torque of an unactuated joint, over the usual size."""
+        return float(np.abs(self.about(c).free).max(initial=0.0))
 
-    def update_multipliers(self, c: Floats) -> float:
-        """Multipliers of zero torque, improved; the largest such torque over the usual size."""
-        if not len(self.unactuated):
-            return 0.0
-        free = self.about(c).tau[:, self.unactuated]
-        self.multipliers = self.multipliers + self.held * free
-        return float(np.abs(free / self.free_size).max())
+    def _rounding(self, c: Floats, posterior: Posterior) -> float:
+        """Torques of unactuated joints, over their usual size, that are rounding errors."""
+        slopes = float(np.abs(posterior.linear.about.G).max(initial=0.0))
+        return 64.0 * float(np.finfo(np.float64).eps * np.abs(c).max() * slopes)
 
 
 def lowered(

@@ -28,7 +28,7 @@ def torque_deviations(grid: Grid, posterior: Posterior) -> Floats:
     """Standard deviations (K, n) of the torques."""
     n = grid.n
     first = np.repeat(np.arange(grid.K) * n, n)
-    J = posterior.linear.U.reshape(grid.K * n, TOUCHED * n)
+    J = posterior.linear.about.U.reshape(grid.K * n, TOUCHED * n)
     variance = band.variances(first, np.ascontiguousarray(J), posterior.C)
     return np.sqrt(np.maximum(variance, 0.0)).reshape(grid.K, n)
 

@@ -9,6 +9,7 @@ minimised, by Newton's method for corners that get sharper.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +57,7 @@ def switching(
         posterior = smoother.posterior(c, levels)
     for iteration in range(1, MOST + 1):  # noqa: B007
         with held_back():
-            about = posterior.linear.changes.rows
+            about = posterior.linear.about.changes.rows
             change = about.value + band.product(about.first, about.J, posterior.step)
             size = np.sqrt(change**2 + band.variances(about.first, about.J, posterior.C))
             found = np.where(free_scale, size.reshape(-1, m).mean(axis=0), mean)
@@ -65,7 +66,6 @@ def switching(
             if report is not None:
                 report(float(np.abs(change).sum()), float(np.abs(posterior.step).max()))
             c, _ = smoother.moved(c, levels, posterior)
-            smoother.update_multipliers(c)
             mean = np.clip(found, bounds[0].scale, bounds[1].scale)
             levels = Levels(noise, np.sqrt(size * np.tile(mean, len(size) // m)))
             posterior = smoother.posterior(c, levels)
@@ -91,7 +91,7 @@ def _sharpened(
         with held_back():
             edge = corner * spread
             linear = smoother.linearised(c, levels)
-            rows = linear.changes.rows
+            rows = linear.about.changes.rows
             s = np.hypot(rows.value, edge)
             slope = rows.value / s
             dual = slope if y is None else y
@@ -100,18 +100,20 @@ def _sharpened(
             band.add_transposed(
                 rows.first, rows.J, (slope - curvature * rows.value) / spread, linear.g
             )
-            L = band.factored(linear.H)
-            if L is None:
+            found = linear.solution()
+            if found is None:
                 raise InputError(SINGULAR)
-            step = band.solved(L, -linear.g)
-            downhill = float(linear.g @ step)
+            downhill = linear.slope(found)
 
             def cost(change: Floats, edge: Floats = edge) -> float:
                 return float((np.hypot(change, edge) / spread).sum())
 
-            c, length = lowered(lambda x: smoother.objective(x, levels, cost), c, step, downhill)
-            free = smoother.update_multipliers(c)
-            y = np.clip(slope + curvature * band.product(rows.first, rows.J, step), -1.0, 1.0)
+            objective = partial(
+                smoother.objective, levels=levels, multipliers=found.multipliers, cost=cost
+            )
+            c, length = lowered(objective, c, found.step, downhill)
+            free = smoother.free_torque(c)
+            y = np.clip(slope + curvature * band.product(rows.first, rows.J, found.step), -1.0, 1.0)
             if corner <= ROUNDED and -downhill < GAIN and free < 1e-6:
                 return c, True, count
             if length == 0.0 and corner <= ROUNDED:
