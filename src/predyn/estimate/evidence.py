@@ -82,7 +82,7 @@ def fit_levels(
     settled, interrupted, iteration, value = False, False, 0, -np.inf
     measured, thing = np.zeros(len(free_scale)), smoother.observations.thing
     try:
-        c, _ = smoother.minimum(c, levels, most=30 if len(smoother.unactuated) else first)
+        c, _ = smoother.minimum(c, levels, most=first)
         known = -np.inf
         for iteration in range(1, MOST + 1):
             with held_back():  # compilers do not like to be interrupted

@@ -58,3 +58,22 @@ def differences(value, J, change, wider):
                 wider[k, i, width + b] = J[k + 1, i, width - n + b]
             for b in range(n, width):
                 wider[k, i, b] = J[k + 1, i, b - n] - J[k, i, b]
+
+
+@kept
+def gather(place, values, slopes, rows, measured, value, J):
+    """Fill `rows` of value (R,) and J (R, n): fitted less measured, and slopes, at their places."""
+    for r in rows:
+        value[r] = values[place[r]] - measured[r]
+        for j in range(J.shape[1]):
+            J[r, j] = slopes[place[r], j]
+
+
+@kept
+def half_squares(value, sd, which):
+    """Half the sum of (value / sd)^2; `which` says which sd a row has."""
+    total = 0.0
+    for r in range(value.shape[0]):
+        x = value[r] / sd[which[r]]
+        total += x * x
+    return 0.5 * total

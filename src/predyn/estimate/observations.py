@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from predyn.dynamics.forces import NO_LOADS
-from predyn.estimate import band
+from predyn.estimate import band, grid_kernels
 from predyn.estimate.marker_points import POINTS, Point, point_tree
 from predyn.estimate.spline_grid import Floats, Grid, Ints
 from predyn.model import Model
@@ -116,15 +116,16 @@ class Observations:
     def rows(self, c: Floats) -> Seen:
         """Fitted minus measured, with slopes."""
         q = self.grid.at(c, self.interval, self.basis)
-        J, fitted = np.zeros((len(self.sample), self.grid.n)), np.empty(len(self.sample))
+        J, value = np.zeros((len(self.sample), self.grid.n)), np.empty(len(self.sample))
         if len(self.of_points):
             places, slopes = self._points(q)
-            J[self.of_points] = slopes.reshape(-1, self.grid.n)[self.place[self.of_points]]
-            fitted[self.of_points] = places.ravel()[self.place[self.of_points]]
+            of_places = (self.place, places.ravel(), slopes.reshape(-1, self.grid.n))
+            grid_kernels.gather(*of_places, self.of_points, self.measured, value, J)
         if len(self.of_joints):
-            J[self.of_joints, self.column[self.of_joints]] = 1.0
-            fitted[self.of_joints] = q.ravel()[self.place[self.of_joints]]
-        return Seen(self.interval, self.basis, self.start, J, fitted - self.measured)
+            at = self.of_joints
+            J[at, self.column[at]] = 1.0
+            value[at] = q.ravel()[self.place[at]] - self.measured[at]
+        return Seen(self.interval, self.basis, self.start, J, value)
 
     def _points(self, q: Floats) -> tuple[Floats, Floats]:
         """Places of the markers and their slopes in q, by sample."""

@@ -9,6 +9,7 @@ go together.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -73,10 +74,11 @@ def inertias(active: NDArray[np.bool_], U: Floats, h: float) -> tuple[Floats, fl
     return np.diag(D) @ np.eye(n)[active], volume
 
 
-def changes(tau: Floats, U: Floats, A: Floats, order: int) -> Changes:
-    """Rows of an order from torques or accelerations (K, n) and their slopes (K, n, 3 n)."""
+def changes(tau: Floats, U: Floats, A: Floats | None, order: int) -> Changes:
+    """Rows of an order from torques or accelerations (K, n), their slopes (K, n, 3 n), and the
+    matrix that combines them; None: each by itself."""
     n = U.shape[2] // TOUCHED
-    value, J = (tau, U) if _is_unit(A) else (tau @ A.T, A @ U)
+    value, J = (tau, U) if A is None else (tau @ A.T, A @ U)
     start = []
     for _ in range(order):
         start.append(_rows(value[:1], J[:1], n))
@@ -87,11 +89,15 @@ def changes(tau: Floats, U: Floats, A: Floats, order: int) -> Changes:
     return Changes(_rows(value, J, n), tuple(start))
 
 
-def _is_unit(A: Floats) -> bool:
+def is_unit(A: Floats) -> bool:
     return A.shape[0] == A.shape[1] and bool((np.eye(len(A)) == A).all())
 
 
 def _rows(value: Floats, J: Floats, n: int) -> Rows:
     count, m, width = J.shape
-    first = np.repeat(np.arange(count) * n, m)
-    return Rows(first, np.ascontiguousarray(J.reshape(count * m, width)), value.ravel())
+    return Rows(_first(count, m, n), J.reshape(count * m, width), value.ravel())
+
+
+@lru_cache(maxsize=64)
+def _first(count: int, m: int, n: int) -> Ints:
+    return np.repeat(np.arange(count) * n, m)

@@ -12,6 +12,7 @@ one backward pass in time (band.py).
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +20,9 @@ import numpy as np
 from predyn.errors import InputError
 from predyn.estimate import band, zero_torques
 from predyn.estimate.driving import Driving
+from predyn.estimate.grid_kernels import half_squares
 from predyn.estimate.observations import Observations, Seen
-from predyn.estimate.regularisation import Changes, changes
+from predyn.estimate.regularisation import Changes, changes, is_unit
 from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
 from predyn.interrupts import held_back
 
@@ -120,6 +122,7 @@ class Smoother:
         """
         self.observations, self.driving, self.grid = observations, driving, driving.grid
         self.A, self.order, self.unactuated = combination, order, unactuated
+        self._mixing = None if is_unit(combination) else combination
         self.of_motion, self.volume = accelerations is not None, volume
         size = np.abs(combination) @ (usual if accelerations is None else accelerations)
         rate = min(1.0, 2.0 * np.pi * FREQUENCY * self.grid.h)
@@ -135,9 +138,11 @@ class Smoother:
                 return rows
         self.evaluations += 1
         tau, U = self.driving.slopes(c)
+        free, G = tau[:, :0], U[:, :0]
+        if len(self.unactuated):
+            free = tau[:, self.unactuated] / self.free_size
+            G = U[:, self.unactuated] / self.free_size[:, None]
         seen, changes = self.observations.rows(c), self.changes_about(c, tau, U)
-        free = tau[:, self.unactuated] / self.free_size
-        G = U[:, self.unactuated] / self.free_size[:, None]
         found = About(seen, changes, tau, U, free, G)
         self._recent = [*self._recent[-1:], (c, found)]
         return found
@@ -145,8 +150,9 @@ class Smoother:
     def changes_about(self, c: Floats, tau: Floats, U: Floats) -> Changes:
         """What must be small about the motion c, from its torques and their slopes."""
         if self.of_motion:
-            return changes(self.grid.middle(c)[2], self.grid.of_acceleration, self.A, self.order)
-        return changes(tau, U, self.A, self.order)
+            a = self.grid.middle(c)[2]
+            return changes(a, self.grid.of_acceleration, self._mixing, self.order)
+        return changes(tau, U, self._mixing, self.order)
 
     def objective(
         self,
@@ -157,17 +163,18 @@ class Smoother:
     ) -> float:
         """What is minimised, for multipliers (K, u); `cost`: of changes, not squares."""
         about = self.about(c)
-        left = about.seen.value / levels.noise[self.observations.thing]
-        total = 0.5 * float(left @ left)
+        total = float(half_squares(about.seen.value, levels.noise, self.observations.thing))
         change = about.changes.rows.value
         if cost is None:
-            scaled = change / levels.of_changes(len(change))
+            scaled = (change.reshape(-1, len(levels.scale)) / levels.scale).ravel()
             total += 0.5 * float(scaled @ scaled)
         else:
             total += cost(change)
         for rows, size in zip(about.changes.start, self.sizes, strict=False):
             total += 0.5 * float(np.sum((rows.value / size) ** 2))
-        return total + float(np.vdot(about.free, multipliers + 0.5 * HELD * about.free))
+        if len(self.unactuated):
+            total += float(np.vdot(about.free, multipliers + 0.5 * HELD * about.free))
+        return total
 
     def linearised(self, c: Floats, levels: Levels) -> Linear:
         """Normal equations about the motion c, with the cost of torques of unactuated joints.
@@ -217,26 +224,31 @@ class Smoother:
         most: int = 200,
         report: Callable[[float, float], None] | None = None,
     ) -> tuple[Floats, bool]:
-        """The best motion for given levels, and whether it was reached."""
+        """The best motion for given levels, and whether it was reached.
+
+        Ctrl-C waits for the end of an iteration if they are reported, else for the end of all.
+        """
         known, stalls = np.inf, 0
-        for _ in range(most):
-            with held_back():
-                posterior = self.posterior(c, levels, covariances=False)
-                gain = posterior.gain / self.grid.size
-                if report is not None:
-                    report(gain, float(np.abs(posterior.step).max()))
-                # gain of the step after this one
-                ahead = gain * gain / known if known < np.inf else gain
-                stalls = stalls + 1 if gain > 0.9 * known else 0
-                small = ahead < DECREMENT or any(gain < x and stalls >= k for x, k in ROUNDING)
-                if small and not len(self.unactuated):
-                    return c + posterior.step, True
-                c, length = self.moved(c, levels, posterior)
-                if small and self.free_torque(c) < max(FREE, self._rounding(c, posterior)):
-                    return c, True
-                if length == 0.0:
-                    return c, False
-                known = gain
+        whole, each = (held_back, nullcontext) if report is None else (nullcontext, held_back)
+        with whole():
+            for _ in range(most):
+                with each():
+                    posterior = self.posterior(c, levels, covariances=False)
+                    gain = posterior.gain / self.grid.size
+                    if report is not None:
+                        report(gain, float(np.abs(posterior.step).max()))
+                    # gain of the step after this one
+                    ahead = gain * gain / known if known < np.inf else gain
+                    stalls = stalls + 1 if gain > 0.9 * known else 0
+                    small = ahead < DECREMENT or any(gain < x and stalls >= k for x, k in ROUNDING)
+                    if small and not len(self.unactuated):
+                        return c + posterior.step, True
+                    c, length = self.moved(c, levels, posterior)
+                    if small and self.free_torque(c) < max(FREE, self._rounding(c, posterior)):
+                        return c, True
+                    if length == 0.0:
+                        return c, False
+                    known = gain
         return c, False
 
     def free_torque(self, c: Floats) -> float:
