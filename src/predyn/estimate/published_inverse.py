@@ -9,7 +9,8 @@ where z follows from u by the trapezoidal equations 11 and 12, nonlinear, with t
 at both ends of an interval. A converged estimate is a stationary point of exactly this, at which E
 does not fall in second order: D is differentiated along with f. It need not be the only one: with
 a large weight the torques are too small to hold a mechanism near the data, and the motions that
-remain are many.
+remain are many. With next to no weight and soft springs torques may be so large that a step has
+several solutions: the motion is then one of those that the torques allow, and the message says so.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ from predyn.errors import InputError
 from predyn.estimate.natural_links import NaturalLinks
 from predyn.estimate.published_iteration import CONVERGED, NOISE, SETTLED, Iteration
 from predyn.estimate.published_passes import Data
+from predyn.estimate.published_together import improve_together
 from predyn.estimate.trapezoidal import checked_state, checked_step
 
 Floats = NDArray[np.float64]
+PATIENCE = 500  # iterations before motion and torques are improved together
 STARTS = (1.0, 1e3, 1e-2)  # how near the data to begin: one after the other until one converges
 
 
@@ -114,12 +117,15 @@ def estimate_link_torques(
 
 
 def _solved(iteration: Iteration, max_iterations: int) -> LinkEstimate:
-    message = iteration.improve(max_iterations, SETTLED)
+    message = iteration.improve(min(PATIENCE, max_iterations), SETTLED)
+    converged = message == CONVERGED
+    if not converged and max_iterations > PATIENCE:
+        converged, message = improve_together(iteration, max_iterations - PATIENCE, SETTLED)
     z, v, u = iteration.now
     t = np.arange(len(z), dtype=np.float64) * iteration.h
     return LinkEstimate(
         t, u, z, v, iteration.data.B, iteration.order, float(iteration.sums[0]),
-        float(iteration.sums[2]), iteration.count, message == CONVERGED, message,
+        float(iteration.sums[2]), iteration.count, converged, message,
     )  # fmt: skip
 
 

@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 from predyn.estimate.natural_links import NaturalLinks
 from predyn.estimate.published_forward import farthest, follow, forward
 from predyn.estimate.published_passes import (
+    CURVED,
     INDEFINITE,
     SINGULAR,
     SOLVED,
+    STRAIGHT,
     Data,
     backward,
     room_for,
@@ -39,6 +41,10 @@ STIFFENING, LEAST_STIFFENING = 10.0, 1.01  # of springs, in one step of the way
 LARGEST_RATIO = 100.0  # of weights, in one step of the way
 BRIEF, ROUGH = 10, 1e-2  # iterations, and change of torques, on the way
 CONVERGED = "converged"
+NO_SHORTER = (
+    "no shorter step lowers the sum: torques have become so large that trapezoidal steps hardly "
+    "have solutions; take a larger weight, stiffer springs or shorter steps"
+)
 
 
 class Iteration:
@@ -111,17 +117,19 @@ class Iteration:
         B = self.data.B
         for x, given, first in zip(self.now, trajectory, (1, 1, 0), strict=True):
             x[first:] = given[first:]
-        z, v, u = self.now
-        lack = farthest(self.system, self.h, z, v, u, self.stages, self.room)
-        moves = bool(lack <= SAME * max(np.abs(v).max(), self.system.length.max() / self.h))
+        moves = self.is_motion()
         if moves:
-            e = self.data.seen * (z @ self.data.Q.T - self.data.measured)
-            self.sums[0] = (e[1:] ** 2).sum()
-            self.sums[2] = (self._penalised() ** 2).sum()
+            self.sums[:] = self.sums_of(self.now)
         else:
             moves = self._hold(math.inf)
         self._weigh(B)
         return moves
+
+    def is_motion(self) -> bool:
+        """Whether the trajectory meets equations 11 and 12, as far as rounding lets it."""
+        z, v, u = self.now
+        lack = farthest(self.system, self.h, z, v, u, self.stages, self.room)
+        return bool(lack <= SAME * max(np.abs(v).max(), self.system.length.max() / self.h))
 
     def improve(self, most: int, settled: float) -> str:
         """Newton's method, or Gauss-Newton's where second derivatives are not definite, until
@@ -132,9 +140,9 @@ class Iteration:
             self.count += 1
             if proximal > 0.0 and not held:
                 held = self._keep_feedback()
-            status = self._backward(proximal * scale, True)
+            status = self.backward(proximal * scale, CURVED)
             if status == INDEFINITE:
-                status = self._backward(proximal * scale, False)
+                status = self.backward(proximal * scale, STRAIGHT)
             if status == SINGULAR:
                 return "the linearised motion is singular"
             scale = scale or self.model[2]
@@ -142,7 +150,7 @@ class Iteration:
             if status == SOLVED and any(self._falls(feedback) for feedback in tries):
                 move = np.abs(self.trial[2] - self.now[2]).max()
                 size = np.abs(self.now[2]).max()
-                self._accept()
+                self.accept()
                 if move <= settled * size and proximal <= LEAST_PROXIMAL:
                     return CONVERGED
                 proximal = 0.0 if proximal <= LEAST_PROXIMAL else proximal / 10
@@ -150,11 +158,7 @@ class Iteration:
             else:
                 proximal = max(10 * proximal, LEAST_PROXIMAL)
                 if proximal > MOST_PROXIMAL:
-                    return (
-                        "no shorter step lowers the sum: torques have become so large that the "
-                        "trapezoidal steps hardly have solutions; take a larger weight, stiffer "
-                        "springs or shorter steps"
-                    )
+                    return NO_SHORTER
         return f"stopped after {most} iterations"
 
     def _falls(self, feedback: Floats) -> bool:
@@ -170,7 +174,7 @@ class Iteration:
         """Feedback that holds the motion, which that of a large proximal term does not."""
         B = self.data.B
         self.data = self.data._replace(B=np.minimum(B, self.B_near))
-        solved = self._backward(0.0, False) == SOLVED
+        solved = self.backward(0.0, STRAIGHT) == SOLVED
         self.data = self.data._replace(B=B)
         self.held[:] = self.stages.feedback
         return solved
@@ -181,10 +185,10 @@ class Iteration:
         """
         for factor in (1.0, 1e-2, 1e2, 1e-4, 1e4):
             self.data = self.data._replace(B=factor * self.B_near)
-            if self._backward(0.0, False) != SOLVED or not self._forward(self.stages.feedback):
+            if self.backward(0.0, STRAIGHT) != SOLVED or not self._forward(self.stages.feedback):
                 continue
             if self.trial_sums[0] + self.trial_sums[1] / factor < most:
-                self._accept()
+                self.accept()
                 self._weigh(self.B_near)
                 return True
         self._weigh(self.B_near)
@@ -204,13 +208,23 @@ class Iteration:
     def _weigh(self, B: Floats) -> None:
         """Go over to other weights."""
         self.data = self.data._replace(B=B)
-        self.sums[1] = (B * self._penalised() ** 2).sum()
+        self.sums[1:] = self.sums_of(self.now)[1:]
 
-    def _penalised(self) -> Floats:
-        u = self.now[2]
+    def sums_of(self, trajectory: list[Floats]) -> tuple[float, float, float]:
+        """Misfit, and the weighted and plain sum of squared torques or their differences."""
+        squares = self.penalised(trajectory[2]) ** 2
+        misfit = (self.misfits(trajectory[0]) ** 2).sum()
+        return float(misfit), float((self.data.B * squares).sum()), float(squares.sum())
+
+    def misfits(self, z: Floats) -> Floats:
+        """(N, m), zero where nothing was measured."""
+        e = self.data.seen * (z @ self.data.Q.T - self.data.measured)
+        return np.asarray(e[1:])
+
+    def penalised(self, u: Floats) -> Floats:
         return u if self.order == 0 else np.diff(u, axis=0)
 
-    def _backward(self, proximal: float, curved: bool) -> int:
+    def backward(self, proximal: float, curved: int) -> int:
         return int(
             backward(
                 self.system, self.h, self.data, self.order, *self.now, proximal, curved,
@@ -225,6 +239,6 @@ class Iteration:
         )  # fmt: skip
         return bool(done == len(self.now[2]) and np.isfinite(self.trial_sums).all())
 
-    def _accept(self) -> None:
+    def accept(self) -> None:
         self.now, self.trial = self.trial, self.now
         self.sums, self.trial_sums = self.trial_sums, self.sums

@@ -16,8 +16,9 @@ First-order regularisation makes the previous torque part of the state: y = (z, 
 Value of the rest of the sum from y on: dy^T R dy / 2 + s dy; half of (15) is minimised. The
 recursion (17c) is written as a sum of squares, in which nothing cancels.
 
-The proximal term is lambda |du|^2 / 2 per interval. With `curved` the second partials of the motion
-are in the quadratic model (Newton's method), else they are left out (Gauss-Newton, the paper's).
+The proximal term is lambda |du|^2 / 2 per interval. CURVED: the second partials of the motion are
+in the quadratic model (Newton's method), times the adjoint of the trajectory; FORESEEN: times the
+slope s of what the model expects of the rest. STRAIGHT leaves them out (Gauss-Newton, the paper's).
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from predyn.estimate.link_steps import StepRoom, step_room
 
 Floats = NDArray[np.float64]
 SOLVED, INDEFINITE, SINGULAR = 0, 1, 2
+STRAIGHT, CURVED, FORESEEN = 0, 1, 2
 
 
 class Data(NamedTuple):
@@ -149,8 +151,8 @@ def linearise(system, h, z, v, u, z_next, v_next, A, P, lack, room):
 
 
 @kept
-def curve(system, h, z, v, u, z_next, v_next, curved, room):
-    """Second partials of the motion over one interval, times the adjoint of its end."""
+def curve(system, h, z, v, u, z_next, v_next, curved, costate, room):
+    """Second partials of the motion over one interval, times the costate of its end."""
     n, torques = z.shape[0], u.shape[0]
     for i in range(2 * n):
         for j in range(2 * n):
@@ -159,9 +161,9 @@ def curve(system, h, z, v, u, z_next, v_next, curved, room):
         for t in range(torques):
             room.W_u[i, t] = 0.0
             room.W_u_next[i, t] = 0.0
-    if curved:
+    if curved != STRAIGHT:
         for i in range(n):
-            room.mu[i] = 0.5 * h * room.adjoint[i] + room.adjoint[n + i]
+            room.mu[i] = 0.5 * h * costate[i] + costate[n + i]
         solve_transposed(room.step.S, room.step.pivots, room.mu)
         for i in range(n):
             room.mu[i] *= -0.5 * h
@@ -209,7 +211,8 @@ def backward(system, h, data, order, z, v, u, proximal, curved, stages, room, ou
         A, P, lack, K = stages.A[i], stages.P[i], stages.n[i], stages.feedback[i]
         if not linearise(system, h, z[i], v[i], u[i], z[i + 1], v[i + 1], A, P, lack, room):
             return SINGULAR
-        curve(system, h, z[i], v[i], u[i], z[i + 1], v[i + 1], curved, room)
+        costate = s if curved == FORESEEN else room.adjoint
+        curve(system, h, z[i], v[i], u[i], z[i + 1], v[i + 1], curved, costate, room)
         linked = order == 1 and i > 0  # whether this torque is compared with the one before
         free = order == 1 and i == 0
         for a in range(x):
