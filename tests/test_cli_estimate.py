@@ -298,9 +298,23 @@ def test_report_and_check_take_estimates(answered: Callable[[Estimate], Calls]) 
         assert result.exit_code == 0
         assert "order 1, independent joints" in result.stdout
         assert "model 'two_link'" in result.stdout
-    result = run("export", "trial", "--to", "a.csv")
+
+
+def test_export_takes_estimates(answered: Callable[[Estimate], Calls]) -> None:
+    answered(fake_estimate())
+    run("estimate", "two-link", "trial.csv", "--no-report")
+    for name in ("a.csv", "a.sto", "a.mot", "a.h5"):
+        result = run("export", "trial", "--to", name)
+        assert (result.exit_code, result.stdout) == (0, f"wrote {name}\n")
+        assert Path(name).stat().st_size > 100
+    result = run("export", "trial", "--to", "b.csv", "--rate", "100")
     assert result.exit_code == 2
-    assert "not a predyn solution file" in result.stderr
+    assert "an estimate is written at its own instants" in result.stderr
+    assert not Path("b.csv").exists()
+    result = run("export", "trial", "--to", "b.xls")
+    assert result.exit_code == 2
+    assert "'.sto'" in result.stderr or ".sto" in result.stderr
+    assert not Path("b.xls").exists()
 
 
 def test_the_text_has_units_and_bands(answered: Callable[[Estimate], Calls]) -> None:

@@ -162,17 +162,18 @@ class Solution:
 
         Instants are those of `t`, or with `rate` (Hz) every 1 / rate seconds from the start on.
         """
-        from predyn import solution_export
+        from predyn.motion_tables import WRITERS
+        from predyn.solution_export import export_solution
 
         suffix = Path(path).suffix.lower()
         if suffix == ".h5":
             if rate is not None:
                 raise InputError(f"rate: expected None for {path}: an .h5 file holds the curves")
             self.save(path)
-        elif suffix in solution_export.WRITERS:
-            solution_export.export_solution(self, path, rate)
+        elif suffix in WRITERS:
+            export_solution(self, path, rate)
         else:
-            raise unknown_name("suffix", suffix, (*solution_export.WRITERS, ".h5"))
+            raise unknown_name("suffix", suffix, (*WRITERS, ".h5"))
 
     def summary(self) -> dict[str, Any]:
         """The result in numbers and words that JSON can hold; None where a number is not finite."""

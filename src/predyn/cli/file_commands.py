@@ -13,11 +13,10 @@ from predyn.cli.guard import (
     AllowAbsolute,
     AllowCode,
     ResultFile,
-    SolutionFile,
     place,
     say,
 )
-from predyn.cli.stored import load, load_any, path_of_result
+from predyn.cli.stored import load_any, path_of_result
 from predyn.errors import InputError
 
 
@@ -110,10 +109,20 @@ def view(
 
 
 def export(
-    solution: SolutionFile,
+    result: ResultFile,
     to: Annotated[Path, typer.Option(help="File to write: .csv, .sto, .mot or .h5.")],
-    rate: Annotated[float | None, typer.Option(help="Samples per second.")] = None,
+    rate: Annotated[
+        float | None, typer.Option(help="Samples per second; of solutions only.")
+    ] = None,
 ) -> None:
-    """Write the motion for other programs."""
-    load(solution).export(to, rate)
+    """Write the motion of a solution or estimate for other programs."""
+    from predyn.solution import Solution
+
+    found = load_any(path_of_result(result, "export"))
+    if isinstance(found, Solution):
+        found.export(to, rate)
+    elif rate is not None:
+        raise InputError("--rate: an estimate is written at its own instants; leave it out")
+    else:
+        found.export(to)
     typer.echo(f"wrote {to}")

@@ -36,9 +36,6 @@ ResultFile = Annotated[
         help="A solution.h5 or result.h5, or the folder that holds it.", metavar="RESULT"
     ),
 ]
-SolutionFile = Annotated[
-    Path, typer.Argument(help="A solution.h5, or the folder that holds it.", metavar="SOLUTION")
-]
 AllowAbsolute = Annotated[
     bool, typer.Option(help="Let the task read files that are not beside or below it.")
 ]

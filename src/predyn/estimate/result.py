@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,6 +185,18 @@ class Estimate:
         from predyn.estimate.result_file import save_estimate
 
         save_estimate(self, path)
+
+    def export(self, path: str | os.PathLike[str]) -> None:
+        """Write motion and torques in the format of the suffix: .csv, .sto, .mot; .h5 saves.
+
+        .mot: positions at `t`; .sto, .csv: positions, speeds, accelerations and torques at `t_tau`.
+        """
+        if Path(path).suffix.lower() == ".h5":
+            self.save(path)
+            return
+        from predyn.estimate.result_export import export_estimate
+
+        export_estimate(self, path)
 
     def __repr__(self) -> str:
         what = "total variation" if self.total_variation else f"order {self.order}"

@@ -1,0 +1,112 @@
+"""Motions as tables for other programs: CSV, and OpenSim's storage files STO and MOT.
+
+CSV: one header line with units, then t and q, v, a, tau of every joint.
+
+STO, MOT: OpenSim's header (inDegrees=no: radians and metres) and tab-separated columns. A .mot file
+has `time` and one column per joint, named like the joint: the coordinates of a motion. A .sto file
+has JOINT/value, JOINT/speed and JOINT/accel, as OpenSim names states, and JOINT_moment (JOINT_force
+of a prismatic joint), as its inverse dynamics names efforts. Of rows at the same time the last one
+stands. White space in joint names becomes "_".
+
+Numbers are written so that reading gives back the same double.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.errors import InputError
+from predyn.model import PRISMATIC, Model
+
+Floats = NDArray[np.float64]
+
+
+class Table(NamedTuple):
+    """A motion at chosen instants; q, v, a, tau are (K, n)."""
+
+    name: str
+    model: Model
+    t: Floats
+    q: Floats
+    v: Floats
+    a: Floats
+    tau: Floats  # what acts
+    more: Mapping[str, list[int]] = {}  # further columns of CSV files, after t
+
+
+def csv_text(table: Table) -> str:
+    model = table.model
+    header = ["t [s]", *table.more]
+    for name, suffix in (("q", ""), ("v", "/s"), ("a", "/s^2")):
+        header += [
+            f"{name}.{joint} [{'m' if kind == PRISMATIC else 'rad'}{suffix}]"
+            for joint, kind in zip(model.joint_names, model.kind, strict=True)
+        ]
+    header += [
+        f"tau.{joint} [{'N' if kind == PRISMATIC else 'N m'}]"
+        for joint, kind in zip(model.joint_names, model.kind, strict=True)
+    ]
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(header)
+    numbers = np.hstack((table.q, table.v, table.a, table.tau)).tolist()
+    for t, *more, row in zip(table.t.tolist(), *table.more.values(), numbers, strict=True):
+        writer.writerow([t, *more, *row])
+    return buffer.getvalue()
+
+
+def mot_text(table: Table) -> str:
+    return _storage(table, _labels(table), table.q)
+
+
+def sto_text(table: Table) -> str:
+    joints = _labels(table)
+    labels = [f"{joint}/{what}" for what in ("value", "speed", "accel") for joint in joints]
+    labels += [
+        f"{joint}_{'force' if kind == PRISMATIC else 'moment'}"
+        for joint, kind in zip(joints, table.model.kind, strict=True)
+    ]
+    return _storage(table, labels, np.hstack((table.q, table.v, table.a, table.tau)))
+
+
+def _labels(table: Table) -> list[str]:
+    return ["_".join(name.split()) for name in table.model.joint_names]
+
+
+def _title(name: str) -> str:
+    """A first line that OpenSim takes for a name: no setting, no row of numbers, no end mark."""
+    title = " ".join(name.replace("=", " ").split())
+    plain = title and not title[0].isdigit() and title != "endheader"
+    return title if plain else f"motion {title}".rstrip()
+
+
+def _storage(table: Table, labels: list[str], columns: Floats) -> str:
+    labels = ["time", *labels]
+    twice = [label for k, label in enumerate(labels) if label in labels[:k]]
+    if twice:
+        raise InputError(
+            f"joint names: two columns of the file would be called {twice[0]!r}; "
+            "rename the joint, or export to .csv"
+        )
+    kept = np.append(np.diff(table.t) > 0.0, True)
+    rows = np.column_stack((table.t, columns))[kept].tolist()
+    lines = [
+        _title(table.name),
+        "version=1",
+        f"nRows={len(rows)}",
+        f"nColumns={len(labels)}",
+        "inDegrees=no",
+        "endheader",
+        "\t".join(labels),
+        *("\t".join(map(repr, row)) for row in rows),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+WRITERS: dict[str, Callable[[Table], str]] = {".csv": csv_text, ".sto": sto_text, ".mot": mot_text}
