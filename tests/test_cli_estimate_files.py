@@ -103,6 +103,39 @@ def test_torques_come_back(suffix: str) -> None:
     assert len(found.channels) == (4 if suffix == ".csv" else 6)
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".trc", ".c3d"])
+def test_check_says_what_a_recording_holds(suffix: str) -> None:
+    path = write(suffix)
+    result = run("check", path)
+    assert result.exit_code == 0
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert "101 samples from 0 to 1 s, 100 a second" in result.stdout
+    assert lines[1] == ["name", "kind", "missing", "least", "largest"]
+    gaps = {line[0]: line[2] for line in lines[2:] if "marker" in line}
+    assert set(gaps) == {f"{name}.{axis}" for name in ("end1", "end2") for axis in "xyz"}
+    assert gaps["end1.x"] == ("13.9%" if suffix == ".csv" else "none")  # 14 of 101
+    assert gaps["end2.z"] == ("all" if suffix == ".csv" else "none")
+    largest = np.nanmax(predyn.load_measurements(path).markers["end2"][:, 0])
+    (row,) = [line for line in lines if line[0] == "end2.x"]
+    assert row[-2:] == [f"{largest:.4g}", "m"]
+
+
+def test_check_has_units_of_joints_forces_and_what_is_wrong() -> None:
+    rows = ["time,knee_deg,slide,plate_fx,plate_fy,plate_px,plate_py", "s,,mm,N,N,m,m"]
+    rows += [f"{0.01 * k},{k},{10 * k},{5 - k},0,0.1,0" for k in range(5)]
+    Path("trial.csv").write_text("\n".join(rows) + "\n")
+    shown = {
+        line.split()[0]: line.split() for line in run("check", "trial.csv").stdout.splitlines()
+    }
+    assert shown["knee"] == ["knee", "joint", "none", "0", "deg", "4", "deg"]
+    assert shown["slide"] == ["slide", "joint", "none", "0", "m", "0.04", "m"]
+    assert shown["plate.x"] == ["plate.x", "force", "none", "1", "N", "5", "N"]
+    Path("cut.c3d").write_bytes(b"\x02\x50")
+    result = run("check", "cut.c3d")
+    assert result.exit_code == 2
+    assert "cut.c3d" in result.stderr
+
+
 def test_names_that_match_nothing_are_told_with_the_near_ones() -> None:
     text = write(".csv").read_text().replace("end2_", "end3_").replace("end1_", "toe_")
     Path("trial.csv").write_text(text)

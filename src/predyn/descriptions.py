@@ -1,4 +1,4 @@
-"""What models, tasks and solutions hold, in words for a terminal."""
+"""What models, tasks and recordings hold, in words for a terminal."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from predyn.measurements import AXES, Measurements
 from predyn.model import KINDS, Limits, Model
 from predyn.problem import Constraint, Cost, Duration, Hybrid, Phase, Problem
 
@@ -27,6 +28,41 @@ def model_text(model: Model, limits: Limits | None = None) -> str:
         lines.append(f"frames: {', '.join(frame.name for frame in model.frames[:MOST])}")
     lines += [f"note: {note}" for note in model.notes]
     return "\n".join(lines)
+
+
+def recording_text(recording: Measurements) -> str:
+    """Angles, markers and forces with their gaps and ranges, and what the reader assumed."""
+    t = recording.t
+    rate = (len(t) - 1) / (t[-1] - t[0])
+    lines = [f"recording {recording.source!r}: {len(t)} samples from {t[0]:g} to {t[-1]:g} s, "
+             f"{rate:.6g} a second"]  # fmt: skip
+    rows: list[tuple[str, ...]] = [("name", "kind", "missing", "least", "largest")]
+    for name, values in recording.angles.items():
+        told = recording.units.get(name, "rad or m")
+        unit, factor = ("deg", 180.0 / np.pi) if told == "rad" else (told, 1.0)
+        rows.append((name, "joint", *_range(factor * values, unit)))
+    for name, values in recording.markers.items():
+        rows += [
+            (f"{name}.{x}", "marker", *_range(v, "m")) for x, v in zip(AXES, values.T, strict=True)
+        ]
+    for name, force in recording.forces.items():
+        for x, values in zip(AXES, force.force.T, strict=True):
+            rows.append((f"{name}.{x}", "force", *_range(values, "N")))
+    lines += _table(rows[: 1 + MOST])
+    if len(rows) > 1 + MOST:
+        lines.append(f"  ... and {len(rows) - 1 - MOST} more channels")
+    lines += [f"note: {note}" for note in recording.notes]
+    return "\n".join(lines)
+
+
+def _range(values: np.ndarray, unit: str) -> tuple[str, str, str]:
+    """Share that is missing, least and largest value."""
+    there = values[np.isfinite(values)]
+    if not len(there):
+        return "all", "", ""
+    missing = len(values) - len(there)
+    share = f"{missing / len(values):.1%}" if missing else "none"
+    return share, f"{there.min():.4g} {unit}", f"{there.max():.4g} {unit}"
 
 
 def problem_text(problem: Problem) -> str:

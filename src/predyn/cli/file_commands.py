@@ -19,10 +19,16 @@ from predyn.cli.guard import (
 from predyn.cli.stored import load_any, path_of_result
 from predyn.errors import InputError
 
+RECORDINGS = (".csv", ".trc", ".c3d", ".mot", ".sto")
+
 
 def check(
     file: Annotated[
-        str, typer.Argument(help="A task (.toml or name), a model (.urdf) or a result (.h5).")
+        str,
+        typer.Argument(
+            help="A task (.toml or name), a model (.urdf), a recording (.csv, .trc, .c3d, .mot, "
+            ".sto) or a result (.h5)."
+        ),
     ],
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,
@@ -35,6 +41,10 @@ def check(
         from predyn.load.urdf import load_urdf
 
         typer.echo(descriptions.model_text(load_urdf(file)))
+    elif suffix in RECORDINGS:
+        from predyn.load.recordings import load_measurements
+
+        typer.echo(descriptions.recording_text(load_measurements(file)))
     elif file not in tasks.NAMES and (
         suffix in (".h5", ".hdf5") or (Path(file).is_dir() and path_of_result(Path(file)).is_file())
     ):
@@ -49,8 +59,8 @@ def check(
         typer.echo(descriptions.model_text(problem.model, problem.limits))
     else:
         raise InputError(
-            f"{file}: expected a task (.toml, or a name from `predyn examples`), a model (.urdf) "
-            "or a result (.h5)"
+            f"{file}: expected a task (.toml, or a name from `predyn examples`), a model (.urdf), "
+            f"a recording ({', '.join(RECORDINGS)}) or a result (.h5)"
         )
 
 
