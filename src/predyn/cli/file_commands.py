@@ -92,16 +92,18 @@ def report(
         typer.Option(
             parser=place,
             metavar="PATH",
-            help="HTML file; report.html beside the result unless told.",
+            help="HTML file; report.html beside the result unless told, NAME.html beside NAME.h5.",
         ),
     ] = None,
 ) -> None:
     """Write the report of a solution or estimate: one HTML file that needs only a browser."""
     from predyn.files import write_text
+    from predyn.results import ESTIMATE, SOLUTION
     from predyn.view.server import html_of
 
     path = path_of_result(result, "report")
-    target = out or path.with_name("report.html")
+    usual = path.name in (SOLUTION, ESTIMATE)  # of other files a folder may hold several
+    target = out or (path.with_name("report.html") if usual else path.with_suffix(".html"))
     write_text(target, html_of(load_any(path)))
     typer.echo(f"wrote {target}")
 

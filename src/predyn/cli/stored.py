@@ -25,10 +25,9 @@ def path_of_result(path: Path, command: str = "check") -> Path:
     if others := other_files(path):
         names = ", ".join(file.name for file in others[:LISTED])
         names += f" and {len(others) - LISTED} more" if len(others) > LISTED else ""
-        out = f" --out {others[0].with_suffix('.html')}" if command == "report" else ""
         raise InputError(
             f"{path}: holds neither {SOLUTION} nor {ESTIMATE}, but {names}; name the file: "
-            f"predyn {command} {others[0]}{out}"
+            f"predyn {command} {others[0]}"
         )
     return result_path(path)
 
