@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import predyn
+from fake_solution import fake_solution
 from predyn import cli, tasks
 from predyn.dynamics import kernel_cache
 from predyn.errors import FileError
@@ -291,18 +292,22 @@ def test_ctrl_c_saves_the_best_iterate_and_is_code_130() -> None:
     assert load_solution("out/solution.h5").status == "interrupted"
 
 
-def test_a_cold_cache_of_kernels_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = "predyn: compiling kernels, once, about half a minute\n"
+def test_kernels_that_are_not_kept_yet_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = "predyn: compiling kernels, once; they are kept on disk\n"
     options = ("solve", TASK, "--no-report", "--segments", "10")
-    for folder in (None, Path("empty")):
-        Path("empty").mkdir(exist_ok=True)
-        with monkeypatch.context() as patched:
-            patched.setattr(kernel_cache, "folder", lambda folder=folder: folder)
-            assert run(*options).stderr.startswith(told)
-            assert run(*options, "--quiet").stderr == ""
-    (Path("empty") / "a.kernel").touch()
+    Path("empty").mkdir()
     monkeypatch.setattr(kernel_cache, "folder", lambda: Path("empty"))
-    assert told not in run(*options).stderr
+    kernels = [kernel_cache.KernelCache(name) for name in ("first", "second")]
+
+    def compiling(*_: object, **__: object) -> Solution:
+        assert [kernel.load_overload("sig", None) for kernel in kernels] == [None, None]
+        return fake_solution()
+
+    monkeypatch.setattr("predyn.solving.solve", compiling)
+    assert run(*options).stderr == told
+    assert run(*options, "--quiet").stderr == ""
+    monkeypatch.setattr("predyn.solving.solve", lambda *_, **__: fake_solution())
+    assert run(*options).stderr == ""
 
 
 def test_check_names_passive_joints_and_the_method() -> None:

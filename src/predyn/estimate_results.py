@@ -77,7 +77,10 @@ def estimate_text(estimate: Estimate) -> str:
     lines.append("noise (standard deviation):")
     for channel in estimate.channels[:MOST]:
         how = "estimated" if channel.estimated else "given"
-        lines.append(f"  {channel.name}: {channel.sd:.3g} {channel.unit}, {how}")
+        shown = f"{channel.sd:.3g} {channel.unit}"
+        if channel.unit == "rad":
+            shown = f"{np.rad2deg(channel.sd):.3g} deg ({shown})"
+        lines.append(f"  {channel.name}: {shown}, {how}")
     if len(estimate.channels) > MOST:
         lines.append(f"  ... and {len(estimate.channels) - MOST} more")
     return "\n".join(lines)

@@ -60,6 +60,14 @@ def spinning_wheel() -> Estimate:
     return estimated(model, Measurements(T, {"shoulder": swing.angles["shoulder"]}))
 
 
+def unseen_pendulum() -> Estimate:
+    """An arm that is measured and driven, and a pendulum at its end that is neither."""
+    model = trujillo_two_link()
+    moved = simulate(model, [-1.6, 0.3], [0.0, 0.0], lambda t, *_: np.array([np.sin(4 * t), 0]), T)
+    first = recorded(model, T, moved.q, noise=NOISE).angles["joint1"]
+    return estimated(model, Measurements(T, {"joint1": first}), unactuated=("joint2",))
+
+
 def misplaced_marker() -> Estimate:
     """A marker 3 cm from where the model has it, and angles that are right."""
     model = leg()
@@ -115,6 +123,10 @@ CASES: dict[str, tuple[Callable[[], Estimate], str]] = {
         "torque of j0, j1, j2: its 95 % band is wider than the torque itself",
     ),
     "not measured": (spinning_wheel, "hub"),
+    "neither measured nor driven": (
+        unseen_pendulum,
+        "the position of joint2 is not measured, and no motor tells it",
+    ),
     "no noise": (
         lambda: estimated(TREE, recorded(TREE, T, Q, noise=0.0)),
         "noise of j0, j1, j2: estimated as none",
@@ -168,6 +180,13 @@ def test_doubts_name_only_what_they_are_about() -> None:
     about = [text for text in found.warnings if "times the noise given" in text]
     assert len(about) == 1
     assert about[0].startswith("j2:")
+
+
+def test_noise_far_too_large_does_not_make_bands_too_narrow() -> None:
+    """What is left is then all but noise, and the bands are wide."""
+    told = estimated(TREE, GOOD, noise=0.2).warnings
+    assert any("times the noise given, which is too large" in text for text in told)
+    assert not any("too narrow" in text for text in told if "residuals" in text)
 
 
 def test_turns_are_added_up_and_told() -> None:

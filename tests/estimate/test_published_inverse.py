@@ -167,6 +167,34 @@ def test_if_it_does_not_converge_there_is_a_motion_still():
         assert lacking(links, found) < 1e-9
 
 
+def test_a_saddle_is_not_called_converged():
+    """Upright at rest, heights measured that fall: it might fall to either side, and stays."""
+    links = two_links()
+    measured = np.full((41, 4), np.nan)
+    measured[:, 1] = 0.7 - 0.1 * np.linspace(0.0, 1.0, 41) ** 2
+    measured[:, 3] = 1.7 - 0.1 * np.linspace(0.0, 1.0, 41) ** 2
+    z0 = np.array([0.0, 0.7, 0.0, 1.7])
+    found = estimate_link_torques(links, z0, REST, "AB", measured, H, weight=1e-3)
+    assert np.abs(found.u).max() < 1e-9
+    assert not found.converged
+    assert "saddle point" in found.message
+    pushed = estimate_link_torques(
+        links, z0, np.array([0.01, 0.0, 0.02, 0.0]), "AB", measured, H, weight=1e-3
+    )
+    assert pushed.converged
+    assert pushed.total < 0.5 * found.total
+
+
+def test_torques_that_explain_everything_leave_nothing():
+    """One torque that does not change, and one number measured: the sum is zero."""
+    links, z0 = four_bar(), four_bar_state(0.4)
+    measured = np.full((3, 2), np.nan)
+    measured[2, 0] = links.positions(z0[None], ["A"])[0, 0] + 1e-4
+    found = estimate_link_torques(links, z0, 0 * z0, ["A"], measured, 0.002, weight=1e-4, order=1)
+    assert found.converged
+    assert found.total < 1e-20
+
+
 @pytest.mark.verify
 @pytest.mark.parametrize("start", ["hanging", "upright"])
 @pytest.mark.parametrize("stiffness", [1e3, 1e4, 1e5, 1e6])

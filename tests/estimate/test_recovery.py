@@ -370,3 +370,77 @@ def test_a_constant_torque_beside_one_that_changes(seconds: float, rate: int) ->
         assert estimate.success
         assert coverage(estimate, truth) > 0.88
         assert rms(estimate.tau - truth) < 0.08 * rms(truth)
+
+
+def test_a_filter_that_leaves_no_torque_does_not_hold_the_first_one() -> None:
+    """Few noisy samples: the cut-off by residuals is low, and its torques next to none."""
+    builder = ModelBuilder("arm", (0.0, 0.0, 0.0))
+    builder.add_link("arm", "world", "shoulder", mass=1.0, com=(0.0, -0.3, 0.0),
+                     inertia=(0.02, 0.0, 0.02))  # fmt: skip
+    model, t = builder.build(), np.arange(16) * 0.01
+    inertia, first = 0.11, -12.0
+    misses = []
+    for seed in range(8):
+        # the torque rises in a line from its first value to zero
+        q = first / inertia * (t**2 / 2 - t**3 / (6 * t[-1]))
+        noisy = q + 5e-3 * np.random.default_rng(seed).standard_normal(len(t))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            found = estimate_torques(model, Measurements(t, {"shoulder": noisy}))
+        truth = first * (1.0 - found.t_tau / t[-1])
+        misses.append(np.abs(found.tau[:, 0] - truth).max() / found.tau_sd[:, 0].max())
+    assert max(misses) < 4.0
+
+
+def test_a_joint_without_a_motor_whose_motion_dies_away() -> None:
+    """Damped by 60/s over 3 s: what its past says of it would grow by e^360."""
+    builder = ModelBuilder("slides", (0.0, 0.0, 0.0))
+    for name, damping in (("driven", 0.0), ("free", 60.0)):
+        builder.add_link(f"link_{name}", "world", name, "prismatic", mass=1.0, damping=damping,
+                         inertia=(0.1, 0.1, 0.1))  # fmt: skip
+    model, t = builder.build(), np.linspace(0.0, 3.0, 301)
+    q = np.stack((0.3 * np.sin(3.0 * t), 0.5 - 0.1 * np.exp(-60.0 * t)), axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        found = estimate_torques(model, recorded(model, t, q, noise=NOISE), unactuated=("free",))
+    assert found.success
+    truth = np.stack((-2.7 * np.sin(3.0 * found.t_tau), 0.0 * found.t_tau), axis=1)
+    assert coverage(found, truth) >= 0.88
+    assert np.all(found.tau[:, 1] == 0.0)
+
+
+@pytest.mark.parametrize("samples", [8, 14, 30])
+def test_switching_torques_from_few_samples(samples: int) -> None:
+    """Scales then differ by so much that normal equations are singular to rounding."""
+    model = trujillo_two_link()
+    for seed in range(6):
+        t = np.arange(samples) * 0.02
+        q = np.stack((np.sin(3.0 * t), 0.4 * np.cos(5.0 * t)), axis=1)
+        q += 5e-3 * np.random.default_rng(seed).standard_normal(q.shape)
+        data = Measurements(t, dict(zip(model.joint_names, q.T, strict=True)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            found = estimate_torques(model, data, total_variation=True)
+        assert found.status in ("converged", "iteration_limit")
+        assert np.isfinite(found.tau).all()
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_marker_seen_once_or_thrice_is_not_taken_as_exact(times: int) -> None:
+    """Angles with 5 mrad of noise; one marker with 2 cm, nearly always hidden."""
+    model, t = trujillo_two_link(), np.linspace(0.0, 1.0, 101)
+    moved = simulate(model, [-1.6, 0.3], [0.0, 0.0], lambda t, *_: np.sin([5 * t, 3 * t]), t)
+    off = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        q = moved.q + 5e-3 * rng.standard_normal(moved.q.shape)
+        angles = dict(zip(model.joint_names, q.T, strict=True))
+        place = frame_kinematics(model, "end2", moved.q).p + 2e-2 * rng.standard_normal((101, 3))
+        place[np.setdiff1d(np.arange(101), 50 + np.arange(times))] = np.nan
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            found = estimate_torques(model, Measurements(t, angles, {"end2": place}))
+            plain = estimate_torques(model, Measurements(t, angles))
+        truth = np.sin([5 * found.t_tau, 3 * found.t_tau]).T
+        off.append(rms(found.tau - truth) / rms(plain.tau - truth))
+    assert max(off) < 2.0

@@ -36,6 +36,7 @@ from predyn.estimate.regularisation import Rows, changes, combination
 from predyn.estimate.smoother import HELD, ROUNDING, Levels
 from predyn.estimate.states import node_deviations, torque_deviations
 from predyn.estimate.total_variation import ROUNDED, switching
+from predyn.estimate.zero_torques import SLACK
 from predyn.model import PRISMATIC, REVOLUTE, SCREW, Model
 
 EPS = float(np.finfo(float).eps)
@@ -277,13 +278,13 @@ def looked_at(name: str) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("name", ALL)
 def test_bands_are_those_of_the_dense_inverse(name: str) -> None:
-    """On the motions that leave unactuated joints without torque: theirs have no band."""
+    """On the motions that leave unactuated joints without torque: theirs has next to no band."""
     given, oracle, _ = made(name)
     C, free = oracle.covariance(minimum(name)), list(given.unactuated)
     q, v, tau = deviations(name)
     J = np.abs(looked_at(name)[2])
     rounding = len(C) * EPS * np.einsum("ri,ij,rj->r", J, np.abs(C), J).reshape(tau.shape)
-    assert np.all(tau[:, free] ** 2 <= rounding[:, free])
+    assert np.all(tau[:, free] ** 2 <= rounding[:, free] + 1.01 * SLACK * given.usual[free] ** 2)
     driven = np.delete(np.arange(tau.size).reshape(tau.shape), free, axis=1)
     every_one = np.arange(q.size)
     for found, J, at in zip((q, v, tau), looked_at(name), (every_one, every_one, driven.ravel()),

@@ -88,7 +88,7 @@ def test_residuals_are_in_noise_levels():
     estimate = fake_estimate()
     fit, residual, *_, marker, _ = channel_charts(estimate, Times())
     channel = estimate.channels[0]
-    measured, fitted = fit["series"]
+    fitted, measured = fit["series"]
     assert measured["dots"]
     assert measured["y"] == pytest.approx(np.degrees(channel.measured), rel=DRAWN)
     assert fitted["y"] == pytest.approx(np.degrees(channel.fitted), rel=DRAWN)
@@ -97,39 +97,21 @@ def test_residuals_are_in_noise_levels():
     assert line["y"] == pytest.approx(expected, rel=DRAWN)
     assert line["limits"] == pytest.approx([-1.96, 1.96], abs=1e-3)
     assert (marker["title"], marker["unit"]) == ("tip.y", "m")
-    assert len(marker["series"][0]["y"]) == 56
+    assert len(marker["series"][1]["y"]) == 56
 
 
-def test_the_fitted_curve_ends_at_gaps():
+def test_the_fitted_curve_is_the_motion_in_gaps_too():
     estimate, times = fake_estimate(), Times()
-    channel = estimate.channels[0]
-    kept = np.r_[0:10, 12:20, 22:30, 34:61]  # gaps of 3, 3 and 5 intervals
-    kept = np.delete(kept, 3)  # one of 2
-    gappy = channel._replace(
-        t=channel.t[kept], measured=channel.measured[kept], fitted=channel.fitted[kept]
-    )
-    fit, residual = channel_charts(replace(estimate, channels=(gappy,)), times)
-    measured, fitted = fit["series"]
-    assert None not in measured["y"]
-    assert None not in residual["series"][0]["y"]
-    t = times.lists[fitted["x"]]
-    broken = [t[k] for k, y in enumerate(fitted["y"]) if y is None]
-    assert broken == pytest.approx([10.5 * STEP, 20.5 * STEP, 31.5 * STEP])
-    assert t == sorted(t)
-    drawn = [y for y in fitted["y"] if y is not None]
-    assert drawn == pytest.approx(np.degrees(gappy.fitted), rel=DRAWN)
-
-
-def test_thinned_curves_end_at_gaps_too(monkeypatch):
-    monkeypatch.setattr("predyn.view.estimate_charts.points_of_a_curve", lambda _: 5)
-    estimate, times = fake_estimate(), Times()
-    channel = estimate.channels[0]
-    kept = np.r_[0:3, 6:9, 12:61]  # both gaps between the first two points drawn
-    gappy = channel._replace(
-        t=channel.t[kept], measured=channel.measured[kept], fitted=channel.fitted[kept]
-    )
-    fit, _ = channel_charts(replace(estimate, channels=(gappy,)), times)
-    assert [y is None for y in fit["series"][1]["y"]] == [False, True, *[False] * 4]
+    *_, angle, x, _ = estimate.channels
+    for channel in (angle, x):
+        fit, *_ = channel_charts(replace(estimate, channels=(channel,)), times)
+        fitted, measured = fit["series"]
+        assert len(measured["y"]) == len(channel.t)
+        assert times.lists[fitted["x"]] == pytest.approx(estimate.t)
+        motion = np.degrees(estimate.q[:, 1])
+        if channel is x:
+            motion = frame_kinematics(estimate.model, "tip", estimate.q).p[:, 0]
+        assert fitted["y"] == pytest.approx(motion, rel=DRAWN)
 
 
 def test_residuals_of_a_marker_share_their_axis():
@@ -153,8 +135,8 @@ def test_trials_are_in_order():
     words = orders(replace(estimate, orders=trials))
     assert "What is small" in words
     places = [words.index(text) for text in (
-        "torques themselves", "accelerations themselves", "their changes",
-        "changes of their changes")]  # fmt: skip
+        ">torques of joints", ">accelerations of joints", ">changes of torques",
+        ">changes of changes of torques")]  # fmt: skip
     assert places == sorted(places)
 
 

@@ -124,8 +124,7 @@ def estimate(
         recording = replace(recording, forces=plates)
     folder = out or Path(results.folder_name(data.stem))
     results.refuse_other(folder, results.SOLUTION)
-    if not quiet:
-        tell_compiling()
+    tell_compiling(quiet)
     with results.prepared(folder):
         with _Progress(quiet) as progress, warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # the text below has them
@@ -234,13 +233,13 @@ class _Progress:
         if self.told and self.live:
             typer.echo("", err=True)
 
-    def __call__(self, iteration: int, objective: float, step: float, text: str) -> None:
+    def __call__(self, iteration: int, value: float, step: float, text: str) -> None:
         if self.quiet:
             return
         if not self.told:
-            say(f"{'iteration':>9} {'objective':>15} {'step':>8}")
+            say(f"{'iteration':>9} {'value':>15} {'step':>8}")
             self.told = True
-        line = f"{iteration:9d} {objective:15.8g} {step:8.1e}  {text}"
+        line = f"{iteration:9d} {value:15.8g} {step:8.1e}  {text}"
         typer.echo((CLEAR if self.live else "") + line, err=True, nl=not self.live)
 
 
@@ -250,8 +249,7 @@ def _paper(folder: Path, quiet: bool, report: bool) -> None:
     from predyn.estimate.paper_example import STARTS
     from predyn.interrupts import held_back
 
-    if not quiet:
-        tell_compiling()
+    tell_compiling(quiet)
     tell = None if quiet else lambda text: say(f"predyn: {text}")
     with results.prepared(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)

@@ -138,3 +138,5 @@ def export(
     else:
         found.export(to)
     typer.echo(f"wrote {to}")
+    if not found.success:
+        say(f"predyn: note: it did not converge: {found.status}")

@@ -72,6 +72,9 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
         except (typer.Exit, BrokenPipeError):
             raise
         except Exception as error:
+            if isinstance(error.__context__, KeyboardInterrupt):  # a module that was being loaded
+                say("predyn: interrupted")
+                raise typer.Exit(INTERRUPTED) from None
             if _debug:
                 raise
             if isinstance(error, OSError) and error.filename is None:  # files have names
@@ -113,10 +116,12 @@ def _options(
     _debug = debug
 
 
-def tell_compiling() -> None:
-    """The first run takes a while: say why."""
+def tell_compiling(quiet: bool = False) -> None:
+    """Where a run takes longer because kernels are new: say why, once."""
     from predyn.dynamics import kernel_cache
 
-    kernels = kernel_cache.folder()
-    if kernels is None or not any(kernels.iterdir()):
-        say("predyn: compiling kernels, once, about half a minute")
+    def tell() -> None:
+        kernel_cache.compiling.clear()
+        say("predyn: compiling kernels, once; they are kept on disk")
+
+    kernel_cache.compiling[:] = [] if quiet else [tell]

@@ -170,8 +170,8 @@ def _solved(problem: Problem, *, quiet: bool, **options: Any) -> Solution:
     from predyn.solvers.progress import Progress
     from predyn.solving import solve
 
+    tell_compiling(quiet)
     if quiet:
         return solve(problem, **options)
-    tell_compiling()
     with Progress() as progress:
         return solve(problem, report=progress, **options)

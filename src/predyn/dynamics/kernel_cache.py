@@ -95,6 +95,9 @@ def _forget_old(base: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
+compiling: list[Callable[[], None]] = []  # called before a kernel is compiled, not loaded
+
+
 class KernelCache(NullCache):
     """The cache of one compiled entry function, in the place where Numba looks for its own."""
 
@@ -107,19 +110,24 @@ class KernelCache(NullCache):
         return base and base / f"{self._name}-{key}.kernel"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        path = self._path(sig)
-        if path is None:
-            return None
-        try:
-            content = path.read_bytes()
-        except OSError:
-            return None
-        checksum, payload = content[:32], content[32:]
-        if hashlib.sha256(payload).digest() != checksum:
+        payload = self._kept(sig)
+        if payload is None:
+            for tell in tuple(compiling):
+                tell()
             return None
         with held_back():  # an interrupt within a callback of LLVM would leave it locked
             target_context.refresh()
             return CompileResult._rebuild(target_context, *pickle.loads(payload))
+
+    def _kept(self, sig: Any) -> bytes | None:
+        """What is kept of a kernel; None if it is not there or damaged."""
+        path = self._path(sig)
+        try:
+            content = b"" if path is None else path.read_bytes()
+        except OSError:
+            return None
+        checksum, payload = content[:32], content[32:]
+        return payload if hashlib.sha256(payload).digest() == checksum else None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         path = self._path(sig)

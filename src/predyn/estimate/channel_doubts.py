@@ -49,8 +49,8 @@ def of_channels(channels: Sequence[Channel], astray: Mapping[str, float]) -> lis
                 f"{'large' if share < 1.0 else 'small, or the model does not fit'}; leave it to be "
                 "estimated"
             )
-    coloured = [(x.name, c) for x in channels
-                if marker_of(x) not in astray and (c := _alike(x)) > 0.0]  # fmt: skip
+    looked_at = [x for x in channels if marker_of(x) not in astray and not too_large(x)]
+    coloured = [(x.name, c) for x in looked_at if (c := _alike(x)) > 0.0]
     if coloured:
         out.append(
             f"residuals of {listed([name for name, _ in coloured])}: neighbouring ones are alike "

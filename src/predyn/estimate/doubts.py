@@ -218,8 +218,11 @@ def bursts(model: Model, smoother: Smoother, c: Floats, levels: Levels) -> list[
     ]
 
 
-def unseen(model: Model, seen: Seen, noise: Floats, unactuated: Ints) -> list[str]:
-    """Actuated joints whose position the measurements leave open, alone or with others."""
+def unseen(
+    model: Model, seen: Seen, noise: Floats, unactuated: Ints
+) -> tuple[list[str], list[str]]:
+    """Joints whose position the measurements leave open, alone or with others: those with a motor,
+    and those without."""
     J = seen.J / noise[:, None]
     known = J.T @ J
     size = np.sqrt(np.diagonal(known))
@@ -227,5 +230,17 @@ def unseen(model: Model, seen: Seen, noise: Floats, unactuated: Ints) -> list[st
     unit = np.where(blind, 1.0, size)
     values, vectors = np.linalg.eigh(known / np.outer(unit, unit))
     loose = (np.abs(vectors[:, values < OPEN * max(values[-1], 1.0)]) > 0.3).any(axis=1)
-    loose[unactuated] = False
-    return [name for name, open_ in zip(model.joint_names, loose, strict=True) if open_]
+    free = np.isin(np.arange(model.n), unactuated)
+    names = np.array(model.joint_names)
+    return names[loose & ~free].tolist(), names[loose & free].tolist()
+
+
+def carried(joints: list[str]) -> list[str]:
+    """What to say of joints that are neither driven nor seen."""
+    if not joints:
+        return []
+    return [
+        f"the position of {listed(joints)} is not measured, and no motor tells it: it follows from "
+        "the other joints by the laws of motion alone, as a forecast does, and the bands may be "
+        "far too narrow; measure it or markers beyond it"
+    ]

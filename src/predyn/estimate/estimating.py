@@ -158,7 +158,7 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
         if interrupted:
             reached = False
         elif total_variation:
-            tell = search.teller("total variation")
+            tell = search.teller("sum of |changes|, total variation")
             end = switching(best, search.free_noise, search.free_scale, bounds, tell)
             c, levels, scale, posterior = end.c, end.levels, end.mean, end.posterior
             reached = reached and end.reached
@@ -167,7 +167,8 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
                 with held_back():
                     levels = relaxed(best, search.free_scale, smoother.sizes[-1])
                 scale = levels.scale
-            c, minimal = smoother.minimum(c, levels, report=search.teller("minimum"))
+            tell = search.teller("gain per unknown, minimum")
+            c, minimal = smoother.minimum(c, levels, report=tell)
             reached = reached and minimal
     except KeyboardInterrupt:
         interrupted = True
@@ -178,7 +179,9 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
                 known = posterior or smoother.posterior(c, levels)
                 found = _described(search, trials, best, c, levels, scale, known, interrupted)
                 noise = levels.noise[search.observations.thing]
-                unseen = doubts.unseen(model, known.linear.about.seen, noise, search.unactuated)
+                about = known.linear.about
+                unseen, carried = doubts.unseen(model, about.seen, noise, search.unactuated)
+                found["warnings"] += tuple(doubts.carried(carried))
                 usual = search.usual_way.tau
                 tau, error = found["tau"], found["grid_error"]
                 senseless = doubts.senseless(model, found["channels"], tau, error, usual)

@@ -20,8 +20,8 @@ from predyn.dynamics.kernel_cache import keeper
 from predyn.lanes import jit
 
 Floats = NDArray[np.float64]
-_FILES = ("link_kernels.py", "link_steps.py", "published_passes.py", "published_forward.py")
-kept = keeper(*(Path(__file__).with_name(name) for name in _FILES))
+_FOLDER = Path(__file__).parent
+kept = keeper(*sorted(_FOLDER.glob("link_*.py")), *sorted(_FOLDER.glob("published_*.py")))
 
 
 class System(NamedTuple):

@@ -18,6 +18,7 @@ from predyn.model import Model
 
 LEAST_INTERVALS, MOST_INTERVALS, MOST_EMPTY = 5, 1_000_000, 20  # the last: intervals per sample
 LEAST_NOISE, MOST_NOISE = 1e-7, 10.0  # over the range of what was measured
+FEW, UNKNOWN = 5, 1e-2  # samples that tell nothing of their noise; rad or m that is then taken
 SENSE = 1e12  # how far a given level may be from what is usual
 SMALLEST, LARGEST = 1e-30, 1e30  # of a given level: its square must be a number
 FARTHEST = 1e4  # rad or m, of a guess
@@ -159,9 +160,10 @@ def known_noise(matched: Matched, noise: float | Mapping[str, float] | None) -> 
 def noise_range(matched: Matched) -> tuple[Floats, Floats, Floats]:
     """Least, likely and largest noise of what was observed.
 
-    The likely one comes from third differences, which a slow motion hardly has.
+    The likely one comes from third differences, which a slow motion hardly has. What was seen a few
+    times only is taken to be like the others of its kind.
     """
-    span, likely = [], []
+    span, likely, known = [], [], []
     for x in matched.observed:
         t = matched.t[x.samples]
         parts = [(t, x.measured)]
@@ -169,6 +171,13 @@ def noise_range(matched: Matched) -> tuple[Floats, Floats, Floats]:
             parts = [(t[x.axis == axis], x.measured[x.axis == axis]) for axis in range(3)]
         span.append(max(float(np.ptp(values)) for _, values in parts if len(values)))
         likely.append(roughness(*parts))
+        known.append(max(len(values) for _, values in parts) >= FEW)
+    on_marker = np.array([isinstance(x, Marker) for x in matched.observed])
+    for kind in (False, True):
+        alike = (on_marker == kind) & known
+        for k in np.flatnonzero((on_marker == kind) & ~np.array(known)):
+            span[k] = max(span[k], float(np.median(np.array(span)[alike])) if alike.any() else 1.0)
+            likely[k] = float(np.median(np.array(likely)[alike])) if alike.any() else UNKNOWN
     size = np.maximum(span, 1e-6)
     return LEAST_NOISE * size, np.clip(likely, 1e-5 * size, size), MOST_NOISE * size
 

@@ -26,7 +26,7 @@ from predyn.errors import InputError
 from predyn.estimate.natural_links import NaturalLinks
 from predyn.estimate.published_iteration import CONVERGED, NOISE, SETTLED, Iteration
 from predyn.estimate.published_passes import Data
-from predyn.estimate.published_together import improve_together
+from predyn.estimate.published_together import FOLDED, folds, improve_together
 from predyn.estimate.trapezoidal import checked_state, checked_step
 
 Floats = NDArray[np.float64]
@@ -109,8 +109,9 @@ def estimate_link_torques(
                 break
     if not results:
         raise InputError(
-            f"no motion of the linkage near the data can be computed in steps of {step:g} s: take "
-            "shorter ones, or softer springs"
+            f"no motion of the linkage near the data can be computed from {len(data.measured)} "
+            f"samples in steps of {step:g} s: take more samples if they do not determine the "
+            "torques, shorter steps, or softer springs"
         )
     best = min(results, key=lambda found: (found.total > most, not found.converged, found.total))
     return replace(best, iterations=sum(found.iterations for found in results))
@@ -121,6 +122,8 @@ def _solved(iteration: Iteration, max_iterations: int) -> LinkEstimate:
     converged = message == CONVERGED
     if not converged and max_iterations > PATIENCE:
         converged, message = improve_together(iteration, max_iterations - PATIENCE, SETTLED)
+    if converged and (behind := folds(iteration)):
+        message = FOLDED.format(behind)
     z, v, u = iteration.now
     t = np.arange(len(z), dtype=np.float64) * iteration.h
     return LinkEstimate(

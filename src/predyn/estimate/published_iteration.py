@@ -20,6 +20,7 @@ from predyn.estimate.natural_links import NaturalLinks
 from predyn.estimate.published_forward import farthest, follow, forward
 from predyn.estimate.published_passes import (
     CURVED,
+    FORESEEN,
     INDEFINITE,
     SINGULAR,
     SOLVED,
@@ -41,6 +42,10 @@ STIFFENING, LEAST_STIFFENING = 10.0, 1.01  # of springs, in one step of the way
 LARGEST_RATIO = 100.0  # of weights, in one step of the way
 BRIEF, ROUGH = 10, 1e-2  # iterations, and change of torques, on the way
 CONVERGED = "converged"
+SADDLE = (
+    "a saddle point: the sum neither rises nor falls there, but falls farther on; begin with "
+    "another estimate (start=), or measure more"
+)
 NO_SHORTER = (
     "no shorter step lowers the sum: torques have become so large that trapezoidal steps hardly "
     "have solutions; take a larger weight, stiffer springs or shorter steps"
@@ -152,7 +157,7 @@ class Iteration:
                 size = np.abs(self.now[2]).max()
                 self.accept()
                 if move <= settled * size and proximal <= LEAST_PROXIMAL:
-                    return CONVERGED
+                    return CONVERGED if self.is_minimum(scale) else SADDLE
                 proximal = 0.0 if proximal <= LEAST_PROXIMAL else proximal / 10
                 held = False
             else:
@@ -160,6 +165,10 @@ class Iteration:
                 if proximal > MOST_PROXIMAL:
                     return NO_SHORTER
         return f"stopped after {most} iterations"
+
+    def is_minimum(self, scale: float) -> bool:
+        """Whether E does not fall in second order, by more than rounding errors."""
+        return self.backward(LEAST_PROXIMAL * scale, FORESEEN) == SOLVED
 
     def _falls(self, feedback: Floats) -> bool:
         """Whether the trial with this feedback lowers the sum as foreseen, or as far as it can."""

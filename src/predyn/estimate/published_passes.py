@@ -235,6 +235,8 @@ def backward(system, h, data, order, z, v, u, proximal, curved, stages, room, ou
             for a in range(y):
                 room.Q_u[t] += P[a, t] * s_next[a]
             for a in range(x):
+                room.Q_u[t] += room.W_u_next[a, t] * lack[a]
+            for a in range(x):
                 gradient += P[a, t] * room.adjoint[a]
             if order == 1 and i + 1 < N:
                 gradient -= data.B[t] * (u[i + 1, t] - u[i, t])

@@ -23,6 +23,7 @@ from predyn.estimate.published_iteration import (
     NO_SHORTER,
     NOISE,
     ROUNDING,
+    SADDLE,
     Iteration,
 )
 from predyn.estimate.published_passes import FORESEEN, INDEFINITE, SOLVED, STRAIGHT, linearise
@@ -86,7 +87,7 @@ class _Together:
         self.it = it
         self.moves = [np.zeros_like(x) for x in it.now]
         self.momentum = np.abs(it.system.mass).max() * it.system.length.max() / it.h
-        self.first = float(it.sums[0] + it.sums[1])
+        self.first = float(it.sums[0] + it.sums[1]) or 1.0
         self.lack = self._lack(it.now)
         self.known: list[tuple[float, float]] = []  # lack and sum, in shares
 
@@ -151,8 +152,10 @@ def improve_together(it: Iteration, most: int, settled: float) -> tuple[bool, st
         if length > 0.0:
             short = np.abs(together.moves[2]).max() <= settled * np.abs(it.now[2]).max()
             if length == 1.0 and short and proximal <= LEAST_PROXIMAL and it.is_motion():
-                folds = _folds(it)
-                return True, FOLDED.format(folds) if folds else CONVERGED
+                if not it.is_minimum(scale):
+                    message = SADDLE
+                    break
+                return True, CONVERGED
             proximal = 0.0 if proximal <= LEAST_PROXIMAL else proximal / 10
         else:
             proximal = max(10 * proximal, LEAST_PROXIMAL)
@@ -163,12 +166,13 @@ def improve_together(it: Iteration, most: int, settled: float) -> tuple[bool, st
     return False, message
 
 
-def _folds(it: Iteration) -> int:
+def folds(it: Iteration) -> int:
     """How many steps end behind a fold: S has a negative eigenvalue, measured by the mass."""
-    (z, v, u), step, count = it.now, it.room.step, 0
+    (z, v, u), step = it.now, it.room.step
+    S = np.empty((len(u), *it.system.mass.shape))
     for i in range(len(u)):
         A, P, lack = it.stages.A[i], it.stages.P[i], it.stages.n[i]
         linearise(it.system, it.h, z[i], v[i], u[i], z[i + 1], v[i + 1], A, P, lack, it.room)
-        S = it.system.mass + 0.5 * it.h * step.by_v_next + 0.25 * it.h**2 * step.by_z_next
-        count += bool(np.linalg.eigvals(np.linalg.solve(it.system.mass, S)).real.min() < 0.0)
-    return count
+        S[i] = it.system.mass + 0.5 * it.h * step.by_v_next + 0.25 * it.h**2 * step.by_z_next
+    values = np.linalg.eigvals(np.linalg.solve(it.system.mass, S)).real
+    return int((values.min(axis=1) < 0.0).sum())

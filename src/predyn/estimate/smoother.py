@@ -27,6 +27,7 @@ from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
 from predyn.interrupts import held_back
 
 HELD = 1.0  # cost of an unactuated joint's torque of usual size, besides its multiplier
+LITTLE = 1e-6  # the same in normal equations, where more of it costs digits
 FREE = 1e-9  # the largest such torque, over the usual size, that is none
 DECREMENT = 1e-16  # gain per unknown, in units of log likelihood, that is not worth a step
 ROUNDING = ((1e-12, 1), (1e-8, 4))  # the same, that is rounding if it fell no more so many times
@@ -76,9 +77,23 @@ class Linear(NamedTuple):
         """The step to its minimum; None if there is not one."""
         return zero_torques.solution(self.H, self.g, self.about.G, self.about.free)
 
+    def damped(self) -> tuple[zero_torques.Solution, float]:
+        """The same with so much added to the diagonal as it takes, and the share that it took."""
+        for damping in DAMPINGS:
+            damped = self
+            if damping:
+                damped = self._replace(H=self.H.copy())
+                damped.H[:, 0] *= 1.0 + damping
+            found = damped.solution()
+            if found is not None and np.isfinite(found.L[:, 0]).all():
+                return found, damping
+        raise InputError(SINGULAR)
+
     def slope(self, found: zero_torques.Solution) -> float:
         """Of the objective with these multipliers, along the step: never above zero."""
-        return float(self.g @ found.step) - float(np.vdot(found.multipliers, self.about.free))
+        free = self.about.free
+        cost = found.multipliers + (HELD - LITTLE) * free
+        return float(self.g @ found.step) - float(np.vdot(cost, free))
 
 
 class Posterior(NamedTuple):
@@ -177,9 +192,9 @@ class Smoother:
         return total
 
     def linearised(self, c: Floats, levels: Levels) -> Linear:
-        """Normal equations about the motion c, with the cost of torques of unactuated joints.
+        """Normal equations about the motion c, with a little cost of torques of unactuated joints.
 
-        That cost changes nothing where they are zero, but lets the past alone determine a block.
+        It changes nothing where they are zero, but lets the past alone determine a block.
         """
         about, n = self.about(c), self.grid.n
         H = np.zeros((self.grid.size, (TOUCHED + self.order) * n))
@@ -191,7 +206,7 @@ class Smoother:
             band.add_rows(*rows, 1.0 / size**2, H, g)
         if len(self.unactuated):
             first = np.repeat(np.arange(self.grid.K) * n, len(self.unactuated))
-            weight = np.full(len(first), HELD)
+            weight = np.full(len(first), LITTLE)
             J = np.ascontiguousarray(about.G.reshape(-1, TOUCHED * n))
             band.add_rows(first, J, about.free.ravel(), weight, H, g)
         return Linear(H, g, about)
@@ -199,18 +214,11 @@ class Smoother:
     def posterior(self, c: Floats, levels: Levels, covariances: bool = True) -> Posterior:
         """The normal equations about c, factored, and the step to their minimum."""
         linear = self.linearised(c, levels)
-        for damping in DAMPINGS:
-            damped = linear
-            if damping:
-                damped = linear._replace(H=linear.H.copy())
-                damped.H[:, 0] *= 1.0 + damping
-            found = damped.solution()
-            if found is not None and np.isfinite(found.L[:, 0]).all():
-                C = np.empty((0, 0))
-                if covariances:
-                    C = zero_torques.covariances(found.L, self.grid.n, len(self.unactuated))
-                return Posterior(linear, *found, linear.slope(found), C, damping)
-        raise InputError(SINGULAR)
+        found, damping = linear.damped()
+        C = np.empty((0, 0))
+        if covariances:
+            C = zero_torques.covariances(found.L, self.grid.n, len(self.unactuated))
+        return Posterior(linear, *found, linear.slope(found), C, damping)
 
     def moved(self, c: Floats, levels: Levels, posterior: Posterior) -> tuple[Floats, float]:
         """The next motion: the step, or as much of it as lowers the objective; and its length."""
@@ -228,7 +236,7 @@ class Smoother:
 
         Ctrl-C waits for the end of an iteration if they are reported, else for the end of all.
         """
-        known, stalls = np.inf, 0
+        known, least, stalls = np.inf, np.inf, 0
         whole, each = (held_back, nullcontext) if report is None else (nullcontext, held_back)
         with whole():
             for _ in range(most):
@@ -239,7 +247,7 @@ class Smoother:
                         report(gain, float(np.abs(posterior.step).max()))
                     # gain of the step after this one
                     ahead = gain * gain / known if known < np.inf else gain
-                    stalls = stalls + 1 if gain > 0.9 * known else 0
+                    stalls = stalls + 1 if gain > 0.9 * least else 0
                     small = ahead < DECREMENT or any(gain < x and stalls >= k for x, k in ROUNDING)
                     if small and not len(self.unactuated):
                         return c + posterior.step, True
@@ -248,7 +256,7 @@ class Smoother:
                         return c, True
                     if length == 0.0:
                         return c, False
-                    known = gain
+                    known, least = gain, min(gain, least)
         return c, False
 
     def free_torque(self, c: Floats) -> float:

@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.errors import InputError
 from predyn.estimate import band
 from predyn.estimate.evidence import Trial, updated_noise
-from predyn.estimate.smoother import SINGULAR, Levels, Posterior, Smoother, lowered
+from predyn.estimate.smoother import Levels, Posterior, Smoother, lowered
 from predyn.estimate.spline_grid import Floats
 from predyn.interrupts import held_back
 
@@ -100,9 +99,7 @@ def _sharpened(
             band.add_transposed(
                 rows.first, rows.J, (slope - curvature * rows.value) / spread, linear.g
             )
-            found = linear.solution()
-            if found is None:
-                raise InputError(SINGULAR)
+            found, _ = linear.damped()
             downhill = linear.slope(found)
 
             def cost(change: Floats, edge: Floats = edge) -> float:

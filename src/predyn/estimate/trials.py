@@ -22,6 +22,7 @@ from predyn.estimate.spline_grid import Floats, Ints
 Report = Callable[[int, float, float, str], None]
 
 LEAST_SCALE, MOST_SCALE = 1e-5, 1e4  # over the usual size of a change
+OUTGROWN = 3.0  # torques over their usual size that show it to be wrong
 ALIKE, BEYOND = 3.0, 0.2  # log evidence of a rival; share of its torques outside the bands
 CONDITION = 1e15  # of the normal equations, about; the smallest scales are those that make it so
 
@@ -41,6 +42,10 @@ class Search:
     weight: Floats | None
     report: Report | None
     iterations: int = 0
+
+    def __post_init__(self) -> None:
+        """Sizes (n,) that torques and accelerations usually have: those of the filter at first."""
+        self.sizes = usual_size(self.usual_way.tau), usual_size(self.usual_way.a)
 
     @property
     def active(self) -> NDArray[np.bool_]:
@@ -85,7 +90,7 @@ class Search:
         if of == ACCELERATIONS:
             _, U = self.torques_about
             A, volume = inertias(active, U, self.driving.grid.h)
-            sizes = usual_size(self.usual_way.a)
+            sizes = self.sizes[1]
         else:
             A, volume, sizes = combination(model, active, of), 0.0, None
         return Smoother(
@@ -93,7 +98,7 @@ class Search:
             self.driving,
             A,
             order,
-            usual_size(self.usual_way.tau),
+            self.sizes[0],
             self.unactuated,
             sizes,
             volume,
@@ -118,7 +123,7 @@ class Search:
             self.free_scale,
             self.bounds(smoother),
             best,
-            self.teller(f"order {smoother.order}, {of}"),
+            self.teller(f"log evidence, order {smoother.order}, {of}"),
             enough,
             4 if not self.iterations else 1,
         )
@@ -126,6 +131,21 @@ class Search:
         return trial
 
     def trials(self, orders: Sequence[int], kinds: Sequence[str], c: Floats) -> list[Trial]:
+        """Trials with sizes that torques really have: a filter may have left next to nothing of
+        them, and the first torque is held to its size.
+        """
+        done = self._trials(orders, kinds, c)
+        best = max(done, key=lambda trial: trial.log_evidence)
+        if self.weight is not None or best.interrupted or not np.isfinite(best.log_evidence):
+            return done
+        tau, a = self.driving.torques(best.c), self.driving.grid.middle(best.c)[2]
+        found = usual_size(tau), usual_size(a)
+        if not (found[0] > OUTGROWN * self.sizes[0])[self.active].any():
+            return done
+        self.sizes = np.maximum(self.sizes[0], found[0]), np.maximum(self.sizes[1], found[1])
+        return self._trials(orders, kinds, best.c)
+
+    def _trials(self, orders: Sequence[int], kinds: Sequence[str], c: Floats) -> list[Trial]:
         """Orders and kinds, each with nearly its best levels, the best one with its very best.
 
         If there are several orders, 0 is tried with the best kind only. Ctrl-C leaves the rest.

@@ -1,4 +1,4 @@
-"""Torques that are exactly zero, those of unactuated joints, in least squares in a band.
+"""Torques that are zero, those of unactuated joints, in least squares in a band.
 
 To minimise x'Hx/2 + g'x where G x + free = 0, multipliers y join the unknowns:
 
@@ -8,9 +8,13 @@ To minimise x'Hx/2 + g'x where G x + free = 0, multipliers y join the unknowns:
 Those of an interval follow the first block of unknowns that it touches. The matrix stays a band;
 eliminated in the order of time, unknowns have positive pivots and multipliers negative ones if H is
 positive definite. To eliminate a multiplier is to tell what the past says of one block as what it
-says of the next ones: nothing gets large that is not so in H or in ratios of G's blocks, as it
-would with a stiff penalty. The upper left part of the inverse is the covariance of the motions
-without such torques.
+says of the next ones. The upper left part of the inverse is the covariance of the motions without
+such torques.
+
+A motion that dies away was the larger the earlier, and what the past says of it grows without
+bounds. So the factor is that with -SLACK in the place of 0: rows vary by sqrt(SLACK), which bounds
+it, and changes covariances by about SLACK. A row as large as a stiff penalty it does not make. The
+step is improved until rows are zero by themselves.
 """
 
 from __future__ import annotations
@@ -24,6 +28,8 @@ from predyn.estimate import band
 from predyn.estimate.spline_grid import TOUCHED, Floats
 
 kept = keeper(__file__)
+SLACK = 1e-8  # variance of a row that is zero
+IMPROVEMENTS = 2
 
 
 class Solution(NamedTuple):
@@ -35,7 +41,7 @@ class Solution(NamedTuple):
 
 
 @kept
-def _border(H, G, n, out):
+def _border(H, G, n, slack, out):
     """out: H with the rows of G (K, u, 3 n) put in; blocks without any have -1 on the diagonal."""
     count, zeros = G.shape[0], G.shape[1]
     block, width = n + zeros, H.shape[1]
@@ -47,13 +53,26 @@ def _border(H, G, n, out):
     for k in range(H.shape[0] // n):
         for a in range(zeros):
             at = k * block + n + a
+            out[at, 0] = -slack if k < count else -1.0
             if k >= count:
-                out[at, 0] = -1.0
                 continue
             for i in range(n):
                 out[k * block + i, n + a - i] = G[k, a, i]
             for b in range(n, G.shape[2]):
                 out[at, b // n * block + b % n - n - a] = G[k, a, b]
+
+
+@kept
+def _times(H, x, out):
+    """out = H x, H symmetric in a band."""
+    size, width = H.shape
+    for j in range(size):
+        out[j] = 0.0
+    for j in range(size):
+        out[j] += H[j, 0] * x[j]
+        for k in range(1, min(width, size - j)):
+            out[j] += H[j, k] * x[j + k]
+            out[j + k] += H[j, k] * x[j]
 
 
 @kept
@@ -77,7 +96,7 @@ def solution(H: Floats, g: Floats, G: Floats, free: Floats) -> Solution | None:
         return None if L is None else Solution(L, band.solved(L, -g), free)
     blocks, block = len(H) // n, n + zeros
     whole = np.zeros((blocks * block, H.shape[1] // n * block))
-    _border(H, G, n, whole)
+    _border(H, G, n, SLACK, whole)
     L = band.factored(whole, block, n)
     if L is None:
         return None
@@ -85,6 +104,12 @@ def solution(H: Floats, g: Floats, G: Floats, free: Floats) -> Solution | None:
     right[:, :n] = -g.reshape(-1, n)
     right[: len(G), n:] = -free
     x = band.solved(L, right.ravel(), block, n).reshape(blocks, block)
+    product = np.empty(x.size)
+    for _ in range(IMPROVEMENTS):
+        _times(whole, x.ravel(), product)
+        left = right - product.reshape(blocks, block)
+        left[: len(G), n:] -= SLACK * x[: len(G), n:]
+        x += band.solved(L, left.ravel(), block, n).reshape(blocks, block)
     return Solution(L, np.ascontiguousarray(x[:, :n]).ravel(), x[: len(G), n:].copy())
 
 

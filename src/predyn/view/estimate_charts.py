@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.dynamics.kinematics import frame_kinematics
 from predyn.estimate.result import BAND, Channel, Estimate
-from predyn.model import PRISMATIC
+from predyn.measurements import AXES
+from predyn.model import PRISMATIC, Model
 from predyn.view.sheets import Floats, Spec, Times, chart, series
 
 MOST_NUMBERS = 150_000  # of all curves together; longer recordings are thinned
 FEWEST, MOST = 60, 2000  # points of one curve
-GAP = 2.5  # median intervals of a channel; no curve is drawn across longer ones
 RESIDUALS = 2.5  # noise levels that the axis of residuals shows at least
 DEGREES = 180.0 / np.pi
 
@@ -80,7 +81,8 @@ def state_charts(estimate: Estimate, times: Times) -> list[Spec]:
 def channel_charts(estimate: Estimate, times: Times) -> list[Spec]:
     """For each channel what was measured with what was fitted, and the residual."""
     charts, most = [], points_of_a_curve(estimate)
-    shown = _residual_ranges(estimate)
+    shown, nodes = _residual_ranges(estimate), thinned(len(estimate.t), most)
+    q = estimate.q[nodes]
     for k, channel in enumerate(estimate.channels):
         factor, unit = shown_unit(channel)
         kept = thinned(len(channel.t), most)
@@ -91,8 +93,9 @@ def channel_charts(estimate: Estimate, times: Times) -> list[Spec]:
             else ""
         )
         measured = series(times, t, factor * channel.measured[kept], "measured", k, dots=True)
-        fitted = series(times, *_broken(channel, kept, factor * channel.fitted), "fitted", k)
-        charts.append(chart(channel.name, unit, [measured, fitted], note=note))
+        curve = factor * _fitted(estimate.model, channel, q)
+        fitted = series(times, estimate.t[nodes], curve, "fitted", k)
+        charts.append(chart(channel.name, unit, [fitted, measured], note=note))
         if channel.sd > 0.0:
             left = residuals(channel)[kept]
             line = series(times, t, left, "residual", k, dots=True, limits=[-BAND, BAND])
@@ -102,15 +105,16 @@ def channel_charts(estimate: Estimate, times: Times) -> list[Spec]:
     return charts
 
 
-def _broken(channel: Channel, kept: NDArray[np.int64], y: Floats) -> tuple[Floats, Floats]:
-    """Times and values of the samples kept, with NaN between those that a gap parts."""
-    intervals = np.diff(channel.t)
-    if not len(intervals):
-        return channel.t[kept], y[kept]
-    gaps = np.flatnonzero(intervals > GAP * np.median(intervals))
-    places, first = np.unique(np.searchsorted(kept, gaps, side="right"), return_index=True)
-    middles = (channel.t[gaps] + 0.5 * intervals[gaps])[first]
-    return np.insert(channel.t[kept], places, middles), np.insert(y[kept], places, np.nan)
+def _fitted(model: Model, channel: Channel, q: Floats) -> Floats:
+    """What the motion makes of a channel, in gaps too."""
+    kind, name = _measured_thing(channel)
+    if kind == "angle":
+        return q[:, model.joint_index(name)]
+    out = np.full(len(q), np.nan)
+    finite = np.isfinite(q).all(axis=1)
+    places = frame_kinematics(model, name, q[finite]).p
+    out[finite] = places[:, AXES.index(channel.name[-1])]
+    return out
 
 
 def _measured_thing(channel: Channel) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from predyn.view.estimate_charts import DEGREES, residuals
 from predyn.view.numbers import NOTHING, seconds, shown
 from predyn.view.tables import Card, card_list, table
 
-CHANGES = ("their changes", "changes of their changes")  # of orders 1 and 2
+CHANGES = ("", "changes of ", "changes of changes of ")  # by order
 INDEPENDENT = {
     "joints": "torques of joints",
     "links": "torques on links",
@@ -175,9 +175,8 @@ def orders(estimate: Estimate) -> str:
         (
             str(trial.order) + (" ✓" if trial.chosen else ""),
             _small(trial),
-            INDEPENDENT[trial.independent],
             shown(trial.log_evidence, 7),
-            shown(trial.log_evidence - best, 4),
+            shown(best - trial.log_evidence, 4),
         )
         for trial in sorted(estimate.orders, key=lambda x: (x.order, kinds.index(x.independent)))
     ]
@@ -185,15 +184,12 @@ def orders(estimate: Estimate) -> str:
         '<p class="note">Evidence: how probable the data are if what is named is small, with the '
         "weight and noise that are best for it. ✓ chosen.</p>"
     )
-    head = ("Order", "What is small", "Independent", "Log evidence", "Below best")
-    return table(head, rows, "wtwnn") + words
+    head = ("Order", "What is small", "Log evidence", "Below best")
+    return table(head, rows, "wtnn") + words
 
 
 def _small(trial: OrderTrial) -> str:
-    if trial.order == 0:
-        what = "accelerations" if trial.independent == "accelerations" else "torques"
-        return f"{what} themselves"
-    return CHANGES[trial.order - 1]
+    return f"{CHANGES[trial.order]}{INDEPENDENT[trial.independent]}"
 
 
 def noise(estimate: Estimate) -> str:
