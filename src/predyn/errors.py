@@ -45,7 +45,7 @@ def unknown_name(what: str, got: object, valid: Iterable[str]) -> InputError:
     searched = {name[:60]: name for name in names[:500]}  # a search takes a while
     near = [searched[x] for x in difflib.get_close_matches(got[:60], searched, n=3, cutoff=0.5)]
     if near:
-        hint = f"did you mean {_listed(near)}? ({len(names)} names in all)"
+        hint = f"did you mean {_listed(near)}? ({len(names)} name{'s' * (len(names) > 1)} in all)"
     elif names:
         more = f" and {len(names) - 12} more" if len(names) > 12 else ""
         hint = f"valid names: {_listed(names[:12])}{more}"

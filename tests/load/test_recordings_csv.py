@@ -109,6 +109,16 @@ def test_lone_components_and_q_are_joints(load):
     assert made.angles["hip_fx"][0] == pytest.approx(2.0 * DEGREE)
 
 
+@pytest.mark.parametrize("unit", ["degrees/s", "°/s", "rad/s²", "W", "J"])
+def test_units_of_other_quantities_are_known(load, unit):
+    with pytest.warns(DataWarning, match=f"left out, .*'x .{re.escape(unit)}"):
+        made = load(f"time_ms,knee [rad],x [{unit}]\n0,1,2\n10,1,2\n")
+    assert list(made.angles) == ["knee"]
+    assert "converted from ms: 'time'" in made.notes
+    with pytest.raises(FileError, match=f"no column of a joint .*'x .{re.escape(unit)}"):
+        load(f"time,x [{unit}]\n0,1\n1,2\n")
+
+
 def test_other_quantities_are_left_out_with_a_warning(load):
     with pytest.warns(DataWarning, match=r"left out, .*'knee_moment \[N m\]', 'speed \[deg/s\]'"):
         made = load("t,frame,knee [rad],knee_moment [N m],speed [deg/s]\n0,1,1,2,3\n1,2,1,2,3\n")
@@ -206,7 +216,10 @@ BAD = [
         FORCE + "0,1,2,3,4,5,6,7,8,9\n1,1,2,3,nan,5,6,7,8,9\n",
         "line 3: force 'p': x of its centre of pressure is missing",
     ),
-    ("t,phase\n0,1\n1,2\n", "line 1: no column of a joint, marker or force; got 'phase'"),
+    (
+        "t,phase\n0,1\n1,2\n",
+        "line 1: no column of a joint (rad, deg, m), marker (m) or force; got 'phase'",
+    ),
     ("t,knee [deg]\n0,1\n1\n2,3\n", "line 3: expected 2 cells, got 1; leave cells empty"),
     ("t,knee [deg]\n0,1\n1,2,3\n2,3\n", "line 3: expected 2 cells, got 3"),
     (

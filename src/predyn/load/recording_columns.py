@@ -43,10 +43,11 @@ UNITS = {
 }
 UNITS |= {
     f"{unit}/{per}": Unit(RATE, 1.0)
-    for unit in ("rad", "deg", "m", "mm", "cm")
-    for per in ("s", "s^2", "s2")
+    for unit in ("rad", "deg", "degree", "degrees", "°", "m", "mm", "cm")
+    for per in ("s", "s^2", "s2", "s²")
 }
-VALID_UNITS = "s, ms, rad, deg, m, cm, mm, N, N m, N mm"
+UNITS |= {unit: Unit(RATE, 1.0) for unit in ("W", "kW", "J")}  # read over
+VALID_UNITS = "s, ms, rad, deg, m, cm, mm, N, kN, N m, N mm"
 SI = {ANGLE: "rad", LENGTH: "m", FORCE: "N", MOMENT: "N m", TIME: "s"}
 
 

@@ -151,13 +151,17 @@ def _recording(table: Table, columns: list[Column], head: int) -> Recording:
             result.warnings.append(f"no units given, {unit} assumed: {listed(without)}; add a row "
                                    "of units, or write 'name [unit]'")  # fmt: skip
     by_unit: dict[str, list[str]] = defaultdict(list)
-    for column in columns:
+    for column in (clock, *columns):
         if column.unit is not None and column.kind != RATE and UNITS[column.unit].factor != 1.0:
             by_unit[column.unit].append(column.name)
     result.notes += [f"converted from {unit}: {listed(names)}" for unit, names in by_unit.items()]
     if not result.angles and not result.markers and not result.forces:
-        fail(path, head, "no column of a joint, marker or force; got "
-             + listed([column.name for column in columns]))  # fmt: skip
+        shown = [f"{x.name} [{x.unit}]" if x.unit else x.name for x in columns]
+        fail(
+            path,
+            head,
+            f"no column of a joint (rad, deg, m), marker (m) or force; got {listed(shown)}",
+        )
     return result
 
 
