@@ -11,9 +11,10 @@ from scipy.optimize import least_squares
 
 from linkages import balance, four_bar, four_bar_state, two_links
 from predyn.errors import InputError
+from predyn.estimate import published_inverse
 from predyn.estimate.natural_links import Torque
 from predyn.estimate.paper_example import noisy, rigid_motion, rmse
-from predyn.estimate.published_inverse import PATIENCE, estimate_link_torques
+from predyn.estimate.published_inverse import estimate_link_torques
 from predyn.estimate.trapezoidal import simulate_links
 
 H = 0.01
@@ -155,10 +156,12 @@ def test_torques_that_leave_steps_several_solutions(weight, order):
     assert abs(found.total - E) < 1e-10 * E
 
 
-def test_if_it_does_not_converge_there_is_a_motion_still():
+def test_if_it_does_not_converge_there_is_a_motion_still(monkeypatch):
+    """Neither alone nor, for the last 3 iterations, together."""
+    monkeypatch.setattr(published_inverse, "PATIENCE", 20)
     z0, _, measured = recorded("upright")
     links = two_links(1e3)
-    for most in (20, PATIENCE + 3):
+    for most in (20, 23):
         found = estimate_link_torques(
             links, z0, REST, "AB", measured, H, weight=1e-13, max_iterations=most
         )

@@ -30,7 +30,7 @@ from predyn.estimate.published_together import FOLDED, folds, improve_together
 from predyn.estimate.trapezoidal import checked_state, checked_step
 
 Floats = NDArray[np.float64]
-PATIENCE = 500  # iterations before motion and torques are improved together
+PATIENCE, TOGETHER = 800, 1200  # iterations until, and while, motion and torques are free together
 STARTS = (1.0, 1e3, 1e-2)  # how near the data to begin: one after the other until one converges
 
 
@@ -72,7 +72,7 @@ def estimate_link_torques(
     weight: float | Sequence[float] | Floats = 1e-4,
     order: int = 0,
     start: LinkEstimate | None = None,
-    max_iterations: int = 3000,
+    max_iterations: int = 6000,
 ) -> LinkEstimate:
     """Torques behind positions of nodes, measured every `step` seconds from the start on.
 
@@ -118,10 +118,15 @@ def estimate_link_torques(
 
 
 def _solved(iteration: Iteration, max_iterations: int) -> LinkEstimate:
+    most = iteration.count + max_iterations
     message = iteration.improve(min(PATIENCE, max_iterations), SETTLED)
     converged = message == CONVERGED
-    if not converged and max_iterations > PATIENCE:
-        converged, message = improve_together(iteration, max_iterations - PATIENCE, SETTLED)
+    if not converged and iteration.count < most:
+        together = min(TOGETHER, most - iteration.count)
+        converged, message = improve_together(iteration, together, SETTLED)
+    if not converged and iteration.count < most:
+        message = iteration.improve(most - iteration.count, SETTLED)
+        converged = message == CONVERGED
     if converged and (behind := folds(iteration)):
         message = FOLDED.format(behind)
     z, v, u = iteration.now

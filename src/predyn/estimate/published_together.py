@@ -34,8 +34,8 @@ MOST_LACKING, LITTLE = 0.1, 1e-6  # sums over the intervals, of the momentum of 
 MARGIN = 1e-5  # shares of the sum and of what is lacking that count as better
 ARMIJO = 1e-4
 FOLDED = (
-    "converged, but torques are so large that {} of the trapezoidal steps have several solutions; "
-    "a larger weight, stiffer springs or shorter steps would tell more"
+    "converged, but {} of the trapezoidal steps have several solutions: the torques alone do not "
+    "determine the motion; take shorter steps, or a weight for which torques are not so large"
 )
 
 

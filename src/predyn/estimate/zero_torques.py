@@ -28,7 +28,7 @@ from predyn.estimate import band
 from predyn.estimate.spline_grid import TOUCHED, Floats
 
 kept = keeper(__file__)
-SLACK = 1e-8  # variance of a row that is zero
+SLACK = 1e-11  # variance of a row that is zero; less of it bounds nothing, more blurs fast changes
 IMPROVEMENTS = 2
 
 
