@@ -35,9 +35,8 @@ class Case:
         self.rows = np.zeros((count * zeros, self.size))
         for k in range(count):
             self.rows[k * zeros : (k + 1) * zeros, k * n : (k + TOUCHED) * n] = self.G[k]
-        little = zero_torques.SLACK * np.eye(len(self.rows))
-        self.saddle = np.block([[H, self.rows.T], [self.rows, 0.0 * little]])
-        self.factored = np.block([[H, self.rows.T], [self.rows, -little]])
+        nothing = np.zeros((len(self.rows), len(self.rows)))
+        self.saddle = np.block([[H, self.rows.T], [self.rows, nothing]])
 
     @property
     def rounding(self) -> float:
@@ -61,7 +60,7 @@ def test_covariances_and_determinant(case: Case) -> None:
     found = zero_torques.solution(case.H, case.g, case.G, case.free)
     assert found is not None
     C = zero_torques.covariances(found.L, case.n, case.zeros)
-    wanted = np.linalg.inv(case.factored)[: case.size, : case.size]
+    wanted = np.linalg.inv(case.saddle)[: case.size, : case.size]
     band = C.shape[1] // 2
     assert band == case.H.shape[1] - 1
     for j in range(case.size):
@@ -69,12 +68,8 @@ def test_covariances_and_determinant(case: Case) -> None:
             exact = wanted[j, j + k] if 0 <= j + k < case.size else 0.0
             assert abs(C[j, band + k] - exact) < case.rounding * np.abs(wanted).max()
     assert 2 * np.log(found.L[:, 0]).sum() == pytest.approx(
-        np.linalg.slogdet(case.factored)[1], abs=case.rounding
+        np.linalg.slogdet(case.saddle)[1], abs=case.rounding
     )
-    exact = np.linalg.inv(case.saddle)
-    # d inverse / d slack is minus the square of its block for multipliers and unknowns
-    loss = 2 * zero_torques.SLACK * np.abs(exact[: case.size, case.size :]).max() ** 2
-    assert np.abs(exact[: case.size, : case.size] - wanted).max() < loss * len(case.rows)
 
 
 def test_a_penalty_changes_nothing(case: Case) -> None:
@@ -114,13 +109,13 @@ def test_motions_that_die_away_or_grow(rate: float) -> None:
     C = Z @ Z.T  # H is 1
     assert np.abs(found.step - C @ data.ravel()).max() < 1e-10
     variances = zero_torques.covariances(found.L, n, 1)[:, 3 * n - 1]
-    assert np.abs(variances - np.diagonal(C)).max() < 100 * zero_torques.SLACK
+    assert np.abs(variances - np.diagonal(C)).max() < 1e3 * zero_torques.SLACKS[-1]
 
 
 def test_rows_that_say_the_same_have_no_solution() -> None:
     case = Case(3, 2, 3, 5)
     case.G[:, 1] = case.G[:, 0]
     found = zero_torques.solution(case.H, case.g, case.G, case.free)
-    assert found is None or np.abs(found.multipliers).max() > 0.1 / zero_torques.SLACK
+    assert found is None or np.abs(found.multipliers).max() > 1e6
     negative = -np.abs(case.H)
     assert zero_torques.solution(negative, case.g, case.G, case.free) is None

@@ -11,10 +11,10 @@ positive definite. To eliminate a multiplier is to tell what the past says of on
 says of the next ones. The upper left part of the inverse is the covariance of the motions without
 such torques.
 
-A motion that dies away was the larger the earlier, and what the past says of it grows without
-bounds. So the factor is that with -SLACK in the place of 0: rows vary by sqrt(SLACK), which bounds
-it, and changes covariances by about SLACK. A row as large as a stiff penalty it does not make. The
-step is improved until rows are zero by themselves.
+A motion that dies away was the larger the earlier, and what the past says of it may grow beyond
+all numbers. Where a solution from the factor cannot be improved to one, the factor is that with
+-slack in the place of 0: rows may vary by its root, which bounds what the past says, and changes
+covariances by about as much. The step is improved until rows are zero by themselves.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from predyn.estimate import band
 from predyn.estimate.spline_grid import TOUCHED, Floats
 
 kept = keeper(__file__)
-SLACK = 1e-11  # variance of a row that is zero; less of it bounds nothing, more blurs fast changes
-IMPROVEMENTS = 2
+SLACKS = (0.0, 1e-13, 1e-12, 1e-11, 1e-10)  # variances of a row that is zero, until one is enough
+SURE = 1e-9  # what an improved solution may lack, in sizes of terms, if the factor is one
+IMPROVEMENTS, TINY = 2, 1e-300
 
 
 class Solution(NamedTuple):
@@ -41,7 +42,7 @@ class Solution(NamedTuple):
 
 
 @kept
-def _border(H, G, n, slack, out):
+def _border(H, G, n, out):
     """out: H with the rows of G (K, u, 3 n) put in; blocks without any have -1 on the diagonal."""
     count, zeros = G.shape[0], G.shape[1]
     block, width = n + zeros, H.shape[1]
@@ -53,8 +54,8 @@ def _border(H, G, n, slack, out):
     for k in range(H.shape[0] // n):
         for a in range(zeros):
             at = k * block + n + a
-            out[at, 0] = -slack if k < count else -1.0
             if k >= count:
+                out[at, 0] = -1.0
                 continue
             for i in range(n):
                 out[k * block + i, n + a - i] = G[k, a, i]
@@ -63,16 +64,20 @@ def _border(H, G, n, slack, out):
 
 
 @kept
-def _times(H, x, out):
-    """out = H x, H symmetric in a band."""
-    size, width = H.shape
-    for j in range(size):
-        out[j] = 0.0
-    for j in range(size):
+def _times(H, x, out, size):
+    """out = H x, H symmetric in a band; size: the same of absolute values."""
+    count, width = H.shape
+    for j in range(count):
+        out[j], size[j] = 0.0, 0.0
+    for j in range(count):
         out[j] += H[j, 0] * x[j]
-        for k in range(1, min(width, size - j)):
-            out[j] += H[j, k] * x[j + k]
-            out[j + k] += H[j, k] * x[j]
+        size[j] += abs(H[j, 0] * x[j])
+        for k in range(1, min(width, count - j)):
+            right, below = H[j, k] * x[j + k], H[j, k] * x[j]
+            out[j] += right
+            out[j + k] += below
+            size[j] += abs(right)
+            size[j + k] += abs(below)
 
 
 @kept
@@ -96,21 +101,45 @@ def solution(H: Floats, g: Floats, G: Floats, free: Floats) -> Solution | None:
         return None if L is None else Solution(L, band.solved(L, -g), free)
     blocks, block = len(H) // n, n + zeros
     whole = np.zeros((blocks * block, H.shape[1] // n * block))
-    _border(H, G, n, SLACK, whole)
-    L = band.factored(whole, block, n)
-    if L is None:
-        return None
+    _border(H, G, n, whole)
     right = np.zeros((blocks, block))
     right[:, :n] = -g.reshape(-1, n)
     right[: len(G), n:] = -free
-    x = band.solved(L, right.ravel(), block, n).reshape(blocks, block)
-    product = np.empty(x.size)
-    for _ in range(IMPROVEMENTS):
-        _times(whole, x.ravel(), product)
-        left = right - product.reshape(blocks, block)
-        left[: len(G), n:] -= SLACK * x[: len(G), n:]
-        x += band.solved(L, left.ravel(), block, n).reshape(blocks, block)
-    return Solution(L, np.ascontiguousarray(x[:, :n]).ravel(), x[: len(G), n:].copy())
+    zero = np.zeros((blocks, block), np.bool_)
+    zero[: len(G), n:] = True
+    for slack in SLACKS:
+        whole[zero.ravel(), 0] = -slack
+        L = band.factored(whole, block, n)
+        if L is None:
+            continue
+        with np.errstate(over="ignore", invalid="ignore"):  # then it lacks NaN
+            x, lack = _improved(whole, L, right.ravel(), zero.ravel() * slack, block, n)
+        if lack < SURE:
+            x = x.reshape(blocks, block)
+            return Solution(L, np.ascontiguousarray(x[:, :n]).ravel(), x[: len(G), n:].copy())
+    return None
+
+
+def _improved(
+    H: Floats, L: Floats, right: Floats, slack: Floats, block: int, own: int
+) -> tuple[Floats, float]:
+    """The solution without slack, and what it still lacks, in sizes of terms."""
+    x = band.solved(L, right, block, own)
+    product, size = np.empty(len(x)), np.empty(len(x))
+    for k in range(1 + IMPROVEMENTS):
+        _times(H, x, product, size)
+        left = right - product - slack * x
+        if k < IMPROVEMENTS:
+            x = x + band.solved(L, left, block, own)
+    return x, _share(left, size + np.abs(right), block, own)
+
+
+def _share(left: Floats, size: Floats, block: int, own: int) -> float:
+    """The largest of what is left over the largest size, of unknowns and of rows."""
+    left, size = np.abs(left).reshape(-1, block), size.reshape(-1, block)
+    parts = (left[:, :own].max() / (size[:, :own].max() + TINY),
+             left[:, own:].max() / (size[:, own:].max() + TINY))  # fmt: skip
+    return float(np.max(parts))
 
 
 def covariances(L: Floats, n: int, zeros: int) -> Floats:
