@@ -19,8 +19,6 @@ from predyn.cli.guard import (
 from predyn.cli.stored import load_any, path_of_result
 from predyn.errors import InputError
 
-RECORDINGS = (".csv", ".trc", ".c3d", ".mot", ".sto")
-
 
 def check(
     file: Annotated[
@@ -35,15 +33,14 @@ def check(
 ) -> None:
     """Say what a file holds and what is wrong in it."""
     from predyn import descriptions
+    from predyn.load.recordings import READERS, load_measurements
 
     suffix = Path(file).suffix.lower()
     if suffix in (".urdf", ".xml"):
         from predyn.load.urdf import load_urdf
 
         typer.echo(descriptions.model_text(load_urdf(file)))
-    elif suffix in RECORDINGS:
-        from predyn.load.recordings import load_measurements
-
+    elif suffix in READERS:
         typer.echo(descriptions.recording_text(load_measurements(file)))
     elif file not in tasks.NAMES and (
         suffix in (".h5", ".hdf5") or (Path(file).is_dir() and path_of_result(Path(file)).is_file())
@@ -60,7 +57,7 @@ def check(
     else:
         raise InputError(
             f"{file}: expected a task (.toml, or a name from `predyn examples`), a model (.urdf), "
-            f"a recording ({', '.join(RECORDINGS)}) or a result (.h5)"
+            f"a recording ({', '.join(READERS)}) or a result (.h5)"
         )
 
 

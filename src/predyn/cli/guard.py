@@ -116,7 +116,7 @@ def _options(
     _debug = debug
 
 
-def tell_compiling(quiet: bool = False) -> None:
+def tell_compiling(quiet: bool) -> None:
     """Where a run takes longer because kernels are new: say why, once."""
     from predyn.dynamics import kernel_cache
 

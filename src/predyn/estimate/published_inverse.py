@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.errors import InputError
 from predyn.estimate.natural_links import NaturalLinks
-from predyn.estimate.published_iteration import CONVERGED, NOISE, SETTLED, Iteration
+from predyn.estimate.published_iteration import CONVERGED, NOISE, SETTLED, STOPPED, Iteration
 from predyn.estimate.published_passes import Data
 from predyn.estimate.published_together import FOLDED, folds, improve_together
 from predyn.estimate.trapezoidal import checked_state, checked_step
@@ -120,13 +120,14 @@ def estimate_link_torques(
 def _solved(iteration: Iteration, max_iterations: int) -> LinkEstimate:
     most = iteration.count + max_iterations
     message = iteration.improve(min(PATIENCE, max_iterations), SETTLED)
-    converged = message == CONVERGED
-    if not converged and iteration.count < most:
+    if message != CONVERGED and iteration.count < most:
         together = min(TOGETHER, most - iteration.count)
-        converged, message = improve_together(iteration, together, SETTLED)
-    if not converged and iteration.count < most:
+        message = improve_together(iteration, together, SETTLED)
+    if message != CONVERGED and iteration.count < most:
         message = iteration.improve(most - iteration.count, SETTLED)
-        converged = message == CONVERGED
+    converged = message == CONVERGED
+    if message == STOPPED:
+        message = f"stopped after {max_iterations} iterations"
     if converged and (behind := folds(iteration)):
         message = FOLDED.format(behind)
     z, v, u = iteration.now

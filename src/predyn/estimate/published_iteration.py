@@ -41,7 +41,7 @@ RESOLVED = 4.0  # time step times the fastest frequency of springs that it resol
 STIFFENING, LEAST_STIFFENING = 10.0, 1.01  # of springs, in one step of the way
 LARGEST_RATIO = 100.0  # of weights, in one step of the way
 BRIEF, ROUGH = 10, 1e-2  # iterations, and change of torques, on the way
-CONVERGED = "converged"
+CONVERGED, STOPPED = "converged", "stopped"
 SADDLE = (
     "a saddle point: the sum neither rises nor falls there, but falls farther on; begin with "
     "another estimate (start=), or measure more"
@@ -164,7 +164,7 @@ class Iteration:
                 proximal = max(10 * proximal, LEAST_PROXIMAL)
                 if proximal > MOST_PROXIMAL:
                     return NO_SHORTER
-        return f"stopped after {most} iterations"
+        return STOPPED
 
     def is_minimum(self, scale: float) -> bool:
         """Whether E does not fall in second order, by more than rounding errors."""

@@ -24,6 +24,7 @@ from predyn.estimate.published_iteration import (
     NOISE,
     ROUNDING,
     SADDLE,
+    STOPPED,
     Iteration,
 )
 from predyn.estimate.published_passes import FORESEEN, INDEFINITE, SOLVED, STRAIGHT, linearise
@@ -135,13 +136,13 @@ class _Together:
         return True
 
 
-def improve_together(it: Iteration, most: int, settled: float) -> tuple[bool, str]:
-    """From a motion on, until torques change by less than `settled` of the largest; whether it
-    converged, and what came of it. If it did not, the motion is that of the beginning.
+def improve_together(it: Iteration, most: int, settled: float) -> str:
+    """From a motion on, until torques change by less than `settled` of the largest; what came of
+    it. If it did not converge, the motion is that of the beginning.
     """
     together, begun = _Together(it), [x.copy() for x in (*it.now, it.sums)]
     proximal, scale = 0.0, 0.0
-    message = f"stopped after {it.count + most} iterations"
+    message = STOPPED
     for _ in range(most):
         it.count += 1
         status = it.backward(proximal * scale, FORESEEN)
@@ -155,7 +156,7 @@ def improve_together(it: Iteration, most: int, settled: float) -> tuple[bool, st
                 if not it.is_minimum(scale):
                     message = SADDLE
                     break
-                return True, CONVERGED
+                return CONVERGED
             proximal = 0.0 if proximal <= LEAST_PROXIMAL else proximal / 10
         else:
             proximal = max(10 * proximal, LEAST_PROXIMAL)
@@ -163,7 +164,7 @@ def improve_together(it: Iteration, most: int, settled: float) -> tuple[bool, st
                 message = NO_SHORTER
                 break
     *it.now, it.sums = begun
-    return False, message
+    return message
 
 
 def folds(it: Iteration) -> int:
