@@ -136,7 +136,8 @@ class Search:
         """
         done = self._trials(orders, kinds, c)
         best = max(done, key=lambda trial: trial.log_evidence)
-        if self.weight is not None or best.interrupted or not np.isfinite(best.log_evidence):
+        interrupted = any(trial.interrupted for trial in done)
+        if self.weight is not None or interrupted or not np.isfinite(best.log_evidence):
             return done
         tau, a = self.driving.torques(best.c), self.driving.grid.middle(best.c)[2]
         found = usual_size(tau), usual_size(a)
