@@ -85,8 +85,9 @@ def test_only_the_first_process_compiles(filled: tuple[Path, dict]) -> None:
     assert (first["found"], first["compiled"], first["warnings"]) == (0, 1, [])
     second = run(folder)
     assert (second["found"], second["compiled"], second["warnings"]) == (1, 0, [])
-    left = [path for path in folder.rglob("*") if path.is_file()]
-    assert left == [entry_of(folder)], "temporary files stayed"
+    left = {path for path in folder.rglob("*") if path.is_file()}
+    entry = entry_of(folder)
+    assert left == {entry, entry.with_name("predyn-kernels")}, "temporary files stayed"
 
 
 def _flip(content: bytes, at: int) -> bytes:
@@ -194,15 +195,58 @@ def test_the_digest_depends_on_machine_and_versions(monkeypatch) -> None:
     assert len(seen) == 6
 
 
-def test_folders_of_old_versions_are_removed_and_others_left(tmp_path: Path, monkeypatch) -> None:
-    for age in range(8):
-        old = tmp_path / f"{age:032d}"
+def test_old_versions_are_removed_and_the_folders_of_others_left(
+    tmp_path: Path, monkeypatch
+) -> None:
+    base, elsewhere = tmp_path / "base", tmp_path / "elsewhere"
+    base.mkdir(mode=0o700)
+    for age in range(12):
+        old = base / f"{age:032d}"
         old.mkdir()
+        (old / "a.kernel").write_text("compiled")
+        if age != 5:  # somebody else's
+            (old / "predyn-kernels").write_text("")
+        if age == 7:
+            (old / "letters").mkdir()
         os.utime(old, (1e9 - age, 1e9 - age))
-    (tmp_path / "something else").mkdir()
-    new = folder_in(tmp_path, monkeypatch)
-    left = {path.name for path in tmp_path.iterdir()}
-    assert left == {new.name, "something else", *(f"{age:032d}" for age in range(3))}
+    elsewhere.mkdir()
+    (elsewhere / "predyn-kernels").write_text("")
+    (elsewhere / "a.kernel").write_text("compiled")
+    (base / ("f" * 32)).symlink_to(elsewhere)
+    new = folder_in(base, monkeypatch)
+    left = {path.name for path in base.iterdir()}
+    assert left == {new.name, "f" * 32, *(f"{age:032d}" for age in (0, 1, 2, 5, 7))}
+    assert (base / f"{5:032d}" / "a.kernel").exists()
+    assert {path.name for path in (base / f"{7:032d}").iterdir()} == {"letters", "predyn-kernels"}
+    assert (elsewhere / "a.kernel").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are those of POSIX")
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o1777])
+def test_a_base_folder_that_others_can_write_to_is_refused(
+    mode: int, tmp_path: Path, monkeypatch
+) -> None:
+    """Others could put a folder of theirs in the place of ours."""
+    base = tmp_path / "base"
+    base.mkdir()
+    base.chmod(mode)
+    monkeypatch.setenv("PREDYN_CACHE_DIR", str(base))
+    with pytest.warns(RuntimeWarning, match="base belongs to or is writable by another user"):
+        assert kernel_cache.folder.__wrapped__() is None
+    assert list(base.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are those of POSIX")
+def test_the_default_base_folder_is_made_private(tmp_path: Path, monkeypatch) -> None:
+    base = tmp_path / "predyn"
+    base.mkdir()
+    base.chmod(0o775)  # as a umask of 002 makes it
+    monkeypatch.delenv("PREDYN_CACHE_DIR", raising=False)
+    monkeypatch.setattr(kernel_cache, "user_cache_path", lambda *_, **__: base)
+    path = kernel_cache.folder.__wrapped__()
+    assert path is not None
+    assert path.parent == base
+    assert base.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_kernel_that_cannot_be_saved_is_warned_about(tmp_path: Path, monkeypatch) -> None:

@@ -6,16 +6,17 @@ LLVM, Python, CPU, lane width), it is private to the user, each entry carries it
 an entry that is cut short or altered is compiled again instead of loaded. Entries are written to a
 temporary name and moved into place, so that several processes may fill the cache at once.
 
-The folder is PREDYN_CACHE_DIR if set, else the user's cache folder of the platform.
+The base folder is PREDYN_CACHE_DIR if set, else the user's cache folder of the platform. It may
+hold other things: only folders that carry our mark are ever removed, and of those only kernels.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
 import pickle
-import shutil
 import sys
 import tempfile
 import warnings
@@ -36,6 +37,8 @@ from predyn.lanes import WIDTH, entry
 from predyn.model import PRISMATIC, REVOLUTE, SCREW
 
 _KEPT_FOLDERS = 4
+_MARK = "predyn-kernels"  # a file in each folder that this module made
+_SUFFIXES = (".kernel", ".kernel-part")
 
 
 def _digest() -> str:
@@ -53,29 +56,32 @@ def _digest() -> str:
     return hasher.hexdigest()[:32]
 
 
-def _is_private(folder: Path) -> bool:
-    """Nobody but this user can put files there (what is in it gets unpickled)."""
+def _check_private(folder: Path) -> None:
+    """Nobody but this user may put files there: what is in it gets unpickled."""
     if os.name == "nt":
-        return True
+        return
     info = folder.stat()
-    return info.st_uid == os.getuid() and not info.st_mode & 0o022
+    if info.st_uid != os.getuid() or info.st_mode & 0o022:
+        raise PermissionError(f"{folder} belongs to or is writable by another user")
 
 
 @functools.cache
 def folder() -> Path | None:
     """The folder of this version's kernels, made if need be; None, with a warning, if unusable."""
-    root = os.environ.get("PREDYN_CACHE_DIR")
-    base = Path(root) if root else user_cache_path("predyn", appauthor=False)
+    given = os.environ.get("PREDYN_CACHE_DIR")
+    base = Path(given) if given else user_cache_path("predyn", appauthor=False)
     path = base / _digest()
     try:
-        fresh = not path.exists()
-        base.mkdir(parents=True, exist_ok=True)
+        base.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not given and os.name != "nt":
+            base.chmod(0o700)  # ours alone; a lenient umask may have opened it to a group
+        _check_private(base)
         path.mkdir(mode=0o700, exist_ok=True)
+        _check_private(path)
         tempfile.TemporaryFile(dir=path).close()
-        if not _is_private(path):
-            raise PermissionError(f"{path} belongs to or is writable by another user")
-        if fresh:
-            _forget_old(base)
+        if not (path / _MARK).exists():
+            (path / _MARK).write_text("Compiled kernels of predyn. This folder may be deleted.\n")
+            _remove_old(base)
     except OSError as error:
         warnings.warn(
             f"predyn keeps compiled kernels in {base}, which cannot be used ({error}): each "
@@ -87,12 +93,18 @@ def folder() -> Path | None:
     return path
 
 
-def _forget_old(base: Path) -> None:
-    """Remove the folders of earlier versions, all but the newest few."""
-    folders = [p for p in base.iterdir() if p.is_dir() and len(p.name) == 32]
-    folders.sort(key=lambda p: p.stat().st_mtime, reverse=True)
-    for old in folders[_KEPT_FOLDERS:]:
-        shutil.rmtree(old, ignore_errors=True)
+def _remove_old(base: Path) -> None:
+    """Remove the kernels of earlier versions, all but the newest few."""
+    ours = [p for p in base.iterdir() if not p.is_symlink() and (p / _MARK).is_file()]
+    ours.sort(key=lambda p: p.stat().st_mtime, reverse=True)
+    for old in ours[_KEPT_FOLDERS:]:
+        with contextlib.suppress(OSError):  # in use, or another process was faster
+            for path in old.iterdir():
+                if path.suffix in _SUFFIXES:
+                    path.unlink()
+            if [path.name for path in old.iterdir()] == [_MARK]:
+                (old / _MARK).unlink()
+                old.rmdir()
 
 
 compiling: list[Callable[[], None]] = []  # called before a kernel is compiled, not loaded
@@ -135,7 +147,9 @@ class KernelCache(NullCache):
             return
         payload = dumps(data._reduce())
         try:
-            with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            with tempfile.NamedTemporaryFile(
+                dir=path.parent, suffix=_SUFFIXES[1], delete=False
+            ) as file:
                 file.write(hashlib.sha256(payload).digest() + payload)
             os.replace(file.name, path)
         except OSError as error:
