@@ -198,10 +198,10 @@ def test_what_was_moved_is_put_back_if_a_move_fails(
     def unable(*_: object, **__: object) -> None:
         raise OSError(1, "Operation not permitted")
 
-    monkeypatch.setattr("predyn.results.os.replace", failing)
+    monkeypatch.setattr("predyn.result_folder.os.replace", failing)
     for links in (True, False):
         if not links:
-            monkeypatch.setattr("predyn.results.os.link", unable)
+            monkeypatch.setattr("predyn.result_folder.os.link", unable)
         result = run("estimate", "two-link", "trial.csv")
         assert result.exit_code == 2
         assert "trial: cannot be written: No space left on device" in result.stderr

@@ -9,18 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from predyn.estimate.result import BAND, Estimate
-from predyn.files import writable_folder, write_text
+from predyn.files import write_text
 from predyn.model import PRISMATIC
-from predyn.results import (
-    ASIDE,
-    ESTIMATE,
-    REPORT,
-    SOLUTION,
-    SUMMARY,
-    holds_success,
-    refuse_other,
-    write_together,
-)
+from predyn.result_folder import replace_together
+from predyn.results import ESTIMATE, REPORT, SOLUTION, SUMMARY, folder_for, refuse_other
 
 TORQUES = "torques.csv"
 MOST = 60  # joints and channels listed
@@ -33,8 +25,6 @@ def write_estimate(estimate: Estimate, folder: Path, report: bool = True) -> lis
     report one of an earlier estimate is removed.
     """
     refuse_other(folder, SOLUTION)
-    if not estimate.success and holds_success(folder, ESTIMATE):
-        folder = writable_folder(folder / ASIDE)
     texts = {
         TORQUES: estimate.torques_csv(),
         SUMMARY: json.dumps(estimate.summary(), indent=2) + "\n",
@@ -45,7 +35,8 @@ def write_estimate(estimate: Estimate, folder: Path, report: bool = True) -> lis
         texts[REPORT] = estimate_html(estimate)
     writers: dict[str, Callable[[Path], None]] = {ESTIMATE: estimate.save}
     writers |= {name: _writer(text) for name, text in texts.items()}
-    return write_together(folder, writers, stale=() if report else (REPORT,))
+    with folder_for(estimate, folder, ESTIMATE) as target:
+        return replace_together(target, writers, stale=() if report else (REPORT,))
 
 
 def _writer(text: str) -> Callable[[Path], None]:

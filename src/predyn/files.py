@@ -1,12 +1,20 @@
-"""Files are written whole or not at all: a failure leaves what was there before."""
+"""Files are written whole or not at all: a failure leaves what was there before.
+
+A process that is killed while it writes leaves a temporary file behind. Its name holds the process
+and the machine, so that whoever writes there next can tell that it is abandoned and removes it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
+import platform
+import re
 import secrets
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +32,10 @@ NEXT_STEPS = {
     errno.ENAMETOOLONG: "choose a shorter name",
 }
 
+# Version 0.2 named neither process nor machine.
+_TEMPORARY = re.compile(r"\.predyn-((?P<pid>\d+)-(?P<host>[0-9a-f]{8})-)?\w{8,16}(\.\w+)?")
+_ABANDONED_SECONDS = 86400.0  # where the process that made a file cannot be asked after
+
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], None]) -> None:
     """Let `write` fill a new file in the same folder, then put that in the place of `path`.
@@ -40,7 +52,8 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], None]
         if earlier and not target.is_file():
             what = "a folder" if target.is_dir() else "a device"
             raise FileError(f"{path}: cannot be written: it is {what}; choose the name of a file")
-        temporary = target.with_name(f".predyn-{secrets.token_hex(8)}{target.suffix}")
+        remove_leftovers(target.parent)
+        temporary = target.with_name(temporary_name(target.suffix))
         with open(temporary, "xb"):
             pass
         try:
@@ -55,7 +68,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], None]
             raise
     except OSError as error:
         raise _not_written(path, error) from error
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
@@ -77,7 +90,7 @@ def writable_folder(path: str | os.PathLike[str]) -> Path:
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        trial = folder / f".predyn-{secrets.token_hex(8)}"
+        trial = folder / temporary_name()
         with open(trial, "xb"):
             pass
         trial.unlink()
@@ -86,6 +99,40 @@ def writable_folder(path: str | os.PathLike[str]) -> Path:
     except OSError as error:
         raise _not_written(path, error) from error
     return folder
+
+
+def temporary_name(suffix: str = "") -> str:
+    """A name that nobody else uses; it says which process of which machine does."""
+    return f".predyn-{os.getpid()}-{_host()}-{secrets.token_hex(4)}{suffix}"
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files and folders of processes that no longer run."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            match = _TEMPORARY.fullmatch(entry.name)
+            if match and _is_abandoned(entry, match["pid"], match["host"]):
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                else:
+                    with contextlib.suppress(OSError):
+                        os.unlink(entry.path)
+
+
+def _is_abandoned(entry: os.DirEntry[str], pid: str | None, host: str | None) -> bool:
+    if host == _host() and os.name != "nt":  # there os.kill(pid, 0) would interrupt the process
+        try:
+            os.kill(int(pid or 0), 0)
+        except (ProcessLookupError, OverflowError):
+            return True
+        except OSError:  # it runs as another user
+            return False
+        return False
+    return time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED_SECONDS
+
+
+def _host() -> str:
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 
 def _no_nul(path: str | os.PathLike[str]) -> None:
@@ -104,7 +151,7 @@ def _not_written(path: str | os.PathLike[str], error: OSError) -> FileError:
     return FileError(f"{path}: cannot be written: {cause}; {step}")
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the new name last through a power cut, where the system can."""
     with contextlib.suppress(OSError):  # Windows, some network folders
         descriptor = os.open(folder, os.O_RDONLY)

@@ -20,7 +20,8 @@ from predyn.estimate.result import INTERRUPTED, Estimate
 from predyn.files import write_text
 from predyn.measurements import Measurements
 from predyn.models.trujillo import trujillo_two_link
-from predyn.results import ESTIMATE, REPORT, SOLUTION, SUMMARY, refuse_other, write_together
+from predyn.result_folder import replace_together
+from predyn.results import ESTIMATE, REPORT, SOLUTION, SUMMARY, refuse_other
 
 Floats = NDArray[np.float64]
 
@@ -124,7 +125,7 @@ def write_paper(runs: list[PaperRun], folder: Path, report: bool = True) -> list
         f"{run.start}.h5": run.estimate.save for run in runs
     }
     writers |= {name: _writer(text) for name, text in texts.items()}
-    return write_together(folder, writers, stale=() if report else (REPORT,))
+    return replace_together(folder, writers, stale=() if report else (REPORT,))
 
 
 def _writer(text: str) -> Callable[[Path], None]:

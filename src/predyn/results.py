@@ -1,4 +1,4 @@
-"""Folders of results: what belongs together is replaced together or not at all."""
+"""Results in folders: the names of their files, and which run may replace which."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import contextlib
 import json
 import os
 import re
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from predyn.errors import FileError
-from predyn.files import writable_folder, write_text
+from predyn.files import write_text
+from predyn.result_folder import complete, locked, replace_together
 from predyn.solution import Solution
 
 if TYPE_CHECKING:
@@ -33,19 +32,6 @@ ASIDE = "not-converged"  # subfolder for a run that must not replace a better re
 def folder_name(task: str) -> str:
     """A task's name as that of a folder in the working directory."""
     return re.sub(r"[^\w.-]+", "-", task).strip("-.")[:LONGEST] or "result"
-
-
-@contextlib.contextmanager
-def prepared(folder: Path) -> Iterator[None]:
-    """Make sure that the folder can be written to; leave none behind that stayed empty."""
-    made = not os.path.exists(folder)
-    writable_folder(folder)
-    try:
-        yield
-    finally:
-        if made:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
 
 
 def refuse_other(folder: Path, other: str) -> None:
@@ -69,80 +55,29 @@ def write_results(solution: Solution, folder: Path) -> list[Path]:
     What did not converge goes to a subfolder if the folder holds a result that did. A report of
     what was there before is removed: it would show another motion.
     """
-    if not solution.success and holds_success(folder, SOLUTION):
-        folder = writable_folder(folder / ASIDE)
     summary = json.dumps(solution.summary(), indent=2) + "\n"
     writers = {SOLUTION: solution.save, SUMMARY: lambda path: write_text(path, summary)}
-    return write_together(folder, writers, stale=(REPORT,))
+    with folder_for(solution, folder, SOLUTION) as target:
+        return replace_together(target, writers, stale=(REPORT,))
 
 
-def write_together(
-    folder: Path, writers: Mapping[str, Callable[[Path], None]], stale: Sequence[str] = ()
-) -> list[Path]:
-    """Let each writer fill a file, then put all in their places; returns their paths.
-
-    If one fails, the folder is as it was. Stale files are removed with what they belonged to.
-    """
-    for name in (*writers, *stale):
-        if (folder / name).is_dir():
-            raise FileError(
-                f"{folder / name}: cannot be written: it is a folder; move it or choose another one"
-            )
-    try:
-        waiting = Path(tempfile.mkdtemp(prefix=".predyn-", dir=folder))
-    except OSError as error:
-        raise FileError(f"{folder}: cannot be written: {error.strerror}") from error
-    try:
-        for name, write in writers.items():
-            write(waiting / name)
-        _exchange(folder, waiting, writers, stale)
-    except FileError as error:
-        raise FileError(str(error).replace(str(waiting), str(folder))) from error
-    except OSError as error:
-        raise FileError(f"{folder}: cannot be written: {error.strerror}") from error
-    finally:
-        shutil.rmtree(waiting, ignore_errors=True)
-    return [folder / name for name in writers]
+@contextlib.contextmanager
+def folder_for(result: Solution | Estimate, folder: Path, name: str) -> Iterator[Path]:
+    """The folder, or its subfolder for what must not replace the converged result in it."""
+    if result.success or not holds_success(folder, name):
+        yield folder
+    else:
+        with locked(folder / ASIDE):
+            yield folder / ASIDE
 
 
-def _exchange(folder: Path, waiting: Path, new: Iterable[str], stale: Sequence[str]) -> None:
-    """Move new files to the folder and remove stale ones; if that fails, put all back."""
-    kept = waiting / "before"
-    kept.mkdir()
-    done: list[str] = []
-    try:
-        for name in (*new, *stale):
-            if os.path.lexists(folder / name):
-                _keep(folder / name, kept / name)
-            done.append(name)
-            if name in stale:
-                (folder / name).unlink(missing_ok=True)
-            else:
-                os.replace(waiting / name, folder / name)
-    except BaseException:
-        for name in done:
-            if os.path.lexists(kept / name):
-                os.replace(kept / name, folder / name)
-            else:
-                (folder / name).unlink(missing_ok=True)
-        raise
-
-
-def _keep(path: Path, copy: Path) -> None:
-    """A second name of a file, or a copy where there are no second names."""
-    try:
-        os.link(path, copy, follow_symlinks=False)
-    except OSError:
-        shutil.copy2(path, copy, follow_symlinks=False)
-
-
-def holds_success(folder: Path, result: str) -> bool:
+def holds_success(folder: Path, name: str) -> bool:
     """Whether there is a result that a failed run must not replace; in doubt there is."""
-    if not os.path.exists(folder / result):
+    if not os.path.exists(folder / name):
         return False
     try:
-        return json.loads((folder / SUMMARY).read_text())["success"] is not False
-    except (OSError, ValueError, KeyError, TypeError):
+        return load_result(folder / name).success
+    except FileError:
         return True
 
 
@@ -150,6 +85,7 @@ def result_path(path: Path) -> Path:
     """The file of a result; of a folder the solution or the estimate in it."""
     if not path.is_dir():
         return path
+    complete(path)
     return path / (ESTIMATE if not (path / SOLUTION).is_file() and (path / ESTIMATE).is_file()
                    else SOLUTION)  # fmt: skip
 

@@ -107,6 +107,7 @@ def estimate(
     from predyn.estimate.estimating import estimate_torques
     from predyn.interrupts import held_back
     from predyn.load.recordings import load_measurements
+    from predyn.result_folder import locked
 
     if data is None:
         if model.replace("_", "-") != PAPER:
@@ -123,9 +124,9 @@ def estimate(
             raise InputError(f"--forces-from {forces_from}: the file holds no forces")
         recording = replace(recording, forces=plates)
     folder = out or Path(results.folder_name(data.stem))
-    results.refuse_other(folder, results.SOLUTION)
     tell_compiling(quiet)
-    with results.prepared(folder):
+    with locked(folder):
+        results.refuse_other(folder, results.SOLUTION)
         with _Progress(quiet) as progress, warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # the text below has them
             found = estimate_torques(
@@ -245,13 +246,14 @@ class _Progress:
 
 def _paper(folder: Path, quiet: bool, report: bool) -> None:
     """The published example from both starts."""
-    from predyn import paper_results, results
+    from predyn import paper_results
     from predyn.estimate.paper_example import STARTS
     from predyn.interrupts import held_back
+    from predyn.result_folder import locked
 
     tell_compiling(quiet)
     tell = None if quiet else lambda text: say(f"predyn: {text}")
-    with results.prepared(folder), warnings.catch_warnings():
+    with locked(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         runs = [paper_results.run_paper(start, tell=tell) for start in STARTS]
         with held_back():

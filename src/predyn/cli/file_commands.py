@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -95,13 +96,16 @@ def report(
 ) -> None:
     """Write the report of a solution or estimate: one HTML file that needs only a browser."""
     from predyn.files import write_text
-    from predyn.results import ESTIMATE, SOLUTION
+    from predyn.result_folder import locked
+    from predyn.results import ESTIMATE, REPORT, SOLUTION
     from predyn.view.server import html_of
 
     path = path_of_result(result, "report")
     usual = path.name in (SOLUTION, ESTIMATE)  # of other files a folder may hold several
-    target = out or (path.with_name("report.html") if usual else path.with_suffix(".html"))
-    write_text(target, html_of(load_any(path)))
+    target = out or (path.with_name(REPORT) if usual else path.with_suffix(".html"))
+    beside = path.is_file() and target.parent.resolve() == path.parent.resolve()
+    with locked(path.parent) if beside else nullcontext():  # the result is not replaced meanwhile
+        write_text(target, html_of(load_any(path)))
     typer.echo(f"wrote {target}")
 
 

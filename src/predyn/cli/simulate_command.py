@@ -47,6 +47,7 @@ def simulate(
     """
     from predyn import results, simulation_results
     from predyn.files import write_text
+    from predyn.result_folder import locked
 
     path = Path(source)
     in_folder = (path / results.SOLUTION).is_file()
@@ -78,7 +79,7 @@ def simulate(
         text = simulation_results.trajectory_text(problem.name, motion)
     typer.echo(text)
     if out is not None:
-        with results.prepared(out):
+        with locked(out):
             write_text(out / simulation_results.CSV, simulation_results.motion_csv(motion))
         typer.echo(f"\nwrote {out / simulation_results.CSV}")
     if motion.status != "finished":

@@ -75,27 +75,27 @@ def solve(
     from predyn import results
     from predyn.config import read_task
     from predyn.config.schema import METHODS
+    from predyn.result_folder import locked
 
     if method is not None and method not in METHODS:
         raise unknown_name("--method", method, METHODS)
     read = read_task(task, allow_absolute=allow_absolute, allow_code=allow_code, method=method)
     problem = _changed(read.problem, segments, tolerance, max_seconds)
     folder = out or Path(results.folder_name(problem.name))
-    results.refuse_other(folder, results.ESTIMATE)
-    checkpoint = folder / results.CHECKPOINT
-    if resume:
-        if resume_from is not None:
-            raise InputError("expected --resume or --resume-from, got both")
-        resume_from = results.latest(folder)
+    if resume and resume_from is not None:
+        raise InputError("expected --resume or --resume-from, got both")
     near = None if guess is None else load(guess)
-    with results.prepared(folder):
+    with locked(folder):
+        results.refuse_other(folder, results.ESTIMATE)
+        if resume:
+            resume_from = results.latest(folder)
         solution = _solved(
             problem,
             quiet=quiet,
             guess=near,
             starts=starts,
             seed=seed,
-            checkpoint=checkpoint if starts == 1 else None,
+            checkpoint=folder / results.CHECKPOINT if starts == 1 else None,
             resume=resume_from,
             refine=refine,
         )
