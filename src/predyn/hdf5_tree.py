@@ -4,14 +4,21 @@ A dictionary is a group, an array or a list of words a dataset, a single value a
 of dictionaries a group with members 0, 1, ... The first 512 bytes, a user block HDF5 skips, are
 text: what the file is, its version, and the SHA-256 of everything after them. So a damaged file is
 found out before the HDF5 library reads it, which is not safe with damaged files.
+
+A file may also be made to do harm, with a seal that fits. Sizes are therefore checked before
+anything is read: all data together are no larger than the file, each object is read once, and
+what could be read without end (objects within objects, texts that many entries share) has a limit.
+Files are written within the same limits.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Mapping
-from typing import Any
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -21,6 +28,11 @@ BLOCK = 512
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 ORDER = "%order"  # attribute: keys of a group in the order of the dictionary
 LENGTH = "%length"  # attribute: number of members of a list
+MOST_BYTES = 2**28  # of a file
+MOST_ENTRIES = 12_000  # groups, datasets and attributes of a file
+MOST_DEPTH = 16  # groups within groups
+MOST_TEXT = 2**27  # bytes that the texts in one attribute may take
+HEAP = re.compile(rb"GCOL.{4}(.{8})", re.DOTALL)  # HDF5 keeps texts in such collections: their size
 Tree = dict[str, Any]
 
 
@@ -40,35 +52,44 @@ def encode(tree: Tree, notes: Mapping[str, Mapping[str, Any]], kind: str, versio
         for path, attributes in notes.items():
             for key, value in attributes.items():
                 file[path].attrs[key] = value
-    return seal(buffer.getvalue()[BLOCK:], kind, version)
+    data = seal(buffer.getvalue()[BLOCK:], kind, version)
+    try:
+        decode(io.BytesIO(data), kind, version)
+    except FileError as error:
+        raise ValueError(f"it could not be read back: {error}") from error
+    return data
 
 
 def seal(body: bytes, kind: str, version: int) -> bytes:
     """The file: the first block and the HDF5 that follows it."""
-    digest = hashlib.sha256(body).hexdigest()
+    return _block(hashlib.sha256(body).hexdigest(), kind, version) + body
+
+
+def _block(digest: str, kind: str, version: int) -> bytes:
     lines = (kind, f"version {version}", f"sha256 {digest}", "HDF5 from byte 512 on", "")
-    return "\n".join(lines).encode().ljust(BLOCK, b"\n") + body
+    return "\n".join(lines).encode().ljust(BLOCK, b"\n")
 
 
-def decode(data: bytes, kind: str, version: int) -> Tree:
+def decode(file: BinaryIO, kind: str, version: int) -> Tree:
     """The tree in a file of this kind; a FileError (without path) says why it is none."""
     import h5py
 
-    _check_seal(data, kind, version)
+    size, longest = _check_seal(file, kind, version)
     try:
-        with h5py.File(io.BytesIO(data), "r") as file:
-            tree: Tree = {key: _get(file, key, len(data)) for key in sorted({*file, *file.attrs})}
+        with h5py.File(file, "r") as root:
+            return _Reader(size, longest).root(root)
     except FileError:
         raise
     except Exception as error:  # h5py raises what the C library makes of it: any of a dozen types
         raise FileError(f"cannot be read as HDF5: {error}") from error
-    return tree
 
 
-def _check_seal(data: bytes, kind: str, version: int) -> None:
-    lines = data[:BLOCK].split(b"\n")
+def _check_seal(file: BinaryIO, kind: str, version: int) -> tuple[int, int]:
+    """The size of the file, and the most bytes that one text in it can have."""
+    block = file.read(BLOCK)
+    lines = block.split(b"\n")
     if lines[0] != kind.encode():
-        what = "an HDF5 file, but not" if data.startswith(SIGNATURE) else "not"
+        what = "an HDF5 file, but not" if block.startswith(SIGNATURE) else "not"
         raise FileError(f"{what} a {kind} file; expected one that predyn has saved")
     words = b" ".join(lines[1:3]).split()
     if len(words) == 4 and words[1].isdigit() and int(words[1]) > version:
@@ -76,8 +97,19 @@ def _check_seal(data: bytes, kind: str, version: int) -> None:
             f"{kind} version {int(words[1])}, but this predyn reads up to {version}; "
             "install a newer predyn"
         )
-    if data[:BLOCK] != seal(data[BLOCK:], kind, version)[:BLOCK]:
+    size = file.seek(0, io.SEEK_END)
+    if size > MOST_BYTES:
+        raise FileError(f"{size / 2**20:.0f} MiB; expected at most {MOST_BYTES / 2**20:.0f}")
+    file.seek(BLOCK)
+    digest, longest, before = hashlib.sha256(), 0, b""
+    while piece := file.read(2**20):
+        digest.update(piece)
+        for match in HEAP.finditer(before + piece):
+            longest = max(longest, int.from_bytes(match[1], "little"))
+        before = piece[-15:]
+    if block != _block(digest.hexdigest(), kind, version):
         raise FileError("damaged, cut short, or changed after it was saved; save it again")
+    return size, min(longest, size)
 
 
 def _put(group: Any, key: str, value: Any, path: str) -> None:
@@ -123,30 +155,100 @@ def _put(group: Any, key: str, value: Any, path: str) -> None:
         group.create_dataset(name, data=array, track_times=False)
 
 
-def _get(group: Any, name: str, most: int) -> Any:
-    """The value of an attribute, dataset or group; nothing may be larger than the file."""
-    import h5py
+class _Reader:
+    """Takes the tree out of an HDF5 file, each object once and within limits."""
 
-    if name in group.attrs:
-        return _single(group.attrs[name], f"{group.name}: attribute {name}")
-    if name not in group:
-        raise FileError(f"{group.name.rstrip('/')}/{name} is missing; the file is not complete")
-    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-        raise FileError(f"{name}: a link out of the file; expected data in the file")
-    item = group[name]
-    if isinstance(item, h5py.Group):
+    def __init__(self, size: int, longest: int) -> None:
+        self.bytes_left = size  # all data of the file are in the file
+        self.entries_left = MOST_ENTRIES
+        self.longest = longest
+        self.seen: set[int] = set()
+
+    def root(self, file: Any) -> Tree:
+        self._enter(file, 0)
+        return {key: self._get(file, key, 1) for key in sorted({*file, *file.attrs})}
+
+    def _enter(self, item: Any, depth: int) -> None:
+        """Count an object in; each is there once."""
+        import h5py
+
+        address = h5py.h5o.get_info(item.id).addr
+        if address in self.seen:
+            raise FileError(f"{item.name}: an object with several names; expected one")
+        self.seen.add(address)
+        members = len(item) if isinstance(item, h5py.Group) else 0
+        self.entries_left -= 1 + len(item.attrs)
+        if self.entries_left < members:
+            raise FileError(f"more than {MOST_ENTRIES} entries")
+        if depth > MOST_DEPTH:
+            raise FileError(f"{item.name:.60}: more than {MOST_DEPTH} groups within groups")
+
+    def _get(self, group: Any, name: str, depth: int) -> Any:
+        """The value of an attribute, dataset or group."""
+        import h5py
+
+        if name in group.attrs:
+            value = self._attribute(group, name)
+            return _single(value, f"{group.name}: attribute {name}")
+        if name not in group:
+            raise FileError(f"{group.name.rstrip('/')}/{name} is missing; the file is not complete")
+        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+            raise FileError(f"{name}: a link out of the file; expected data in the file")
+        item = group[name]
+        self._enter(item, depth)
+        if not isinstance(item, h5py.Group):
+            return self._dataset(item)
         if LENGTH in item.attrs:
-            count = int(item.attrs[LENGTH])
+            count = _single(self._attribute(item, LENGTH), f"{item.name}: {LENGTH}")
             if count != len(item):
                 raise FileError(f"{item.name}: expected {count} members, got {len(item)}")
-            return tuple(_get(item, str(k), most) for k in range(count))
-        keys = [str(key) for key in item.attrs[ORDER]]
-        return {key: _get(item, _escaped(key), most) for key in keys}
-    if item.is_virtual or item.external or item.nbytes > most:
-        raise FileError(f"{item.name}: data outside of the file or larger than it")
-    if h5py.check_string_dtype(item.dtype):
-        return tuple(str(word) for word in item.asstr()[...])
-    return np.asarray(item[...], item.dtype.newbyteorder("="))
+            return tuple(self._get(item, str(k), depth + 1) for k in range(count))
+        keys = [str(key) for key in self._attribute(item, ORDER)]
+        if len(set(keys)) < len(keys):
+            raise FileError(f"{item.name}: {ORDER} names an entry twice")
+        return {key: self._get(item, _escaped(key), depth + 1) for key in keys}
+
+    def _attribute(self, item: Any, name: str) -> Any:
+        """An attribute, which can only be read whole."""
+        import h5py
+
+        attribute = item.attrs.get_id(name)
+        count, stored = math.prod(attribute.shape or ()), attribute.dtype.itemsize
+        if (
+            h5py.check_string_dtype(attribute.dtype)
+            and count > 1
+            and count * self.longest > MOST_TEXT
+        ):
+            raise FileError(f"{item.name}: attribute {name}: too many texts or too long ones")
+        self._spend(count * stored, item)
+        value = item.attrs[name]
+        self._spend(len(value) if isinstance(value, str) else 0, item)
+        return value
+
+    def _dataset(self, item: Any) -> Any:
+        import h5py
+
+        if item.is_virtual or item.external:
+            raise FileError(f"{item.name}: data outside of the file")
+        self._spend(item.nbytes, item)
+        if h5py.check_string_dtype(item.dtype):
+            if item.ndim != 1:
+                raise FileError(f"{item.name}: expected a list of words")
+            return tuple(self._words(item))
+        return np.asarray(item[...], item.dtype.newbyteorder("="))
+
+    def _words(self, item: Any) -> Iterator[str]:
+        """One by one: several could be the same very long one."""
+        texts = item.asstr()
+        for k in range(len(item)):
+            word = str(texts[k])
+            self._spend(len(word), item)
+            yield word
+
+    def _spend(self, count: int, item: Any) -> None:
+        self.bytes_left -= count
+        if self.bytes_left < 0:
+            raise FileError(f"{item.name}: data larger than the file")
 
 
 def _single(value: Any, what: str) -> Any:

@@ -23,6 +23,9 @@ from predyn.model import PRISMATIC, Model
 
 Floats = NDArray[np.float64]
 SUCCESS = ("optimal", "acceptable")
+FAILURE = (
+    "infeasible", "iteration_limit", "time_limit", "interrupted", "diverged", "evaluation_error",
+)  # fmt: skip
 MOST_LISTED = 10
 ROUNDING = 8 * float(np.finfo(float).eps)  # of the duration, in a time that was computed
 

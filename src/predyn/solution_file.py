@@ -16,9 +16,9 @@ from predyn.bspline import BSpline
 from predyn.errors import FileError
 from predyn.files import write_bytes
 from predyn.hdf5_tree import Tree
-from predyn.model import PRISMATIC, Model
+from predyn.model import PRISMATIC, Limits, Model
 from predyn.model_tree import model_of, tree_of_model
-from predyn.solution import Curve, Solution, Violation
+from predyn.solution import FAILURE, SUCCESS, Curve, Solution, Violation
 from predyn.tree_reader import TreeReader, located, read_file
 
 KIND, VERSION = "predyn solution", 1
@@ -104,10 +104,10 @@ def _notes(model: Model) -> dict[str, dict[str, Any]]:
 
 def _solution_of(file: TreeReader) -> Solution:
     model = model_of(file.group("model"))
-    n, count = model.n, len(file.array("t", (None,)))
+    n, t = model.n, file.times("t")
     entries: dict[str, Any] = {name: file.value(name, kind) for name, kind in SCALARS.items()}
     entries |= {name: file.words(name) for name in WORDS}
-    entries |= {name: file.array(name, (count, n)) for name in SAMPLED}
+    entries |= {name: file.array(name, (len(t), n)) for name in SAMPLED}
     entries |= {name: _violations_of(file.group(name)) for name in VIOLATIONS}
     for name in ("multipliers", "history"):
         entries[name] = file.mapping(name, lambda group, key: group.array(key, None))
@@ -121,12 +121,12 @@ def _solution_of(file: TreeReader) -> Solution:
         )
     pattern = file.group("jacobian")
     rows = pattern.array("rows", (None,), np.int32)
-    return Solution(
+    solution = Solution(
         model=model,
         curves=curves,
-        t=file.array("t", (count,)),
-        phase=file.array("phase", (count,), np.int64),
-        reactions=file.array("reactions", (count, n, 6)),
+        t=t,
+        phase=file.array("phase", t.shape, np.int64),
+        reactions=file.array("reactions", (len(t), n, 6)),
         limits=file.mapping("limits", lambda group, key: group.array(key, (n, 2))),
         jacobian=(rows, pattern.array("columns", rows.shape, np.int32)),
         x=file.array("x", (None,)),
@@ -135,6 +135,32 @@ def _solution_of(file: TreeReader) -> Solution:
         provenance=file.mapping("provenance", lambda group, key: group.value(key, str)),
         **entries,
     )
+    _check_values(file, solution)
+    return solution
+
+
+def _check_values(file: TreeReader, solution: Solution) -> None:
+    """What no solve could have found is an error; what did not converge may not be finite."""
+    file.choice("status", (*SUCCESS, *FAILURE))
+    for name in ("iterations", "n_variables", "n_constraints"):
+        file.count(name)
+    ends, whole = solution.t[[0, -1]] if len(solution.t) else np.zeros(2), solution.duration
+    fits = np.abs(ends - (0.0, whole)) <= 1e-9 * whole  # rounding of sums
+    file.require(fits, "t", f"times from 0 to the duration of the phases, {whole:.6g} s")
+    phase, last = solution.phase, len(solution.curves) - 1
+    file.require((phase >= 0) & (phase <= last), "phase", f"numbers from 0 to {last}")
+    file.require(np.diff(phase) >= 0, "phase", "numbers that do not fall")
+    missing = [name for name in Limits._fields if name not in solution.limits]
+    file.require(not missing, "limits", f"{', '.join(Limits._fields)}")
+    for name in solution.passive:
+        with located(file):
+            solution.model.joint_index(name)
+    excess = ("max_violation", "max_violation_dense")
+    for name in excess:
+        file.require(not getattr(solution, name) < 0.0, name, "a number from 0")
+    if solution.success:
+        for name in ("objective", *excess, "x", "reactions", *SAMPLED):
+            file.require(np.isfinite(getattr(solution, name)), name, "finite numbers of a success")
 
 
 def _curve_of(group: TreeReader, n: int) -> Curve:
@@ -142,12 +168,16 @@ def _curve_of(group: TreeReader, n: int) -> Curve:
     with located(group):
         spline = BSpline(degree, knots)
     control = group.array("control", (spline.n_control, n))
-    return Curve(degree, knots, control, group.value("duration", float))
+    duration = group.value("duration", float)
+    group.require(0.0 < duration < np.inf, "duration", "a positive number of seconds")
+    return Curve(degree, knots, control, duration)
 
 
 def _violations_of(group: TreeReader) -> tuple[Violation, ...]:
     names = group.words("name")
     columns = [group.array(field, (len(names),)).tolist() for field in NUMBERS]
+    for field in ("excess", "relative"):
+        group.require(group.tree[field] >= 0.0, field, "numbers from 0")
     return tuple(Violation(*row) for row in zip(names, *columns, strict=True))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,17 +21,16 @@ def read_file(
 ) -> T:
     """What `make` finds in a file of this kind; every error is a FileError with the path."""
     try:
-        file = Path(path)
-        if file.exists() and not file.is_file():
-            raise FileError(f"{path}: expected a .h5 file, this is a folder or a device")
-        data = file.read_bytes()
-    except (OSError, TypeError, ValueError) as error:  # ValueError: a NUL character
-        cause = getattr(error, "strerror", None) or str(error)
-        raise FileError(f"{path}: cannot be read: {cause}; expected a .h5 file") from None
-    try:
-        return make(TreeReader(hdf5_tree.decode(data, kind, version)))
+        if Path(path).exists() and not Path(path).is_file():
+            raise FileError("expected a .h5 file, this is a folder or a device")
+        with open(path, "rb") as file:
+            tree = hdf5_tree.decode(file, kind, version)
+        return make(TreeReader(tree))
     except PredynError as error:
         raise FileError(f"{path}: {error}") from error
+    except (OSError, TypeError, ValueError) as error:  # ValueError: a NUL character
+        cause = getattr(error, "strerror", None) or str(error)
+        raise FileError(f"{path}: cannot be read: {cause}; expected a .h5 file") from error
 
 
 class TreeReader:
@@ -54,6 +53,30 @@ class TreeReader:
             expected = " or ".join(k.__name__ for k in kinds)
             raise FileError(f"{self.where}{name}: expected {expected}, got {value!r:.60}")
         return value
+
+    def require(self, good: Any, name: str, expected: str) -> None:
+        """A FileError unless the entry is `good`, which may be an array."""
+        if not np.all(good):
+            got = self.tree[name]
+            shown = "" if isinstance(got, np.ndarray | dict) else f", got {got!r:.60}"
+            raise FileError(f"{self.where}{name}: expected {expected}{shown}")
+
+    def choice(self, name: str, choices: Sequence[str]) -> str:
+        value: str = self.value(name, str)
+        self.require(value in choices, name, f"one of {', '.join(choices)}")
+        return value
+
+    def count(self, name: str) -> int:
+        value: int = self.value(name, int)
+        self.require(value >= 0, name, "a number from 0")
+        return value
+
+    def times(self, name: str) -> Any:
+        """Seconds, in order."""
+        t = self.array(name, (None,))
+        self.require(np.isfinite(t), name, "finite times")
+        self.require(np.diff(t) >= 0.0, name, "times that do not fall")
+        return t
 
     def array(
         self, name: str, shape: tuple[int | None, ...] | None, dtype: Any = np.float64

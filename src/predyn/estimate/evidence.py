@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.estimate import band
-from predyn.estimate.regularisation import JOINTS
+from predyn.estimate.result import JOINTS
 from predyn.estimate.smoother import Levels, Posterior, Smoother
 from predyn.estimate.spline_grid import Floats, Ints
 from predyn.interrupts import held_back

@@ -11,7 +11,8 @@ import numpy as np
 from predyn.errors import InputError, unknown_name
 from predyn.estimate.matching import Matched
 from predyn.estimate.observations import Marker
-from predyn.estimate.regularisation import JOINTS, KINDS, LINKS, ORDERS
+from predyn.estimate.regularisation import ORDERS
+from predyn.estimate.result import INDEPENDENT, JOINTS, LINKS
 from predyn.estimate.samples import roughness
 from predyn.estimate.spline_grid import Floats, Grid
 from predyn.model import Model
@@ -62,9 +63,9 @@ def kinds_of(independent: Any, total_variation: bool, weight: Any) -> tuple[str,
     """What to take as changing independently: torques if these switch or sizes are given."""
     torques = (JOINTS, LINKS)
     if independent is None:
-        return torques if total_variation or weight is not None else KINDS
-    if not isinstance(independent, str) or independent not in KINDS:
-        raise unknown_name("independent", independent, KINDS)
+        return torques if total_variation or weight is not None else INDEPENDENT
+    if not isinstance(independent, str) or independent not in INDEPENDENT:
+        raise unknown_name("independent", independent, INDEPENDENT)
     if total_variation and independent not in torques:
         raise InputError(
             f"total_variation: torques switch, accelerations do not; expected independent to be "

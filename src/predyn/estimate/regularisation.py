@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.estimate.grid_kernels import differences
+from predyn.estimate.result import LINKS
 from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
 from predyn.model import PRISMATIC, Model
 
 PARALLEL = 1e-9
 ORDERS = (0, 1, 2)
-JOINTS, LINKS, ACCELERATIONS = "joints", "links", "accelerations"
-KINDS = (JOINTS, LINKS, ACCELERATIONS)
 
 
 class Rows(NamedTuple):

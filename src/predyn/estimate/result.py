@@ -22,12 +22,13 @@ from predyn.model import PRISMATIC, Model
 Floats = NDArray[np.float64]
 
 BAND = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
-CONVERGED, LIMITED, UNIDENTIFIABLE, INTERRUPTED = (
+STATUSES = CONVERGED, LIMITED, UNIDENTIFIABLE, INTERRUPTED = (
     "converged",
     "iteration_limit",
     "unidentifiable",
     "interrupted",
 )
+INDEPENDENT = JOINTS, LINKS, ACCELERATIONS = "joints", "links", "accelerations"
 
 
 class Channel(NamedTuple):

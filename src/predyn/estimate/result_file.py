@@ -13,9 +13,16 @@ from typing import Any
 import numpy as np
 
 from predyn import hdf5_tree
-from predyn.errors import FileError
+from predyn.errors import FileError, unknown_name
 from predyn.estimate.lcurve import LCurve
-from predyn.estimate.result import Channel, Estimate, Filtered, OrderTrial
+from predyn.estimate.result import (
+    INDEPENDENT,
+    STATUSES,
+    Channel,
+    Estimate,
+    Filtered,
+    OrderTrial,
+)
 from predyn.files import write_bytes
 from predyn.hdf5_tree import Tree
 from predyn.measurements import MeasuredForce, Measurements
@@ -108,19 +115,18 @@ def _notes(model: Model) -> dict[str, dict[str, Any]]:
 
 def _estimate_of(file: TreeReader) -> Estimate:
     model = model_of(file.group("model"))
-    n, t = model.n, file.array("t", (None,))
-    if len(t) < 2:
-        raise FileError(f"t: expected at least 2 times, got {len(t)}")
+    n, t = model.n, file.times("t")
+    file.require(len(t) >= 2, "t", f"at least 2 times, got {len(t)}")
     entries: dict[str, Any] = {name: file.value(name, kind) for name, kind in SCALARS.items()}
     entries |= {name: file.array(name, (len(t), n)) for name in AT_NODES}
     entries |= {name: file.array(name, (len(t) - 1, n)) for name in AT_MIDDLES}
     entries |= {name: file.words(name) for name in ("unactuated", "warnings")}
     filtered = file.value("comparison", (dict, type(None)))
-    return Estimate(
+    estimate = Estimate(
         model=model,
         measurements=_measurements_of(file.group("measurements")),
         t=t,
-        t_tau=file.array("t_tau", (len(t) - 1,)),
+        t_tau=file.times("t_tau"),
         channels=tuple(_channel_of(group) for group in file.groups("channels")),
         weights=file.array("weights", (n,)),
         orders=tuple(_trial_of(group, n) for group in file.groups("orders")),
@@ -129,14 +135,38 @@ def _estimate_of(file: TreeReader) -> Estimate:
         force_links=file.mapping("force_links", lambda group, key: group.value(key, str)),
         **entries,
     )
+    _check_values(file, estimate)
+    return estimate
+
+
+def _check_values(file: TreeReader, estimate: Estimate) -> None:
+    """What no estimate could have found is an error; what did not converge may not be finite."""
+    file.choice("status", STATUSES)
+    file.choice("independent", INDEPENDENT)
+    file.count("iterations")
+    file.require(estimate.order in (0, 1, 2), "order", "0, 1 or 2")
+    file.require(np.diff(estimate.t) > 0.0, "t", "times that rise")
+    file.require(len(estimate.t_tau) == len(estimate.t) - 1, "t_tau", "one time for each interval")
+    for name in ("q_sd", "v_sd", "tau_sd"):  # infinite where the data do not tell
+        file.require(getattr(estimate, name) >= 0.0, name, "numbers from 0")
+    with located(file):
+        for name in estimate.unactuated:
+            estimate.model.joint_index(name)
+        for name, link in estimate.force_links.items():
+            estimate.model.frame(link)
+            if name not in estimate.measurements.forces:
+                raise unknown_name("recorded force", name, estimate.measurements.forces)
+    if estimate.success:
+        for name in ("q", "v", "a", "tau"):
+            file.require(np.isfinite(getattr(estimate, name)), name, "finite numbers of a success")
 
 
 def _channel_of(group: TreeReader) -> Channel:
-    t = group.array("t", (None,))
+    t = group.times("t")
     return Channel(
         name=group.value("name", str),
-        kind=group.value("kind", str),
-        unit=group.value("unit", str),
+        kind=group.choice("kind", ("angle", "marker")),
+        unit=group.choice("unit", ("rad", "m")),
         t=t,
         measured=group.array("measured", t.shape),
         fitted=group.array("fitted", t.shape),
@@ -147,8 +177,8 @@ def _channel_of(group: TreeReader) -> Channel:
 
 def _trial_of(group: TreeReader, n: int) -> OrderTrial:
     return OrderTrial(
-        group.value("order", int),
-        group.value("independent", str),
+        group.count("order"),
+        group.choice("independent", INDEPENDENT),
         group.value("log_evidence", float),
         group.array("weights", (n,)),
         group.value("chosen", bool),
@@ -158,11 +188,13 @@ def _trial_of(group: TreeReader, n: int) -> OrderTrial:
 def _lcurve_of(group: TreeReader) -> LCurve:
     weights = group.array("weights", (None,))
     misfit, size = (group.array(name, weights.shape) for name in ("misfit", "size"))
-    return LCurve(weights, misfit, size, group.value("corner", int))
+    corner = group.value("corner", int)
+    group.require(-1 <= corner < len(weights), "corner", f"a number from -1 to {len(weights) - 1}")
+    return LCurve(weights, misfit, size, corner)
 
 
 def _filtered_of(group: TreeReader, n: int) -> Filtered:
-    t = group.array("t", (None,))
+    t = group.times("t")
     parts = (group.array(name, (len(t), n)) for name in ("q", "v", "a", "tau"))
     return Filtered(group.value("cutoff", float), t, *parts)
 

@@ -14,8 +14,8 @@ from predyn.estimate.evidence import NEARLY, SETTLED, Trial, fit_levels
 from predyn.estimate.matching import Matched
 from predyn.estimate.observations import Observations
 from predyn.estimate.options import usual_size
-from predyn.estimate.regularisation import ACCELERATIONS, JOINTS, LINKS, combination, inertias
-from predyn.estimate.result import BAND, Filtered
+from predyn.estimate.regularisation import combination, inertias
+from predyn.estimate.result import ACCELERATIONS, BAND, JOINTS, LINKS, Filtered
 from predyn.estimate.smoother import Levels, Smoother
 from predyn.estimate.spline_grid import Floats, Ints
 
