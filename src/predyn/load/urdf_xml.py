@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import os
 import re
-import stat
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from xml.parsers import expat
 
 from predyn.errors import FileError, InputError
 from predyn.model_parts import LARGEST
+from predyn.reading import refuse_irregular
 
 MOST_BYTES = 32 * 2**20
 MOST_DEPTH = 64
@@ -123,9 +123,8 @@ def read_xml(path: str | os.PathLike[str], root: str) -> Element:
 
 
 def _bytes(name: str) -> bytes:
+    refuse_irregular(name)
     try:
-        if not stat.S_ISREG(os.stat(name).st_mode):
-            raise FileError(f"{name}: expected a file, this is a folder or a device")
         with open(name, "rb") as file:
             data = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
