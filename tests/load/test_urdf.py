@@ -187,6 +187,10 @@ REFUSED = {
     "cycle aside": (robot(joint(), joint(name="k", parent="b", child="c"),
                           joint(name="l", parent="c", child="b"), links=("base", "arm", "b", "c")),
                     "<link name='b'>: it is part of a cycle"),
+    "axis without xyz": (
+        robot(joint("<axis/>")),
+        r"line 5, <axis>: expected the attribute 'xyz' with 3 number\(s\), got none",
+    ),
     "zero axis": (robot(joint('<axis xyz="0 0 0"/>')), "line 5, <axis>: the axis is zero"),
     "nan": (robot(joint('<axis xyz="0 nan 1"/>')), "line 5, <axis>: xyz: .*finite.*got 'nan'"),
     "inf": (robot(joint('<origin xyz="0 0 inf"/>')), "<origin>: xyz: .*got 'inf'"),

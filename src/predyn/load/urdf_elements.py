@@ -16,7 +16,7 @@ def options_of(joint: Element, name: str, kind: str, notes: list[str]) -> dict[s
     """Axis, limits and friction of a moving joint."""
     options: dict[str, Any] = {"axis": (1.0, 0.0, 0.0)}
     if (axis := joint.one("axis")) is not None:
-        options["axis"] = axis.numbers("xyz", 3, default=(1.0, 0.0, 0.0))
+        options["axis"] = axis.numbers("xyz", 3)
         if not any(options["axis"]):
             axis.fail("the axis is zero: expected a direction such as '0 0 1'")
     if (dynamics := joint.one("dynamics")) is not None:
