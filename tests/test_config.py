@@ -296,7 +296,7 @@ def test_urdf_beside_below_and_elsewhere(tmp_path: Path) -> None:
     absolute = str(tmp_path / "outside.urdf")
     assert "an absolute path" in refused(folder, text.format(absolute))
     assert loaded(folder, text.format(absolute), allow_absolute=True).model.n > 0
-    assert "is a folder" in refused(folder, text.format("models"))
+    assert "this is a folder" in refused(folder, text.format("models"))
 
 
 def test_code_runs_only_when_allowed(tmp_path: Path) -> None:

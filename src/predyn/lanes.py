@@ -16,13 +16,14 @@ import os
 from typing import Any
 
 from llvmlite import binding, ir
-from numba import njit, types
+from numba import config, njit, types
 from numba.core import cgutils
 from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, models, overload, register_model
 
 from predyn.errors import InputError
+from predyn.interrupts import held_back
 
 
 def _native_width() -> int:
@@ -52,10 +53,29 @@ _OPTIONS: dict[str, Any] = {
     "nogil": True,
     "_nrt": False,
 }
-entry = njit(**_OPTIONS)  # for functions that Python calls
 jit = njit(
     **_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True
-)  # for all that those call
+)  # for all that functions with `entry` call
+
+
+def entry(function):
+    """A decorator for functions that Python calls.
+
+    Numba is not made to be left by an exception while it compiles or loads: its registries stay
+    half filled, and every later compilation fails. Signals whose handlers may raise wait.
+    """
+    compiled = njit(**_OPTIONS)(function)
+    if not config.DISABLE_JIT:
+        compile_now = compiled.compile
+
+        def compile_whole(sig):
+            with held_back(every=True):
+                return compile_now(sig)
+
+        compiled.compile = compile_whole
+    return compiled
+
+
 FLAGS = ("contract", "nsz")
 STREAMED_FROM = 2**16  # numbers; half a megabyte and more does not stay in the cache
 

@@ -15,7 +15,7 @@ from predyn.dynamics import mass_matrix
 from predyn.errors import DataWarning
 from predyn.estimate.channel_doubts import correlation
 from predyn.estimate.estimating import estimate_torques
-from predyn.estimate.result import Estimate
+from predyn.estimate.result import LIMITED, Estimate
 from predyn.measurements import MeasuredForce, Measurements
 from predyn.model import REVOLUTE, Model
 from predyn.models import random_tree, trujillo_two_link
@@ -187,6 +187,23 @@ def test_noise_far_too_large_does_not_make_bands_too_narrow() -> None:
     told = estimated(TREE, GOOD, noise=0.2).warnings
     assert any("times the noise given, which is too large" in text for text in told)
     assert not any("too narrow" in text for text in told if "residuals" in text)
+
+
+def test_absurd_torques_are_no_estimate() -> None:
+    """A sample that jumps between two nodes, followed as if it were free of noise."""
+    builder = ModelBuilder("arm", (0.0, 0.0, 0.0))
+    builder.add_link("arm", "world", "shoulder", mass=1.0, com=(0.0, -0.3, 0.0),
+                     inertia=(0.02, 0.0, 0.02))  # fmt: skip
+    t = np.insert(T, 51, 0.505)
+    q = 0.01 * np.sin(t)
+    q[51] += 1.0
+    data = Measurements(t, {"shoulder": q})
+    found = estimated(builder.build(), data, weight=1e9, noise=1e-9)
+    assert found.status == LIMITED
+    assert re.match(
+        r"torques up to 8\.8e\+03 N m, where a low-pass filter finds 0\.00\d+; check single",
+        found.message,
+    )
 
 
 def test_turns_are_added_up_and_told() -> None:

@@ -58,3 +58,38 @@ def write_plate(path, kind, z_up, seed=3, frames=20):
         matrix = 5.0 * np.eye(6) + rng.normal(size=(6, 6))
         c3d.add_parameter("FORCE_PLATFORM", "CAL_MATRIX", matrix[:, :, None])
     c3d.write(str(path))
+
+
+def write_counts(path, offset, counts, scale=0.05, signed=False, integers=False):
+    """A plate whose channels are counts of a converter; ezc3d writes no OFFSET but 0."""
+    write_plate(path, 2, False)
+    c3d = ezc3d.c3d(str(path))
+    c3d["parameters"]["ANALOG"]["FORMAT"]["value"] = ["SIGNED" if signed else "UNSIGNED"]
+    c3d["data"]["analogs"][:] = counts
+    c3d.write(str(path))
+    data = bytearray(path.read_bytes())
+    point_scale = _value_of(data, b"SCALE")
+    words = np.full(6, offset).astype("<i8").astype("<i2").tobytes()
+    _put(data, _value_of(data, b"OFFSET"), words)
+    _put(data, _value_of(data, b"SCALE", data.find(b"GEN_SCALE") + 9), 6 * _float(scale))
+    if integers:  # the same frames as 16 bits a word
+        _put(data, 12, _float(1.0))
+        _put(data, point_scale, _float(1.0))
+        start = (int.from_bytes(data[16:18], "little") - 1) * 512
+        words = np.frombuffer(data[start:], dtype="<f4").astype("<i8").astype("<i2")
+        data[start:] = words.tobytes()
+    path.write_bytes(data)
+
+
+def _float(value):
+    return np.array([value], dtype="<f4").tobytes()
+
+
+def _put(data, at, raw):
+    data[at : at + len(raw)] = raw
+
+
+def _value_of(data, name, start=512):
+    """Where the values of a parameter begin, after its offset, type and dimensions."""
+    at = data.index(name, start) + len(name) + 3
+    return at + 1 + data[at]

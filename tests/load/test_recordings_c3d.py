@@ -7,8 +7,9 @@ import ezc3d
 import numpy as np
 import pytest
 
-from load.c3d_writing import write_c3d, write_plate
+from load.c3d_writing import write_c3d, write_counts, write_plate
 from predyn.errors import DataWarning, FileError
+from predyn.load.c3d_file import read_c3d_file
 from predyn.load.recordings import load_measurements
 
 RNG = np.random.default_rng(11)
@@ -105,6 +106,31 @@ def test_force_plates_equal_those_of_ezc3d(path, kind, z_up):
     assert made.point[0] == pytest.approx([0.25, 0.2, 0.01], abs=1e-15)
     assert made.t == pytest.approx(np.arange(200) / 1000.0, abs=1e-15)
     assert (made.force[:, 2] > 0.0).all()
+
+
+@pytest.mark.parametrize("offset", [2048, 32767, 32768])
+def test_unsigned_offsets_equal_those_of_ezc3d(path, offset):
+    """An offset above 32767 looks negative in its 16 bits; the plate is empty."""
+    write_counts(path, offset, np.full((6, 1), float(offset)))
+    plate = ezc3d.c3d(str(path), extract_forceplat_data=True)["data"]["platform"][0]
+    assert np.abs(plate["force"]).max() == 0.0
+    made = load_measurements(path).forces["plate1"]
+    assert np.abs(made.force).max() == 0.0
+    assert np.abs(made.moment).max() == 0.0
+
+
+@pytest.mark.parametrize("integers", [False, True])
+@pytest.mark.parametrize(
+    ("signed", "offset"),
+    [(False, 32768), (False, 40000), (False, 65535), (True, -32768), (True, 7)],
+)
+def test_offsets_have_a_sign_unless_the_format_says_otherwise(path, integers, signed, offset):
+    """Counts about the offset, as floats and as integers of 16 bits."""
+    around = np.array([3, 0, 1000, -3, -1000, 1])
+    counts = np.clip(offset + around, *((-32768, 32767) if signed else (0, 65535)))
+    write_counts(path, offset, counts[:, None], scale=0.25, signed=signed, integers=integers)
+    expected = 0.25 * (counts - offset)
+    assert read_c3d_file(str(path)).analog == pytest.approx(np.tile(expected, (200, 1)))
 
 
 def test_unknown_plate_is_left_out_with_a_warning(path):

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 import time
 import tracemalloc
 import warnings
@@ -18,6 +19,7 @@ from predyn.model import PRISMATIC, REVOLUTE
 from predyn.model_mass import link_poses, plain_mass_matrix
 
 DATA = Path(__file__).parent / "data"
+MAX = sys.float_info.max
 MUTANTS = int(os.environ.get("PREDYN_MUTANTS", "500"))
 INERTIAL = (
     '<inertial><origin xyz="0.1 0.2 0.3"/><mass value="1"/>'
@@ -144,6 +146,24 @@ def test_floating_base_needs_a_link_that_can_move():
         load_urdf(DATA / "thrown.urdf", floating_base=True)
 
 
+@pytest.mark.parametrize(
+    "huge", ["1e16", "1e308", "1e999", "inf", "Infinity", "1.00001e12", f"{MAX:f}"]
+)
+def test_limits_beyond_all_numbers_are_none(load, huge):
+    """Exporters write what they have for "none"."""
+    model = load(
+        robot(joint(f'<limit lower="-{huge}" upper="{huge}" effort="{huge}" velocity="3"/>'))
+    )
+    assert model.limits.position.tolist() == [[-np.inf, np.inf]]
+    assert model.limits.effort.tolist() == [[-np.inf, np.inf]]
+    assert model.limits.velocity.tolist() == [[-3.0, 3.0]]
+    notes = "\n".join(model.notes)
+    for entry, value in (("lower", f"-{huge}"), ("upper", huge), ("effort", huge)):
+        assert f"joint 'j': {entry}={value!r:.40} is beyond 1e+12: no limit" in notes
+    half = load(robot(joint(f'<limit lower="-1e12" upper="{huge}" effort="1" velocity="1"/>')))
+    assert half.limits.position.tolist() == [[-1e12, np.inf]]
+
+
 def test_lenient_limits_are_noted(load):
     model = load(robot(joint('<limit upper="2" effort="0"/>')))
     assert model.limits.position.tolist() == [[0.0, 2.0]]
@@ -187,6 +207,10 @@ REFUSED = {
     "cycle aside": (robot(joint(), joint(name="k", parent="b", child="c"),
                           joint(name="l", parent="c", child="b"), links=("base", "arm", "b", "c")),
                     "<link name='b'>: it is part of a cycle"),
+    "axis without xyz": (
+        robot(joint("<axis/>")),
+        r"line 5, <axis>: expected the attribute 'xyz' with 3 number\(s\), got none",
+    ),
     "zero axis": (robot(joint('<axis xyz="0 0 0"/>')), "line 5, <axis>: the axis is zero"),
     "nan": (robot(joint('<axis xyz="0 nan 1"/>')), "line 5, <axis>: xyz: .*finite.*got 'nan'"),
     "inf": (robot(joint('<origin xyz="0 0 inf"/>')), "<origin>: xyz: .*got 'inf'"),
@@ -195,6 +219,13 @@ REFUSED = {
     "huge": (robot(joint('<origin xyz="0 0 1e308"/>')), "got '1e308'"),
     "two numbers": (robot(joint('<axis xyz="0 1"/>')), r"expected 3 number\(s\), got 2"),
     "upside down": (robot(joint('<limit lower="1" upper="-1"/>')), "lower 1.0 > upper -1.0"),
+    "upside down, infinite": (robot(joint('<limit lower="1e20" upper="-inf"/>')), "upside down"),
+    "below a huge lower": (robot(joint('<limit lower="1e20" upper="1"/>')), "upside down"),
+    "both huge": (robot(joint('<limit lower="1e16" upper="1e17"/>')), "on the same side"),
+    "nan limit": (robot(joint('<limit lower="nan" upper="1"/>')), "<limit>: lower: .*got 'nan'"),
+    "nan effort": (robot(joint('<limit effort="NaN"/>')), "<limit>: effort: .*got 'NaN'"),
+    "negative infinite effort": (robot(joint('<limit effort="-inf"/>')), "effort -inf is negative"),
+    "endless number": (robot(joint(f'<limit effort="{"9" * 401}"/>')), "effort: .*plain finite"),
     "negative effort": (robot(joint('<limit effort="-1"/>')), "effort -1.0 is negative"),
     "negative damping": (robot(joint('<dynamics damping="-1"/>')), "damping -1.0 is negative"),
     "two limits": (robot(joint("<limit/><limit/>")), "<limit>: given twice"),
@@ -281,7 +312,7 @@ def test_unreadable_paths(tmp_path):
     with pytest.raises(FileError, match=r"none\.urdf: cannot be read: No such file"):
         load_urdf(tmp_path / "none.urdf")
     for path in (tmp_path, "/dev/null"):
-        with pytest.raises(FileError, match="folder or a device"):
+        with pytest.raises(FileError, match=r"expected a file, this is a (folder|device)"):
             load_urdf(path)
     with pytest.raises(FileError, match="null byte"):
         load_urdf("a\0b")

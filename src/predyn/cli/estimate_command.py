@@ -17,8 +17,10 @@ from predyn.cli.guard import (
     NOT_CONVERGED,
     AllowAbsolute,
     AllowCode,
+    harmless,
     place,
     say,
+    show,
     tell_compiling,
 )
 from predyn.errors import DataWarning, InputError, unknown_name
@@ -147,8 +149,8 @@ def estimate(
             )
         with held_back():
             written = estimate_results.write_estimate(found, folder, not no_report)
-            typer.echo(estimate_results.estimate_text(found))
-            typer.echo("\n".join(["", *(f"wrote {path}" for path in written)]))
+            show(estimate_results.estimate_text(found))
+            show("\n".join(["", *(f"wrote {path}" for path in written)]))
     _end(found)
 
 
@@ -232,7 +234,7 @@ class _Progress:
 
     def __exit__(self, *_: object) -> None:
         if self.told and self.live:
-            typer.echo("", err=True)
+            say("")
 
     def __call__(self, iteration: int, value: float, step: float, text: str) -> None:
         if self.quiet:
@@ -241,7 +243,7 @@ class _Progress:
             say(f"{'iteration':>9} {'value':>15} {'step':>8}")
             self.told = True
         line = f"{iteration:9d} {value:15.8g} {step:8.1e}  {text}"
-        typer.echo((CLEAR if self.live else "") + line, err=True, nl=not self.live)
+        typer.echo((CLEAR if self.live else "") + harmless(line), err=True, nl=not self.live)
 
 
 def _paper(folder: Path, quiet: bool, report: bool) -> None:
@@ -258,8 +260,8 @@ def _paper(folder: Path, quiet: bool, report: bool) -> None:
         runs = [paper_results.run_paper(start, tell=tell) for start in STARTS]
         with held_back():
             written = paper_results.write_paper(runs, folder, report)
-            typer.echo(paper_results.paper_text(runs))
-            typer.echo("\n".join(["", *(f"wrote {path}" for path in written)]))
+            show(paper_results.paper_text(runs))
+            show("\n".join(["", *(f"wrote {path}" for path in written)]))
     if not all(paper_results.succeeded(run) for run in runs):
         say("predyn: not converged")
         raise typer.Exit(NOT_CONVERGED)

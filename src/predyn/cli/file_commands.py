@@ -16,6 +16,7 @@ from predyn.cli.guard import (
     ResultFile,
     place,
     say,
+    show,
 )
 from predyn.cli.stored import load_any, path_of_result
 from predyn.errors import InputError
@@ -40,9 +41,9 @@ def check(
     if suffix in (".urdf", ".xml"):
         from predyn.load.urdf import load_urdf
 
-        typer.echo(descriptions.model_text(load_urdf(file)))
+        show(descriptions.model_text(load_urdf(file)))
     elif suffix in READERS:
-        typer.echo(descriptions.recording_text(load_measurements(file)))
+        show(descriptions.recording_text(load_measurements(file)))
     elif file not in tasks.NAMES and (
         suffix in (".h5", ".hdf5") or (Path(file).is_dir() and path_of_result(Path(file)).is_file())
     ):
@@ -53,8 +54,8 @@ def check(
         problem = load_task(file, allow_absolute=allow_absolute, allow_code=allow_code)
         if (Path(file) / "solution.h5").is_file():
             say(f"predyn: note: this is the task; its solution: predyn check ./{file}")
-        typer.echo(descriptions.problem_text(problem))
-        typer.echo(descriptions.model_text(problem.model, problem.limits))
+        show(descriptions.problem_text(problem))
+        show(descriptions.model_text(problem.model, problem.limits))
     else:
         raise InputError(
             f"{file}: expected a task (.toml, or a name from `predyn examples`), a model (.urdf), "
@@ -68,15 +69,15 @@ def _check_result(path: Path) -> None:
 
     result = load_any(path)
     if isinstance(result, Solution):
-        typer.echo(str(result))
+        show(str(result))
         kinds = result.model.limits._fields
         limits = result.model.limits._replace(**{k: result.limits[k] for k in kinds})
-        typer.echo(descriptions.model_text(result.model, limits))
+        show(descriptions.model_text(result.model, limits))
     else:
         from predyn.estimate_results import estimate_text
 
-        typer.echo(estimate_text(result))
-        typer.echo(descriptions.model_text(result.model))
+        show(estimate_text(result))
+        show(descriptions.model_text(result.model))
     if not result.success:
         what = "a solution" if isinstance(result, Solution) else "an answer"
         say(f"predyn: not {what}: {result.status}")
@@ -138,6 +139,6 @@ def export(
         raise InputError("--rate: an estimate is written at its own instants; leave it out")
     else:
         found.export(to)
-    typer.echo(f"wrote {to}")
+    show(f"wrote {to}")
     if not found.success:
         say(f"predyn: note: it did not converge: {found.status}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import traceback
 import warnings
@@ -16,6 +17,9 @@ from predyn import __version__
 from predyn.errors import PredynError
 
 BUG, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
+
+# control characters of ASCII and Latin-1, and those that turn the direction of writing
+COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -60,7 +64,7 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
                 return command(*args, **kwargs)
         except PredynError as error:
             if _debug:
-                traceback.print_exc()
+                say(traceback.format_exc())
             say(f"predyn: {error}")
             raise typer.Exit(BAD_INPUT) from None
         except MemoryError:
@@ -90,8 +94,22 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
     return run
 
 
+def show(text: str) -> None:
+    """Write an answer to standard output."""
+    typer.echo(harmless(text))
+
+
 def say(text: str) -> None:
-    typer.echo(text, err=True)
+    """Write a message to standard error."""
+    typer.echo(harmless(text), err=True)
+
+
+def harmless(text: str) -> str:
+    """The text with all that could command a terminal written as escapes: \\x1b, \\u202e.
+
+    Names and messages may come from files of others. Ends of lines and tabs stay.
+    """
+    return COMMANDS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from predyn import tasks
-from predyn.cli.guard import NOT_CONVERGED, AllowAbsolute, AllowCode, place, say
+from predyn.cli.guard import NOT_CONVERGED, AllowAbsolute, AllowCode, place, say, show
 from predyn.cli.stored import load
 from predyn.errors import InputError
 
@@ -77,11 +77,11 @@ def simulate(
             say(f"predyn: note: {note}")
         motion = simulation_results.told_for_commands(motion)
         text = simulation_results.trajectory_text(problem.name, motion)
-    typer.echo(text)
+    show(text)
     if out is not None:
         with locked(out):
             write_text(out / simulation_results.CSV, simulation_results.motion_csv(motion))
-        typer.echo(f"\nwrote {out / simulation_results.CSV}")
+        show(f"\nwrote {out / simulation_results.CSV}")
     if motion.status != "finished":
         say(f"predyn: not finished: {motion.status}")
         raise typer.Exit(NOT_CONVERGED)

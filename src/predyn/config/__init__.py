@@ -31,6 +31,7 @@ from predyn.errors import FileError, InputError, unknown_name
 from predyn.model import Limits, Model
 from predyn.nlp import SolverOptions
 from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Spline, State
+from predyn.reading import refuse_irregular
 
 LARGEST = 5_000_000  # bytes of a task file
 
@@ -108,9 +109,8 @@ def task_path(task: str | os.PathLike[str]) -> FilePath:
 
 
 def _text(path: FilePath) -> str:
+    refuse_irregular(path)
     try:
-        if path.is_dir():
-            raise FileError(f"{path}: a folder; expected a task file (.toml)")
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
     except FileNotFoundError:

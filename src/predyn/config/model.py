@@ -18,6 +18,7 @@ from predyn.errors import FileError, InputError, PredynError, unknown_name
 from predyn.load.dh import DHRow, load_dh
 from predyn.load.urdf import load_urdf
 from predyn.model import Model
+from predyn.reading import refuse_irregular
 
 WHERE: Path = ("model",)
 OWN_KEYS = ("builtin", "urdf", "dh", "gravity", "payloads")
@@ -36,7 +37,7 @@ class Folder:
         path = self.path / name
         try:
             inside = path.resolve().is_relative_to(self.path.resolve())
-            found, folder = path.is_file(), path.is_dir()
+            found = path.exists()
         except (OSError, ValueError, RuntimeError) as error:  # too long, NUL, links in a circle
             raise FileError(f"{name!r:.60}: no path of a file: {error!s:.80}") from None
         if not self.anywhere:
@@ -52,8 +53,8 @@ class Folder:
                     "allow_absolute=True)"
                 )
         if not found:
-            what = "is a folder" if folder else "no such file"
-            raise FileError(f"{name}: {what}, looked in {self.path}")
+            raise FileError(f"{name}: no such file, looked in {self.path}")
+        refuse_irregular(path)
         return path
 
 

@@ -25,6 +25,7 @@ from predyn.estimate.spline_grid import Floats, Ints
 from predyn.model import Model
 
 FAR, WILD, COARSE = 0.3, 1e4, 10.0  # over the longest link, the usual torques, the torques
+MEANINGLESS = 1e100  # N m; an error of the grid beyond it says nothing
 OPEN = 1e-10  # information about a direction, over the largest, that is none
 FEW = 1.0  # numbers about a torque below which the data say nothing about it
 CONSTANT = 0.02  # wandering over a recording, over the torque's size, that is none
@@ -32,7 +33,6 @@ NARROW = 0.25  # half width of a band, over the torque's size, below which noise
 MOST_OF = 0.9  # share of the intervals above which noise passes into the torques
 SMALL_ERROR = 1e-3  # of the grid, over the torque's size, that does no harm
 BURST = 3.5  # estimated change of a torque over its usual size; good data stay below 2
-WILD = 1e100  # an error of the grid beyond it is none that means anything
 
 
 def grid_error(smoother: Smoother, c: Floats) -> Floats:
@@ -48,7 +48,7 @@ def grid_error(smoother: Smoother, c: Floats) -> Floats:
             error = _missing(smoother, c, tau)
     except ModelError:
         return np.abs(tau)
-    return np.where(np.abs(error) < WILD, error, np.abs(tau))
+    return np.where(np.abs(error) < MEANINGLESS, error, np.abs(tau))
 
 
 def _missing(smoother: Smoother, c: Floats, tau: Floats) -> Floats:
@@ -186,8 +186,12 @@ def senseless(
             f"the markers are {np.sqrt(np.mean(left)):.2g} m (rms) from where the model can have "
             "them; check axes, units, names and lengths"
         )
-    if np.abs(tau).max() > WILD * np.abs(usual).max():
-        return f"torques of {np.abs(tau).max():.2g} N m; check the guess and the units"
+    most, likely = float(np.abs(tau).max()), float(np.abs(usual).max())
+    if most > WILD * likely:
+        return (
+            f"torques up to {most:.2g} N m, where a low-pass filter finds {likely:.2g}; check "
+            "single samples that jump, the guess, the units, and noise and weight if given"
+        )
     if (rms(error) > COARSE * rms(tau)).all():
         return (
             "the error of the grid exceeds all torques many times; check the units of the time, or "

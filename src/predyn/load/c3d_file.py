@@ -20,7 +20,9 @@ LAST_COUNTED = 65535  # the largest frame number that fits the header
 INTEL, DEC, MIPS = 84, 85, 86
 SIZES = {-1: 1, 1: 1, 2: 2, 4: 4}  # bytes by type: text, byte, integer, float
 
-Value = list[str] | Floats  # floats in the shape of the file, first index fastest
+# In the shape of the file, first index fastest. Integers keep their type: they have no sign where
+# they count, or where ANALOG:FORMAT says so.
+Value = list[str] | Floats | NDArray[np.int16]
 
 
 class C3D(NamedTuple):
@@ -144,10 +146,11 @@ class _Reader:
         if kind == -1:
             width = shape[0] if shape else 1
             return [_text(raw[k : k + width]) for k in range(0, len(raw), width)] if width else []
+        values: Floats | NDArray[np.int16]
         if kind == 1:
             values = np.frombuffer(raw, dtype=np.uint8).astype(np.float64)
         elif kind == 2:
-            values = self.ints(raw).astype(np.float64)
+            values = self.ints(raw).astype(np.int16)
         else:
             values = self.floats(raw)
         return values.reshape(shape, order="F") if shape else values
@@ -187,7 +190,8 @@ class _Reader:
             self.fail(f"the header promises {frames} frames, the file has {have}: it is cut short "
                       "or damaged; export it again")  # fmt: skip
         raw = self.data[at : at + need]
-        unsigned_analog = _first_text(parameters.get("ANALOG", {}), "FORMAT") == "UNSIGNED"
+        group = parameters.get("ANALOG", {})
+        unsigned_analog = _first_text(group, "FORMAT") == "UNSIGNED"
         flat = self.floats(raw) if scale < 0.0 else self.ints(raw).astype(np.float64)
         table = flat.reshape(frames, words)
         quads = table[:, : 4 * header.points].reshape(frames, header.points, 4)
@@ -199,7 +203,7 @@ class _Reader:
         analog = table[:, 4 * header.points :].reshape(frames * per_frame, channels)
         if scale > 0.0 and unsigned_analog:
             analog = np.where(analog < 0.0, analog + 65536.0, analog)
-        analog = _scaled(analog, parameters.get("ANALOG", {}))
+        analog = _scaled(analog, group, unsigned_analog)
         return C3D(parameters, rate, first, points, analog, per_frame)
 
     def _held(self, at: int, size: int) -> int:
@@ -225,7 +229,7 @@ def joined(group: dict[str, Value], name: str) -> list[str]:
 def numbers(group: dict[str, Value], name: str) -> Floats | None:
     """The numbers of a parameter, or None if it has none."""
     value = group.get(name)
-    return value if isinstance(value, np.ndarray) and value.size else None
+    return value.astype(np.float64) if isinstance(value, np.ndarray) and value.size else None
 
 
 def unsigned(value: float) -> float:
@@ -274,14 +278,19 @@ def _frames(header: _Header, parameters: dict[str, dict[str, Value]]) -> tuple[i
     return max(header.first, 1), count  # some files count from 0
 
 
-def _scaled(analog: Floats, group: dict[str, Value]) -> Floats:
+def _scaled(analog: Floats, group: dict[str, Value], no_sign: bool) -> Floats:
+    """Samples in their units; with `no_sign` integer offsets go from 0 to 65535, whatever the
+    samples are stored as."""
     channels = analog.shape[1]
     general = _number(group, "GEN_SCALE", 1.0)
     scale, offset = np.ones(channels), np.zeros(channels)
     for name, values in (("SCALE", scale), ("OFFSET", offset)):
         at, number = 0, 1
-        while (part := numbers(group, name if number == 1 else f"{name}{number}")) is not None:
+        while isinstance(part := group.get(name if number == 1 else f"{name}{number}"), np.ndarray):
+            if not part.size:
+                break
             some = part.ravel()[: channels - at]
-            values[at : at + len(some)] = some
+            counts = no_sign and name == "OFFSET" and some.dtype == np.int16
+            values[at : at + len(some)] = some.view(np.uint16) if counts else some
             at, number = at + len(some), number + 1
     return (analog - offset) * (scale * general)

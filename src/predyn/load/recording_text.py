@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import stat
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
@@ -12,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.errors import FileError
+from predyn.reading import refuse_irregular
 
 Floats = NDArray[np.float64]
 
@@ -49,9 +48,8 @@ def fail(path: str, line: int | None, message: str) -> NoReturn:
 
 def read_bytes(path: str, most: int) -> bytes:
     """All bytes of a regular file that is not empty and not larger than `most`."""
+    refuse_irregular(path)
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            fail(path, None, "expected a file, this is a folder or a device")
         with open(path, "rb") as file:
             data = file.read(most + 1)
     except (OSError, ValueError) as error:

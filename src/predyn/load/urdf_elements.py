@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from predyn.load.urdf_xml import Element
-from predyn.model_parts import Array, pack_inertia, turn
+from predyn.model_parts import LARGEST, Array, pack_inertia, turn
 
 NO_POSE = (np.eye(3), np.zeros(3))
 
@@ -16,7 +16,7 @@ def options_of(joint: Element, name: str, kind: str, notes: list[str]) -> dict[s
     """Axis, limits and friction of a moving joint."""
     options: dict[str, Any] = {"axis": (1.0, 0.0, 0.0)}
     if (axis := joint.one("axis")) is not None:
-        options["axis"] = axis.numbers("xyz", 3, default=(1.0, 0.0, 0.0))
+        options["axis"] = axis.numbers("xyz", 3)
         if not any(options["axis"]):
             axis.fail("the axis is zero: expected a direction such as '0 0 1'")
     if (dynamics := joint.one("dynamics")) is not None:
@@ -36,10 +36,12 @@ def options_of(joint: Element, name: str, kind: str, notes: list[str]) -> dict[s
         if entry not in limit.attributes:
             notes.append(f"joint {name!r}: no {entry} limit, which URDF asks for; unlimited")
             continue
-        options[entry] = limit.number(entry)
-        if options[entry] < 0.0:
-            limit.fail(f"{entry} {options[entry]} is negative: expected the largest size")
-        if options[entry] == 0.0:
+        size = limit.bound(entry)
+        if size < 0.0:
+            limit.fail(f"{entry} {size} is negative: expected the largest size")
+        options[entry] = size
+        _note_no_limit(limit, name, entry, size, notes)
+        if size == 0.0:
             notes.append(f"joint {name!r}: {entry} limit is 0: it may not "
                          f"{'move' if entry == 'velocity' else 'be driven'}")  # fmt: skip
     given = [entry for entry in ("lower", "upper") if entry in limit.attributes]
@@ -49,12 +51,24 @@ def options_of(joint: Element, name: str, kind: str, notes: list[str]) -> dict[s
     elif not given:
         notes.append(f"joint {name!r}: neither lower nor upper; taken as unlimited in position")
     else:
-        options["position"] = (limit.number("lower", 0.0), limit.number("upper", 0.0))
+        lower, upper = limit.bound("lower", 0.0), limit.bound("upper", 0.0)
         if len(given) == 1:
             notes.append(f"joint {name!r}: only {given[0]} given; the other is 0, as URDF says")
-        if options["position"][0] > options["position"][1]:
-            limit.fail("limits are upside down: lower {} > upper {}".format(*options["position"]))
+        if lower > upper:
+            limit.fail(f"limits are upside down: lower {lower} > upper {upper}")
+        if np.isinf(lower) and lower == upper:
+            limit.fail(f"lower and upper are both beyond {LARGEST:g} on the same side: expected "
+                       "a range that the joint can be in")  # fmt: skip
+        options["position"] = (lower, upper)
+        _note_no_limit(limit, name, "lower", lower, notes)
+        _note_no_limit(limit, name, "upper", upper, notes)
     return options
+
+
+def _note_no_limit(limit: Element, name: str, entry: str, value: float, notes: list[str]) -> None:
+    if np.isinf(value):
+        given = limit.attributes[entry].strip()
+        notes.append(f"joint {name!r}: {entry}={given!r:.40} is beyond {LARGEST:g}: no limit")
 
 
 def pose_of(element: Element) -> tuple[Array, Array]:

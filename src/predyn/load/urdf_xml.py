@@ -9,19 +9,21 @@ from __future__ import annotations
 import math
 import os
 import re
-import stat
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from xml.parsers import expat
 
 from predyn.errors import FileError, InputError
 from predyn.model_parts import LARGEST
+from predyn.reading import refuse_irregular
 
 MOST_BYTES = 32 * 2**20
 MOST_DEPTH = 64
 MOST_ELEMENTS = 20_000
 LONGEST_TAG = 100_000  # characters from one "<" to the next
 LONGEST_NAME = 200
+LONGEST_NUMBER = 400  # the largest float has 309 digits where it is written in full
+INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -75,6 +77,15 @@ class Element:
         (value,) = self.numbers(attribute, 1)
         return value
 
+    def bound(self, attribute: str, default: float | None = None) -> float:
+        """As `number`; infinite where it says so, or is larger than any number of a model."""
+        word = self.attributes.get(attribute, "").strip()
+        if len(word) <= LONGEST_NUMBER and (NUMBER.fullmatch(word) or INFINITE.fullmatch(word)):
+            value = float(word)
+            if abs(value) > LARGEST:
+                return math.copysign(math.inf, value)
+        return self.number(attribute, default)
+
     def numbers(self, attribute: str, count: int, default: Any = None) -> tuple[float, ...]:
         """`count` finite numbers separated by blanks."""
         if attribute not in self.attributes:
@@ -88,7 +99,7 @@ class Element:
         return tuple(self._number(attribute, word) for word in words)
 
     def _number(self, attribute: str, word: str) -> float:
-        value = float(word) if len(word) <= 64 and NUMBER.fullmatch(word) else math.nan
+        value = float(word) if len(word) <= LONGEST_NUMBER and NUMBER.fullmatch(word) else math.nan
         if not abs(value) <= LARGEST:
             self.fail(
                 f"{attribute}: expected a plain finite number of size up to {LARGEST:g}, "
@@ -123,9 +134,8 @@ def read_xml(path: str | os.PathLike[str], root: str) -> Element:
 
 
 def _bytes(name: str) -> bytes:
+    refuse_irregular(name)
     try:
-        if not stat.S_ISREG(os.stat(name).st_mode):
-            raise FileError(f"{name}: expected a file, this is a folder or a device")
         with open(name, "rb") as file:
             data = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from predyn.errors import FileError, InputError
 from predyn.estimate.result import Estimate
+from predyn.reading import refuse_irregular
 from predyn.results import load_result, result_path
 from predyn.solution import Solution
 from predyn.view.estimate_report import estimate_html
@@ -42,6 +43,7 @@ def page_of(source: Solution | Estimate | str | os.PathLike[str]) -> bytes:
     """The page to serve."""
     if not isinstance(source, Solution | Estimate):
         path = result_path(Path(source))
+        refuse_irregular(path)
         if path.suffix.lower() in (".html", ".htm"):
             try:
                 return path.read_bytes()
