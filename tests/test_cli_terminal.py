@@ -107,6 +107,15 @@ def test_errors_of_check_and_solve(before: str, after: str) -> None:
         assert run("--debug", command, path).exit_code == 2
 
 
+def test_solve_and_what_reads_its_result() -> None:
+    result = run("solve", written("task.toml", TASK), "--out", "out")
+    assert result.exit_code == 0, result.output
+    assert SHOWN in result.stdout
+    for command in (["check", "out"], ["report", "out"], ["simulate", "out"]):
+        assert run(*command).exit_code == 0
+    assert SHOWN in run("check", "out").stdout
+
+
 def test_paths() -> None:
     assert f"{SHOWN}.toml: no such file" in run("solve", f"{EVIL}.toml").stderr
     assert SHOWN in run("check", f"{EVIL}.xyz").stderr

@@ -22,7 +22,7 @@ def refuse_irregular(path: str | os.PathLike[str]) -> None:
     """
     try:
         mode = os.stat(path).st_mode
-    except (OSError, ValueError):
+    except (OSError, TypeError, ValueError):
         return
     if stat.S_ISREG(mode):
         return

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from predyn.errors import FileError
 from predyn.files import write_text
+from predyn.reading import refuse_irregular
 from predyn.result_folder import complete, locked, replace_together
 from predyn.solution import Solution
 
@@ -102,6 +103,7 @@ def load_result(path: str | os.PathLike[str]) -> Solution | Estimate:
     from predyn.estimate.result_file import KIND, load_estimate
     from predyn.solution_file import load_solution
 
+    refuse_irregular(path)
     with contextlib.suppress(OSError, ValueError), open(path, "rb") as file:
         if file.read(len(KIND)) == KIND.encode():
             return load_estimate(path)

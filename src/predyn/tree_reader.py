@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from predyn import hdf5_tree
 from predyn.errors import FileError, PredynError
+from predyn.reading import refuse_irregular
 
 T = TypeVar("T")
 
@@ -20,9 +20,8 @@ def read_file(
     path: str | os.PathLike[str], kind: str, version: int, make: Callable[[TreeReader], T]
 ) -> T:
     """What `make` finds in a file of this kind; every error is a FileError with the path."""
+    refuse_irregular(path)
     try:
-        if Path(path).exists() and not Path(path).is_file():
-            raise FileError("expected a .h5 file, this is a folder or a device")
         with open(path, "rb") as file:
             tree = hdf5_tree.decode(file, kind, version)
         return make(TreeReader(tree))

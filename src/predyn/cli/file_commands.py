@@ -107,7 +107,7 @@ def report(
     beside = path.is_file() and target.parent.resolve() == path.parent.resolve()
     with locked(path.parent) if beside else nullcontext():  # the result is not replaced meanwhile
         write_text(target, html_of(load_any(path)))
-    typer.echo(f"wrote {target}")
+    show(f"wrote {target}")
 
 
 def view(

@@ -16,6 +16,7 @@ from predyn.cli.guard import (
     AllowCode,
     place,
     say,
+    show,
     tell_compiling,
 )
 from predyn.cli.stored import load
@@ -139,8 +140,8 @@ def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path]
         cut_short = report
     finally:
         if written:
-            typer.echo(str(solution))
-            typer.echo("\n".join(["", *(f"wrote {path}" for path in written)]))
+            show(str(solution))
+            show("\n".join(["", *(f"wrote {path}" for path in written)]))
     return written, cut_short
 
 

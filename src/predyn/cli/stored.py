@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from predyn import tasks
 from predyn.errors import InputError
-from predyn.reading import refuse_irregular
 
 if TYPE_CHECKING:
     from predyn.estimate.result import Estimate
@@ -44,6 +43,4 @@ def load_any(path: Path) -> Solution | Estimate:
     """A solution or an estimate, by its file or folder."""
     from predyn.results import load_result
 
-    file = path_of_result(path)
-    refuse_irregular(file)
-    return load_result(file)
+    return load_result(path_of_result(path))
