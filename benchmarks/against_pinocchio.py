@@ -10,11 +10,11 @@ from timing import medians
 
 import predyn
 from oracles.pinocchio_oracle import pinocchio_model
-from predyn.dynamics.batch import aligned
-from predyn.dynamics.forces import NO_LOADS
 from predyn.dynamics.rnea_derivatives import RNEA_DERIVATIVES
-from predyn.dynamics.tree import tree_of
-from predyn.lanes import WIDTH
+from predyn.kernels.batch import aligned
+from predyn.kernels.forces import NO_LOADS
+from predyn.kernels.lanes import WIDTH
+from predyn.kernels.tree import tree_of
 
 BATCH = 512
 TREES = ((6, 1.0), (30, 0.8), (55, 0.85))  # joints, how chain-like

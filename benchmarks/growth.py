@@ -9,12 +9,12 @@ from against_pinocchio import BATCH, in_lanes
 from timing import exponent, medians
 
 import predyn
-from predyn.dynamics.batch import aligned
-from predyn.dynamics.forces import NO_LOADS
 from predyn.dynamics.rnea import RNEA
 from predyn.dynamics.rnea_derivatives import RNEA_DERIVATIVES
-from predyn.dynamics.tree import tree_of
-from predyn.lanes import WIDTH
+from predyn.kernels.batch import aligned
+from predyn.kernels.forces import NO_LOADS
+from predyn.kernels.lanes import WIDTH
+from predyn.kernels.tree import tree_of
 
 
 def chains(repeats: int) -> list[dict]:

@@ -110,7 +110,7 @@ def _machine() -> dict:
     import pinocchio
 
     import predyn
-    from predyn.lanes import WIDTH
+    from predyn.kernels.lanes import WIDTH
 
     return {
         "processor": platform.processor() or platform.machine(),

@@ -4,10 +4,10 @@ import numpy as np
 
 import predyn
 from predyn.dynamics.kinematics import frame_kinematics
-from predyn.estimate.lcurve import LCurve
 from predyn.estimate.result import Channel, Estimate, Filtered, OrderTrial
-from predyn.measurements import MeasuredForce, Measurements
 from predyn.model import Model
+from predyn.published.lcurve import LCurve
+from predyn.recordings.measurements import MeasuredForce, Measurements
 
 STEP, INTERVALS = 0.02, 60
 ANGLE_SD, MARKER_SD = 0.01, 0.002

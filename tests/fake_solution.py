@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 import predyn
-from predyn.bspline import BSpline
-from predyn.dynamics.forces import ExternalForce
+from predyn.curves.bspline import BSpline
+from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
 from predyn.solution import Curve, Solution, Violation
 

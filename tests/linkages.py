@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 
-from predyn.estimate.natural_links import Carried, Link, NaturalLinks, Torque
+from predyn.published.natural_links import Carried, Link, NaturalLinks, Torque
 
 
 def two_links(stiffness=1e4, damping=0.0, torques=None):

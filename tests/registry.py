@@ -19,17 +19,17 @@ import numpy as np
 from predyn import dynamics
 from predyn.dynamics.aba import ABA
 from predyn.dynamics.actuation import actuated
-from predyn.dynamics.batch import Kernel
-from predyn.dynamics.forces import NO_LOADS
 from predyn.dynamics.hybrid import HYBRID, HYBRID_PARTITIONED
 from predyn.dynamics.kinematics import FRAME_DERIVATIVES, FRAME_MOTION, FrameMotion, target_of
-from predyn.dynamics.lagrangian_dh import LAGRANGIAN, POINT
 from predyn.dynamics.momentum import CENTROIDAL_MOTION
-from predyn.dynamics.newton_euler_dh import INTERNAL_FORCES_DH, NEWTON_EULER_DH
 from predyn.dynamics.reactions import REACTIONS, REACTIONS_DERIVATIVES
 from predyn.dynamics.rnea import RNEA
 from predyn.dynamics.rnea_derivatives import RNEA_DERIVATIVES
 from predyn.dynamics.rnea_hessian import Hessian
+from predyn.kernels.batch import Kernel
+from predyn.kernels.forces import NO_LOADS
+from predyn.published.lagrangian_dh import LAGRANGIAN, POINT
+from predyn.published.newton_euler_dh import INTERNAL_FORCES_DH, NEWTON_EULER_DH
 from registry_cases import (
     BATCH,
     PAYLOAD_POINTS,

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from predyn.builder import ModelBuilder
 from predyn.dynamics import ExternalForce
 from predyn.load.dh import DHRow, load_dh
 from predyn.model import KINDS, Model
+from predyn.model.builder import ModelBuilder
 
 BATCH = 5  # does not fill the lanes
 PARENTS = (-1, 0, 1, 1, 3, 0, -1, 6, 6)

@@ -11,14 +11,12 @@ if TYPE_CHECKING:
     from predyn import dynamics as dynamics
     from predyn import models as models
     from predyn import terms as terms
-    from predyn.builder import ModelBuilder as ModelBuilder
     from predyn.config import load_task as load_task
     from predyn.dynamics.aba import forward_dynamics as forward_dynamics
     from predyn.dynamics.aba_derivatives import (
         forward_dynamics_derivatives as forward_dynamics_derivatives,
     )
     from predyn.dynamics.crba import mass_matrix as mass_matrix
-    from predyn.dynamics.forces import ExternalForce as ExternalForce
     from predyn.dynamics.hybrid import hybrid_dynamics as hybrid_dynamics
     from predyn.dynamics.hybrid_derivatives import (
         hybrid_dynamics_derivatives as hybrid_dynamics_derivatives,
@@ -42,16 +40,15 @@ if TYPE_CHECKING:
     from predyn.estimate.placing import place_markers as place_markers
     from predyn.estimate.result import Estimate as Estimate
     from predyn.estimate.result_file import load_estimate as load_estimate
+    from predyn.kernels.forces import ExternalForce as ExternalForce
     from predyn.load.dh import DHRow as DHRow
     from predyn.load.dh import load_dh as load_dh
-    from predyn.load.recordings import load_measurements as load_measurements
     from predyn.load.urdf import load_urdf as load_urdf
-    from predyn.measurements import MeasuredForce as MeasuredForce
-    from predyn.measurements import Measurements as Measurements
     from predyn.model import Frame as Frame
     from predyn.model import Limits as Limits
     from predyn.model import Model as Model
     from predyn.model import Shape as Shape
+    from predyn.model.builder import ModelBuilder as ModelBuilder
     from predyn.nlp import SolverOptions as SolverOptions
     from predyn.problem import Constraint as Constraint
     from predyn.problem import Cost as Cost
@@ -61,13 +58,16 @@ if TYPE_CHECKING:
     from predyn.problem import Problem as Problem
     from predyn.problem import Spline as Spline
     from predyn.problem import State as State
-    from predyn.replaying import Replay as Replay
-    from predyn.replaying import replay as replay
+    from predyn.recordings.loading import load_measurements as load_measurements
+    from predyn.recordings.measurements import MeasuredForce as MeasuredForce
+    from predyn.recordings.measurements import Measurements as Measurements
     from predyn.simulation import simulate as simulate
+    from predyn.simulation.replaying import Replay as Replay
+    from predyn.simulation.replaying import replay as replay
+    from predyn.simulation.trajectories import Trajectory as Trajectory
     from predyn.solution import Solution as Solution
-    from predyn.solution_file import load_solution as load_solution
+    from predyn.solution.file import load_solution as load_solution
     from predyn.solving import solve as solve
-    from predyn.trajectories import Trajectory as Trajectory
 
 __version__ = "0.2.0"
 
@@ -81,16 +81,16 @@ _NAMES = {
     "DataWarning": "predyn.errors",
     "Duration": "predyn.problem",
     "Estimate": "predyn.estimate.result",
-    "ExternalForce": "predyn.dynamics.forces",
+    "ExternalForce": "predyn.kernels.forces",
     "FileError": "predyn.errors",
     "Frame": "predyn.model",
     "Hybrid": "predyn.problem",
     "InputError": "predyn.errors",
     "Limits": "predyn.model",
-    "MeasuredForce": "predyn.measurements",
-    "Measurements": "predyn.measurements",
+    "MeasuredForce": "predyn.recordings.measurements",
+    "Measurements": "predyn.recordings.measurements",
     "Model": "predyn.model",
-    "ModelBuilder": "predyn.builder",
+    "ModelBuilder": "predyn.model.builder",
     "ModelError": "predyn.errors",
     "ModelWarning": "predyn.errors",
     "NotConverged": "predyn.errors",
@@ -98,13 +98,13 @@ _NAMES = {
     "Placed": "predyn.estimate.placing",
     "PredynError": "predyn.errors",
     "Problem": "predyn.problem",
-    "Replay": "predyn.replaying",
+    "Replay": "predyn.simulation.replaying",
     "Shape": "predyn.model",
     "Solution": "predyn.solution",
     "SolverOptions": "predyn.nlp",
     "Spline": "predyn.problem",
     "State": "predyn.problem",
-    "Trajectory": "predyn.trajectories",
+    "Trajectory": "predyn.simulation.trajectories",
     "estimate_torques": "predyn.estimate.estimating",
     "forward_dynamics": "predyn.dynamics.aba",
     "forward_dynamics_derivatives": "predyn.dynamics.aba_derivatives",
@@ -117,13 +117,13 @@ _NAMES = {
     "joint_reactions": "predyn.dynamics.reactions",
     "load_dh": "predyn.load.dh",
     "load_estimate": "predyn.estimate.result_file",
-    "load_measurements": "predyn.load.recordings",
-    "load_solution": "predyn.solution_file",
+    "load_measurements": "predyn.recordings.loading",
+    "load_solution": "predyn.solution.file",
     "load_task": "predyn.config",
     "load_urdf": "predyn.load.urdf",
     "mass_matrix": "predyn.dynamics.crba",
     "place_markers": "predyn.estimate.placing",
-    "replay": "predyn.replaying",
+    "replay": "predyn.simulation.replaying",
     "simulate": "predyn.simulation",
     "solve": "predyn.solving",
 }

@@ -15,9 +15,9 @@ import pytest
 from numpy.typing import NDArray
 
 from predyn import dynamics, models
-from predyn.builder import ModelBuilder
 from predyn.dynamics import ExternalForce
 from predyn.model import Model
+from predyn.model.builder import ModelBuilder
 
 TOLERANCE = 1e-13
 BATCH = 50

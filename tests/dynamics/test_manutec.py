@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from predyn import dynamics, models
-from predyn.dynamics.tree import has_coupled_rotors
+from predyn.kernels.tree import has_coupled_rotors
 from predyn.model import Model
 
 CASES = json.loads((Path(__file__).parent / "data" / "manutec_r3_testvectors.json").read_text())

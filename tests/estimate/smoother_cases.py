@@ -8,16 +8,17 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from oracles.casadi_estimate import Task
-from predyn.builder import ModelBuilder
 from predyn.dynamics import frame_kinematics, inverse_dynamics, mass_matrix
 from predyn.estimate.driving import Driving
 from predyn.estimate.observations import Observations, angle, marker
-from predyn.estimate.regularisation import ACCELERATIONS, combination, inertias
+from predyn.estimate.regularisation import combination, inertias
+from predyn.estimate.result import ACCELERATIONS
 from predyn.estimate.smoother import Levels, Smoother
 from predyn.estimate.spline_grid import Grid
-from predyn.measurements import MeasuredForce
 from predyn.model import PRISMATIC, REVOLUTE, SCREW, Frame, Model
+from predyn.model.builder import ModelBuilder
 from predyn.models import random_tree
+from predyn.recordings.measurements import MeasuredForce
 
 H = 0.04
 

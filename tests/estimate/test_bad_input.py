@@ -10,14 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from predyn.builder import ModelBuilder
 from predyn.errors import DataWarning, InputError
 from predyn.estimate.estimating import estimate_torques
 from predyn.estimate.result import Estimate
-from predyn.measurements import MeasuredForce, Measurements
 from predyn.model import PRISMATIC, Frame, Model
+from predyn.model.builder import ModelBuilder
 from predyn.models import random_tree
-from recordings import marked, recorded, rms, sway
+from predyn.recordings.measurements import MeasuredForce, Measurements
+from recorded_motions import marked, recorded, rms, sway
 
 NOISE = 1e-3
 T = np.linspace(0.0, 1.0, 101)

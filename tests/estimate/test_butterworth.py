@@ -7,9 +7,9 @@ import pytest
 
 from predyn.errors import InputError
 from predyn.estimate.butterworth import butterworth, filtered, residual_cutoff
-from predyn.measurements import Measurements
 from predyn.models import trujillo_two_link
-from recordings import rms
+from predyn.recordings.measurements import Measurements
+from recorded_motions import rms
 
 MODEL = trujillo_two_link()
 

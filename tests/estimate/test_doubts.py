@@ -10,17 +10,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from predyn.builder import ModelBuilder
 from predyn.dynamics import mass_matrix
 from predyn.errors import DataWarning
 from predyn.estimate.channel_doubts import correlation
 from predyn.estimate.estimating import estimate_torques
 from predyn.estimate.result import LIMITED, Estimate
-from predyn.measurements import MeasuredForce, Measurements
 from predyn.model import REVOLUTE, Model
+from predyn.model.builder import ModelBuilder
 from predyn.models import random_tree, trujillo_two_link
+from predyn.recordings.measurements import MeasuredForce, Measurements
 from predyn.simulation import simulate
-from recordings import leg, marked, recorded, rms, sway
+from recorded_motions import leg, marked, recorded, rms, sway
 
 NOISE = 1e-3
 T = np.linspace(0.0, 1.0, 101)

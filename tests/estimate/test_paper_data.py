@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from predyn.estimate.estimating import estimate_torques
-from predyn.measurements import Measurements
 from predyn.models import trujillo_two_link
-from recordings import SHARED, coverage, filter_error, needs_shared, rms
+from predyn.recordings.measurements import Measurements
+from recorded_motions import SHARED, coverage, filter_error, needs_shared, rms
 
 pytestmark = needs_shared
 

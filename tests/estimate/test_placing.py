@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from predyn.builder import ModelBuilder
 from predyn.dynamics import frame_kinematics
 from predyn.errors import DataWarning, InputError
 from predyn.estimate.placing import place_markers
-from predyn.measurements import Measurements
 from predyn.model import Model, Shape
+from predyn.model.builder import ModelBuilder
+from predyn.recordings.measurements import Measurements
 
 Z = (0.0, 0.0, 1.0)
 LENGTHS = {"thigh": ("HIP", "KNEE"), "shank": ("KNEE", "ANKLE"), "foot": ("ANKLE", "TOE", "toe")}

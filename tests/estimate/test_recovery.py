@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from predyn.builder import ModelBuilder
 from predyn.dynamics import frame_kinematics, inverse_dynamics
 from predyn.errors import DataWarning
 from predyn.estimate import estimating, trials
@@ -17,11 +16,12 @@ from predyn.estimate.estimating import estimate_torques
 from predyn.estimate.evidence import Trial
 from predyn.estimate.result import Estimate, Filtered
 from predyn.estimate.trials import Search
-from predyn.measurements import MeasuredForce, Measurements
 from predyn.model import Model
+from predyn.model.builder import ModelBuilder
 from predyn.models import random_tree, trujillo_two_link
+from predyn.recordings.measurements import MeasuredForce, Measurements
 from predyn.simulation import simulate
-from recordings import (
+from recorded_motions import (
     Sway,
     coverage,
     filter_error,

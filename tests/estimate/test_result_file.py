@@ -10,10 +10,10 @@ import pytest
 import predyn
 from fake_estimate import fake_estimate
 from fake_solution import fake_solution
-from predyn import hdf5_tree
 from predyn.errors import FileError
-from predyn.estimate.lcurve import LCurve
 from predyn.estimate.result_file import KIND, VERSION, load_estimate, save_estimate
+from predyn.published.lcurve import LCurve
+from predyn.storage import hdf5_tree
 from sameness import assert_same
 
 VARIANTS = {

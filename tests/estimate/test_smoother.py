@@ -28,7 +28,6 @@ from estimate.smoother_cases import (
 )
 from oracles.casadi_estimate import Oracle, Task
 from oracles.casadi_oracle import frame_expression
-from predyn.builder import ModelBuilder
 from predyn.errors import InputError
 from predyn.estimate.curve_of_weights import FACTORS, curve_of_weights
 from predyn.estimate.evidence import Trial
@@ -37,6 +36,7 @@ from predyn.estimate.smoother import HELD, ROUNDING, Levels
 from predyn.estimate.states import node_deviations, torque_deviations
 from predyn.estimate.total_variation import ROUNDED, switching
 from predyn.model import PRISMATIC, REVOLUTE, SCREW, Model
+from predyn.model.builder import ModelBuilder
 
 EPS = float(np.finfo(float).eps)
 SAME = 1e-7  # of the largest number

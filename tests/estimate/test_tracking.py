@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from predyn.builder import ModelBuilder
 from predyn.dynamics import frame_kinematics
 from predyn.estimate.tracking import followed
 from predyn.model import PRISMATIC, REVOLUTE, Frame, Model
+from predyn.model.builder import ModelBuilder
 from predyn.models import random_tree
 
 NOISE = 1e-3

@@ -10,9 +10,9 @@ import pytest
 
 from predyn.dynamics import inverse_dynamics
 from predyn.estimate.estimating import estimate_torques
-from predyn.load.recordings import load_measurements
-from predyn.measurements import Measurements
-from recordings import SHARED, coverage, filter_error, leg, needs_shared, recorded, rms
+from predyn.recordings.loading import load_measurements
+from predyn.recordings.measurements import Measurements
+from recorded_motions import SHARED, coverage, filter_error, leg, needs_shared, recorded, rms
 
 pytestmark = needs_shared
 # half a degree at 100 Hz leaves torques of the upper leg open by their own size: told, and true

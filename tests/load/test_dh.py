@@ -5,8 +5,8 @@ import pytest
 
 from predyn.errors import InputError, ModelError
 from predyn.load.dh import DHRow, load_dh
-from predyn.model_mass import link_poses, plain_mass_matrix
-from predyn.model_parts import unpack_inertia
+from predyn.model.mass_check import link_poses, plain_mass_matrix
+from predyn.model.parts import unpack_inertia
 
 
 def rot(axis, angle):

@@ -16,7 +16,7 @@ from load.mutate_urdf import mutants
 from predyn.errors import FileError, InputError, ModelWarning
 from predyn.load.urdf import load_urdf
 from predyn.model import PRISMATIC, REVOLUTE
-from predyn.model_mass import link_poses, plain_mass_matrix
+from predyn.model.mass_check import link_poses, plain_mass_matrix
 
 DATA = Path(__file__).parent / "data"
 MAX = sys.float_info.max

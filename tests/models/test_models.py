@@ -8,7 +8,7 @@ import pytest
 from predyn import models
 from predyn.errors import InputError
 from predyn.model import PRISMATIC, REVOLUTE, SCREW
-from predyn.model_mass import link_poses, plain_mass_matrix
+from predyn.model.mass_check import link_poses, plain_mass_matrix
 
 ROUNDING = 1e-15
 

@@ -19,8 +19,8 @@ from scipy.interpolate import BSpline, interp1d
 
 from oracles.casadi_oracle import frame_expression, link_frame_expression
 from predyn.dynamics import ExternalForce
-from predyn.measurements import MeasuredForce
 from predyn.model import Model
+from predyn.recordings.measurements import MeasuredForce
 
 Array = np.ndarray
 

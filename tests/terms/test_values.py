@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from predyn.model_parts import turn
+from predyn.model.parts import turn
 from predyn.models import manutec_r3, prismatic_revolute, random_tree, two_link
 from predyn.samples import Samples
 from predyn.terms import (

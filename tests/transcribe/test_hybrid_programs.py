@@ -12,14 +12,15 @@ import pytest
 from oracles.casadi_hybrid import casadi_residuals
 from oracles.casadi_terms import RESIDUALS
 from predyn.config import read_task
-from predyn.dynamics.batch import aligned
+from predyn.kernels.batch import aligned
 from predyn.models import gymnast
 from predyn.nlp import SolverOptions
 from predyn.problem import Constraint, Cost, Spline
 from predyn.terms import Effort, JointTorque
-from predyn.transcribe import chained, channels, hybrid, instants, pool, stage_pool, stage_sets
-from predyn.transcribe.hybrid import HybridProgram
+from predyn.transcribe import chained, channels, instants, pool
 from predyn.transcribe.methods import transcribe
+from predyn.transcribe.shooting import hybrid, stage_pool, stage_sets
+from predyn.transcribe.shooting.hybrid import HybridProgram
 from transcribe.hybrid_cases import HYBRID_CASES, any_term
 from transcribe.hybrid_oracle import HybridCase, HybridOracle
 from transcribe.program_values import Oracle, declared, values

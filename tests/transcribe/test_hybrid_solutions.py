@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import predyn
-from predyn.bspline import BSpline
+from predyn.curves.bspline import BSpline
 from predyn.models import acrobot
 from predyn.nlp import SolverOptions
 from predyn.problem import Hybrid, Problem, Spline
 from predyn.solution import Curve, Solution
 from predyn.transcribe.guess import first_guess
-from predyn.transcribe.hermite import hermite_curve
 from predyn.transcribe.methods import transcribe
+from predyn.transcribe.shooting.hermite import hermite_curve
 from transcribe.hybrid_cases import swing_up
 
 SEGMENTS, STEPS = 12, 4

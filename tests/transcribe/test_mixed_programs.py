@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from predyn.dynamics.batch import aligned
+from predyn.kernels.batch import aligned
 from predyn.nlp import check_derivatives
 from predyn.terms import TERMS
 from predyn.transcribe import chained, channels, instants

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from oracles.casadi_hybrid import casadi_residuals
-from predyn.bspline import BSpline
+from predyn.curves.bspline import BSpline
 from predyn.errors import InputError
 from predyn.nlp import SolverOptions, check_derivatives
 from predyn.problem import Problem, State
 from predyn.transcribe.methods import transcribe
-from predyn.transcribe.single_shooting import SingleShooting
+from predyn.transcribe.shooting.single_shooting import SingleShooting
 from transcribe.hybrid_cases import HYBRID_CASES
 from transcribe.hybrid_oracle import HybridCase
 from transcribe.program_values import declared, values

@@ -8,8 +8,8 @@ import pytest
 import predyn
 from fake_estimate import STEP, WARNING, fake_estimate
 from predyn.dynamics.kinematics import frame_kinematics
-from predyn.estimate.lcurve import LCurve
-from predyn.measurements import Measurements
+from predyn.published.lcurve import LCurve
+from predyn.recordings.measurements import Measurements
 from predyn.view.estimate_charts import (
     channel_charts,
     lcurve_charts,

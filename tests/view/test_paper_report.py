@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from predyn import cli
 from predyn.estimate.result_file import load_estimate
-from predyn.paper_results import METHODS, PaperRun, at_joints, on_links, run_paper, write_paper
+from predyn.results.trujillo import METHODS, PaperRun, at_joints, on_links, run_paper, write_paper
 from predyn.view.paper_report import paper_html
 from view.html_page import Page, assert_self_contained
 

@@ -105,11 +105,12 @@ def estimate(
 
     `predyn estimate trujillo-two-link` without data runs the published example.
     """
-    from predyn import estimate_results, results
     from predyn.estimate.estimating import estimate_torques
-    from predyn.interrupts import held_back
-    from predyn.load.recordings import load_measurements
-    from predyn.result_folder import locked
+    from predyn.recordings.loading import load_measurements
+    from predyn.results import estimates as estimate_results
+    from predyn.results import stored as results
+    from predyn.results.folder import locked
+    from predyn.storage.interrupts import held_back
 
     if data is None:
         if model.replace("_", "-") != PAPER:
@@ -248,10 +249,10 @@ class _Progress:
 
 def _paper(folder: Path, quiet: bool, report: bool) -> None:
     """The published example from both starts."""
-    from predyn import paper_results
-    from predyn.estimate.paper_example import STARTS
-    from predyn.interrupts import held_back
-    from predyn.result_folder import locked
+    from predyn.published.trujillo_example import STARTS
+    from predyn.results import trujillo as paper_results
+    from predyn.results.folder import locked
+    from predyn.storage.interrupts import held_back
 
     tell_compiling(quiet)
     tell = None if quiet else lambda text: say(f"predyn: {text}")

@@ -34,8 +34,8 @@ def check(
     allow_code: AllowCode = False,
 ) -> None:
     """Say what a file holds and what is wrong in it."""
-    from predyn import descriptions
-    from predyn.load.recordings import READERS, load_measurements
+    from predyn.recordings.loading import READERS, load_measurements
+    from predyn.results import descriptions
 
     suffix = Path(file).suffix.lower()
     if suffix in (".urdf", ".xml"):
@@ -64,7 +64,7 @@ def check(
 
 
 def _check_result(path: Path) -> None:
-    from predyn import descriptions
+    from predyn.results import descriptions
     from predyn.solution import Solution
 
     result = load_any(path)
@@ -74,7 +74,7 @@ def _check_result(path: Path) -> None:
         limits = result.model.limits._replace(**{k: result.limits[k] for k in kinds})
         show(descriptions.model_text(result.model, limits))
     else:
-        from predyn.estimate_results import estimate_text
+        from predyn.results.estimates import estimate_text
 
         show(estimate_text(result))
         show(descriptions.model_text(result.model))
@@ -96,9 +96,9 @@ def report(
     ] = None,
 ) -> None:
     """Write the report of a solution or estimate: one HTML file that needs only a browser."""
-    from predyn.files import write_text
-    from predyn.result_folder import locked
-    from predyn.results import ESTIMATE, REPORT, SOLUTION
+    from predyn.results.folder import locked
+    from predyn.results.stored import ESTIMATE, REPORT, SOLUTION
+    from predyn.storage.files import write_text
     from predyn.view.server import html_of
 
     path = path_of_result(result, "report")

@@ -136,7 +136,7 @@ def _options(
 
 def tell_compiling(quiet: bool) -> None:
     """Where a run takes longer because kernels are new: say why, once."""
-    from predyn.dynamics import kernel_cache
+    from predyn.kernels import kernel_cache
 
     def tell() -> None:
         kernel_cache.compiling.clear()

@@ -14,8 +14,8 @@ from predyn.cli.stored import load
 from predyn.errors import InputError
 
 if TYPE_CHECKING:
-    from predyn.replaying import Replay
-    from predyn.trajectories import Trajectory
+    from predyn.simulation.replaying import Replay
+    from predyn.simulation.trajectories import Trajectory
 
 
 def simulate(
@@ -45,9 +45,10 @@ def simulate(
     no torques unless told. A name whose folder is here means that solution, unless an option is
     for tasks. Exit code 3: the simulation diverged; what there is is written.
     """
-    from predyn import results, simulation_results
-    from predyn.files import write_text
-    from predyn.result_folder import locked
+    from predyn.results import simulations as simulation_results
+    from predyn.results import stored as results
+    from predyn.results.folder import locked
+    from predyn.storage.files import write_text
 
     path = Path(source)
     in_folder = (path / results.SOLUTION).is_file()
@@ -55,7 +56,7 @@ def simulate(
     by_name = source in tasks.NAMES and asked
     motion: Replay | Trajectory
     if path.suffix.lower() in (".h5", ".hdf5") or (in_folder and not by_name):
-        from predyn.replaying import replay
+        from predyn.simulation.replaying import replay
 
         if asked:
             raise InputError(

@@ -73,10 +73,10 @@ def solve(
     the input; 3: not converged; 130: interrupted. What was reached is written in the last two
     cases too, but never in the place of a result that converged.
     """
-    from predyn import results
     from predyn.config import read_task
     from predyn.config.schema import METHODS
-    from predyn.result_folder import locked
+    from predyn.results import stored as results
+    from predyn.results.folder import locked
 
     if method is not None and method not in METHODS:
         raise unknown_name("--method", method, METHODS)
@@ -119,8 +119,8 @@ def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path]
 
     Whatever happens while the report is made, solution and summary are there.
     """
-    from predyn import results
-    from predyn.interrupts import held_back
+    from predyn.results import stored as results
+    from predyn.storage.interrupts import held_back
 
     written: list[Path] = []
     cut_short = False

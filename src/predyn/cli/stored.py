@@ -18,7 +18,7 @@ LISTED = 10  # files named in a message
 
 def path_of_result(path: Path, command: str = "check") -> Path:
     """The file itself, or that in a folder; command: what to tell to use if there are others."""
-    from predyn.results import ESTIMATE, SOLUTION, other_files, result_path
+    from predyn.results.stored import ESTIMATE, SOLUTION, other_files, result_path
 
     if str(path) in tasks.NAMES and not path.exists():
         raise InputError(f"{path} is a built-in task without a result here: predyn solve {path}")
@@ -34,13 +34,13 @@ def path_of_result(path: Path, command: str = "check") -> Path:
 
 def load(path: Path) -> Solution:
     """A solution, by its file or folder."""
-    from predyn.solution_file import load_solution
+    from predyn.solution.file import load_solution
 
     return load_solution(path_of_result(path))
 
 
 def load_any(path: Path) -> Solution | Estimate:
     """A solution or an estimate, by its file or folder."""
-    from predyn.results import load_result
+    from predyn.results.stored import load_result
 
     return load_result(path_of_result(path))

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from predyn import tasks
-from predyn.checks.problems import find_problems
 from predyn.config.findings import Findings
 from predyn.config.joints import bounds_of, values_of
 from predyn.config.lines import Path
@@ -31,7 +30,8 @@ from predyn.errors import FileError, InputError, unknown_name
 from predyn.model import Limits, Model
 from predyn.nlp import SolverOptions
 from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Spline, State
-from predyn.reading import refuse_irregular
+from predyn.problem.check_problems import find_problems
+from predyn.storage.reading import refuse_irregular
 
 LARGEST = 5_000_000  # bytes of a task file
 
@@ -256,7 +256,7 @@ def _guess(table: TaskTable, folder: Folder, found: Findings) -> object:
             found.add(("guess", "curve", "q"), "rows of different lengths")
     elif guess.solution is not None:
         with found.at(("guess", "solution")):
-            from predyn.solution_file import load_solution
+            from predyn.solution.file import load_solution
 
             return load_solution(folder.file(guess.solution))
     return guess.kind or "linear"

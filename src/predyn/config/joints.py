@@ -12,7 +12,7 @@ from predyn.config.findings import Findings
 from predyn.config.lines import Path
 from predyn.errors import unknown_name
 from predyn.model import PRISMATIC, Model
-from predyn.model_parts import Array
+from predyn.model.parts import Array
 
 DEGREE = math.pi / 180.0
 

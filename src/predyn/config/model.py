@@ -13,12 +13,12 @@ from predyn.config.findings import Findings
 from predyn.config.joints import radians
 from predyn.config.lines import Path
 from predyn.config.schema import Force, ModelTable
-from predyn.dynamics.forces import ExternalForce
 from predyn.errors import FileError, InputError, PredynError, unknown_name
+from predyn.kernels.forces import ExternalForce
 from predyn.load.dh import DHRow, load_dh
 from predyn.load.urdf import load_urdf
 from predyn.model import Model
-from predyn.reading import refuse_irregular
+from predyn.storage.reading import refuse_irregular
 
 WHERE: Path = ("model",)
 OWN_KEYS = ("builtin", "urdf", "dh", "gravity", "payloads")

@@ -18,16 +18,9 @@ if TYPE_CHECKING:
     from predyn.dynamics.force_derivatives import (
         inverse_dynamics_force_derivatives as inverse_dynamics_force_derivatives,
     )
-    from predyn.dynamics.forces import ExternalForce as ExternalForce
     from predyn.dynamics.hybrid import hybrid_dynamics as hybrid_dynamics
     from predyn.dynamics.hybrid_derivatives import (
         hybrid_dynamics_derivatives as hybrid_dynamics_derivatives,
-    )
-    from predyn.dynamics.hybrid_recursion import (
-        hybrid_recursion_dynamics as hybrid_recursion_dynamics,
-    )
-    from predyn.dynamics.hybrid_recursion_sensitivity import (
-        hybrid_recursion_derivatives as hybrid_recursion_derivatives,
     )
     from predyn.dynamics.kinematics import FrameDerivatives as FrameDerivatives
     from predyn.dynamics.kinematics import FrameMotion as FrameMotion
@@ -38,16 +31,6 @@ if TYPE_CHECKING:
     from predyn.dynamics.kinematics_hessian import (
         frame_kinematics_hessian as frame_kinematics_hessian,
     )
-    from predyn.dynamics.lagrangian_dh import PointMotion as PointMotion
-    from predyn.dynamics.lagrangian_dh import lagrangian_dh_point as lagrangian_dh_point
-    from predyn.dynamics.lagrangian_dh import lagrangian_dh_torques as lagrangian_dh_torques
-    from predyn.dynamics.lagrangian_dh_sensitivity import PointPartials as PointPartials
-    from predyn.dynamics.lagrangian_dh_sensitivity import (
-        lagrangian_dh_derivatives as lagrangian_dh_derivatives,
-    )
-    from predyn.dynamics.lagrangian_dh_sensitivity import (
-        lagrangian_dh_point_derivatives as lagrangian_dh_point_derivatives,
-    )
     from predyn.dynamics.load_reactions import (
         joint_reactions_force_derivatives as joint_reactions_force_derivatives,
     )
@@ -57,20 +40,6 @@ if TYPE_CHECKING:
     from predyn.dynamics.momentum import spatial_momentum as spatial_momentum
     from predyn.dynamics.momentum import (
         spatial_momentum_derivatives as spatial_momentum_derivatives,
-    )
-    from predyn.dynamics.newton_euler_dh import (
-        newton_euler_dh_internal_forces as newton_euler_dh_internal_forces,
-    )
-    from predyn.dynamics.newton_euler_dh import newton_euler_dh_torques as newton_euler_dh_torques
-    from predyn.dynamics.newton_euler_dh_kinematics import LinkQuantities as LinkQuantities
-    from predyn.dynamics.newton_euler_dh_kinematics import (
-        newton_euler_dh_sensitivities as newton_euler_dh_sensitivities,
-    )
-    from predyn.dynamics.newton_euler_dh_sensitivity import (
-        newton_euler_dh_derivatives as newton_euler_dh_derivatives,
-    )
-    from predyn.dynamics.newton_euler_dh_sensitivity import (
-        newton_euler_dh_internal_force_derivatives as newton_euler_dh_internal_force_derivatives,
     )
     from predyn.dynamics.placement import dh_sensitivity as dh_sensitivity
     from predyn.dynamics.placement import length_sensitivity as length_sensitivity
@@ -88,57 +57,88 @@ if TYPE_CHECKING:
     )
     from predyn.dynamics.rnea_hessian import Hessian as Hessian
     from predyn.dynamics.rnea_hessian import inverse_dynamics_hessian as inverse_dynamics_hessian
+    from predyn.kernels.forces import ExternalForce as ExternalForce
+    from predyn.published.hybrid_recursion import (
+        hybrid_recursion_dynamics as hybrid_recursion_dynamics,
+    )
+    from predyn.published.hybrid_recursion_sensitivity import (
+        hybrid_recursion_derivatives as hybrid_recursion_derivatives,
+    )
+    from predyn.published.lagrangian_dh import PointMotion as PointMotion
+    from predyn.published.lagrangian_dh import lagrangian_dh_point as lagrangian_dh_point
+    from predyn.published.lagrangian_dh import lagrangian_dh_torques as lagrangian_dh_torques
+    from predyn.published.lagrangian_dh_sensitivity import PointPartials as PointPartials
+    from predyn.published.lagrangian_dh_sensitivity import (
+        lagrangian_dh_derivatives as lagrangian_dh_derivatives,
+    )
+    from predyn.published.lagrangian_dh_sensitivity import (
+        lagrangian_dh_point_derivatives as lagrangian_dh_point_derivatives,
+    )
+    from predyn.published.newton_euler_dh import (
+        newton_euler_dh_internal_forces as newton_euler_dh_internal_forces,
+    )
+    from predyn.published.newton_euler_dh import newton_euler_dh_torques as newton_euler_dh_torques
+    from predyn.published.newton_euler_dh_kinematics import LinkQuantities as LinkQuantities
+    from predyn.published.newton_euler_dh_kinematics import (
+        newton_euler_dh_sensitivities as newton_euler_dh_sensitivities,
+    )
+    from predyn.published.newton_euler_dh_sensitivity import (
+        newton_euler_dh_derivatives as newton_euler_dh_derivatives,
+    )
+    from predyn.published.newton_euler_dh_sensitivity import (
+        newton_euler_dh_internal_force_derivatives as newton_euler_dh_internal_force_derivatives,
+    )
 
 _HOMES = {
-    "aba": ("forward_dynamics",),
-    "aba_derivatives": ("forward_dynamics_derivatives",),
-    "crba": ("mass_matrix",),
-    "energy": ("kinetic_energy", "potential_energy"),
-    "force_derivatives": ("inverse_dynamics_force_derivatives",),
-    "forces": ("ExternalForce",),
-    "hybrid": ("hybrid_dynamics",),
-    "hybrid_derivatives": ("hybrid_dynamics_derivatives",),
-    "hybrid_recursion": ("hybrid_recursion_dynamics",),
-    "hybrid_recursion_sensitivity": ("hybrid_recursion_derivatives",),
-    "kinematics": (
+    "dynamics.aba": ("forward_dynamics",),
+    "dynamics.aba_derivatives": ("forward_dynamics_derivatives",),
+    "dynamics.crba": ("mass_matrix",),
+    "dynamics.energy": ("kinetic_energy", "potential_energy"),
+    "dynamics.force_derivatives": ("inverse_dynamics_force_derivatives",),
+    "kernels.forces": ("ExternalForce",),
+    "dynamics.hybrid": ("hybrid_dynamics",),
+    "dynamics.hybrid_derivatives": ("hybrid_dynamics_derivatives",),
+    "published.hybrid_recursion": ("hybrid_recursion_dynamics",),
+    "published.hybrid_recursion_sensitivity": ("hybrid_recursion_derivatives",),
+    "dynamics.kinematics": (
         "FrameDerivatives",
         "FrameMotion",
         "frame_kinematics",
         "frame_kinematics_derivatives",
     ),
-    "kinematics_hessian": ("frame_kinematics_hessian",),
-    "lagrangian_dh": ("PointMotion", "lagrangian_dh_point", "lagrangian_dh_torques"),
-    "lagrangian_dh_sensitivity": (
+    "dynamics.kinematics_hessian": ("frame_kinematics_hessian",),
+    "published.lagrangian_dh": ("PointMotion", "lagrangian_dh_point", "lagrangian_dh_torques"),
+    "published.lagrangian_dh_sensitivity": (
         "PointPartials",
         "lagrangian_dh_derivatives",
         "lagrangian_dh_point_derivatives",
     ),
-    "momentum": (
+    "dynamics.momentum": (
         "CentroidalDerivatives",
         "CentroidalMotion",
         "center_of_mass",
         "spatial_momentum",
         "spatial_momentum_derivatives",
     ),
-    "newton_euler_dh": ("newton_euler_dh_internal_forces", "newton_euler_dh_torques"),
-    "newton_euler_dh_kinematics": ("LinkQuantities", "newton_euler_dh_sensitivities"),
-    "newton_euler_dh_sensitivity": (
+    "published.newton_euler_dh": ("newton_euler_dh_internal_forces", "newton_euler_dh_torques"),
+    "published.newton_euler_dh_kinematics": ("LinkQuantities", "newton_euler_dh_sensitivities"),
+    "published.newton_euler_dh_sensitivity": (
         "newton_euler_dh_derivatives",
         "newton_euler_dh_internal_force_derivatives",
     ),
-    "load_reactions": ("joint_reactions_force_derivatives",),
-    "placement": ("dh_sensitivity", "length_sensitivity", "placement_sensitivity"),
-    "pose_search": ("PoseResult", "inverse_kinematics"),
-    "reactions": (
+    "dynamics.load_reactions": ("joint_reactions_force_derivatives",),
+    "dynamics.placement": ("dh_sensitivity", "length_sensitivity", "placement_sensitivity"),
+    "dynamics.pose_search": ("PoseResult", "inverse_kinematics"),
+    "dynamics.reactions": (
         "ReactionDerivatives",
         "joint_reactions",
         "joint_reactions_derivatives",
     ),
-    "reactions_hessian": ("joint_reactions_hessian",),
-    "regressor": ("torque_regressor",),
-    "rnea": ("inverse_dynamics",),
-    "rnea_derivatives": ("inverse_dynamics_derivatives",),
-    "rnea_hessian": ("Hessian", "inverse_dynamics_hessian"),
+    "dynamics.reactions_hessian": ("joint_reactions_hessian",),
+    "dynamics.regressor": ("torque_regressor",),
+    "dynamics.rnea": ("inverse_dynamics",),
+    "dynamics.rnea_derivatives": ("inverse_dynamics_derivatives",),
+    "dynamics.rnea_hessian": ("Hessian", "inverse_dynamics_hessian"),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = sorted(_MODULE_OF)
@@ -147,7 +147,7 @@ __all__ = sorted(_MODULE_OF)
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'predyn.dynamics' has no attribute {name!r}")
-    value = getattr(import_module(f"predyn.dynamics.{_MODULE_OF[name]}"), name)
+    value = getattr(import_module(f"predyn.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
 

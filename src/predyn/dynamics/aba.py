@@ -16,7 +16,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import finite, gather, joints, results
 from predyn.dynamics.articulated import (
     BIAS,
     COLUMNS,
@@ -32,18 +31,17 @@ from predyn.dynamics.articulated import (
     less_square,
     outward_bodies,
 )
-from predyn.dynamics.batch import Kernel
 from predyn.dynamics.crba import mass_matrix
-from predyn.dynamics.fields import dense
-from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import ACCELERATION, AXIS, PSI
 from predyn.dynamics.joint_forces import joint_force
 from predyn.dynamics.rnea import inverse_dynamics
-from predyn.dynamics.tree import has_coupled_rotors
 from predyn.errors import ModelError
-from predyn.lanes import jit, load, store
-from predyn.model import Model
-from predyn.spatial import (
+from predyn.kernels.arguments import finite, gather, joints, results
+from predyn.kernels.batch import Kernel
+from predyn.kernels.fields import dense
+from predyn.kernels.forces import ExternalForce
+from predyn.kernels.lanes import jit, load, store
+from predyn.kernels.spatial import (
     add6,
     dot6,
     load6,
@@ -54,6 +52,8 @@ from predyn.spatial import (
     store33,
     store_symmetric,
 )
+from predyn.kernels.tree import has_coupled_rotors
+from predyn.model import Model
 
 
 @jit

@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.aba import forward_dynamics
 from predyn.dynamics.actuation import actuated
-from predyn.dynamics.arguments import results
-from predyn.dynamics.fields import dense
-from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.hybrid_derivatives import HYBRID_PARTIALS
+from predyn.kernels.arguments import results
+from predyn.kernels.fields import dense
+from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
 
 

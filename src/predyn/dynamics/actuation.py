@@ -14,10 +14,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import joints
-from predyn.dynamics.forces import ExternalForce, Loads, pack_forces
-from predyn.dynamics.tree import Floats, Ints, Tree, tree_of
 from predyn.errors import InputError
+from predyn.kernels.arguments import joints
+from predyn.kernels.forces import ExternalForce, Loads, pack_forces
+from predyn.kernels.tree import Floats, Ints, Tree, tree_of
 from predyn.model import Model
 
 Mask = NDArray[np.bool_]

@@ -17,9 +17,9 @@ from predyn.dynamics.forward import (
     symmetric,
     world_row,
 )
-from predyn.lane_functions import sqrt
-from predyn.lanes import jit, load, store
-from predyn.spatial import (
+from predyn.kernels.lane_functions import sqrt
+from predyn.kernels.lanes import jit, load, store
+from predyn.kernels.spatial import (
     add,
     add6,
     apply,

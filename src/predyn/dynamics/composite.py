@@ -27,8 +27,8 @@ from predyn.dynamics.forward import (
     world_row,
 )
 from predyn.dynamics.joint_forces import joint_force
-from predyn.lanes import jit, load, store
-from predyn.spatial import (
+from predyn.kernels.lanes import jit, load, store
+from predyn.kernels.spatial import (
     add,
     add6,
     apply,

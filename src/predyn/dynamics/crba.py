@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import joints
-from predyn.dynamics.batch import Kernel
-from predyn.dynamics.fields import symmetric_pairs
 from predyn.dynamics.forward import AXIS, END, center, place, symmetric, world_row
-from predyn.dynamics.tree import has_coupled_rotors
-from predyn.lanes import jit, load, store
-from predyn.model import Model
-from predyn.spatial import (
+from predyn.kernels.arguments import joints
+from predyn.kernels.batch import Kernel
+from predyn.kernels.fields import symmetric_pairs
+from predyn.kernels.lanes import jit, load, store
+from predyn.kernels.spatial import (
     apply_inertia,
     dot6,
     load3,
@@ -25,6 +23,8 @@ from predyn.spatial import (
     store_symmetric,
     world_inertia,
 )
+from predyn.kernels.tree import has_coupled_rotors
+from predyn.model import Model
 
 INERTIA = END  # m, h, I of the subtree, 10
 COLUMNS = END + 10

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import joints
-from predyn.dynamics.batch import Kernel
-from predyn.dynamics.fields import dense
 from predyn.dynamics.forward import END, VELOCITY, center, place, symmetric, world_row
-from predyn.dynamics.tree import Tree, placed_tree_of
-from predyn.lanes import jit, load, store
-from predyn.model import Model
-from predyn.spatial import (
+from predyn.kernels.arguments import joints
+from predyn.kernels.batch import Kernel
+from predyn.kernels.fields import dense
+from predyn.kernels.lanes import jit, load, store
+from predyn.kernels.spatial import (
     add6,
     apply_symmetric,
     apply_transposed,
@@ -21,6 +19,8 @@ from predyn.spatial import (
     scale6,
     store6,
 )
+from predyn.kernels.tree import Tree, placed_tree_of
+from predyn.model import Model
 
 
 @jit

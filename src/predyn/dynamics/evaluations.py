@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from predyn.dynamics.aba import ABA, forward_dynamics
-from predyn.dynamics.batch import Kernel
-from predyn.dynamics.forces import ExternalForce, pack_forces
-from predyn.dynamics.tree import Floats, has_coupled_rotors
 from predyn.errors import ModelError
+from predyn.kernels.batch import Kernel
+from predyn.kernels.forces import ExternalForce, pack_forces
+from predyn.kernels.tree import Floats, has_coupled_rotors
 from predyn.model import Model
 
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.forces import ExternalForce, placed_forces
 from predyn.dynamics.kinematics import frame_kinematics, frame_kinematics_derivatives
+from predyn.kernels.forces import ExternalForce, placed_forces
 from predyn.model import Model
 
 

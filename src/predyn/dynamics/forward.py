@@ -6,10 +6,9 @@ link to link. Columns of the workspace that this sweep fills, one row per link (
 
 from __future__ import annotations
 
-from predyn.lane_functions import sincos
-from predyn.lanes import jit, load, store
-from predyn.model import PRISMATIC
-from predyn.spatial import (
+from predyn.kernels.lane_functions import sincos
+from predyn.kernels.lanes import jit, load, store
+from predyn.kernels.spatial import (
     add,
     add6,
     apply,
@@ -25,6 +24,7 @@ from predyn.spatial import (
     store33,
     wrench_at,
 )
+from predyn.model import PRISMATIC
 
 POSE = 0  # axes of the joint frame, 9
 ORIGIN = 9  # its origin, 3

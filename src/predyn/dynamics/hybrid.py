@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.actuation import Actuated, actuated, mask_of, pack_on_tree
-from predyn.dynamics.arguments import Input, joints
 from predyn.dynamics.articulated import (
     BIAS,
     COLUMNS,
@@ -38,17 +37,16 @@ from predyn.dynamics.articulated import (
     less_square,
     outward_bodies,
 )
-from predyn.dynamics.batch import Kernel
-from predyn.dynamics.fields import Field, dense
-from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import ACCELERATION, AXIS, PSI
 from predyn.dynamics.hybrid_partitioned import hybrid_partitioned, partitioned_work
 from predyn.dynamics.joint_forces import joint_force
-from predyn.dynamics.tree import has_coupled_rotors
 from predyn.errors import InputError, ModelError
-from predyn.lanes import jit, load, store
-from predyn.model import Model
-from predyn.spatial import (
+from predyn.kernels.arguments import Input, joints
+from predyn.kernels.batch import Kernel
+from predyn.kernels.fields import Field, dense
+from predyn.kernels.forces import ExternalForce
+from predyn.kernels.lanes import jit, load, store
+from predyn.kernels.spatial import (
     add6,
     dot6,
     load6,
@@ -59,6 +57,8 @@ from predyn.spatial import (
     store33,
     store_symmetric,
 )
+from predyn.kernels.tree import has_coupled_rotors
+from predyn.model import Model
 
 
 @jit

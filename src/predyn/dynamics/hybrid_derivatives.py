@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.actuation import Actuated, Mask, actuated, mask_of, pack_on_tree
-from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import SUMS_END
-from predyn.dynamics.fields import Field, dense, scratch
-from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.hybrid import hybrid_dynamics
 from predyn.dynamics.hybrid_partials import PANEL, hybrid_partials
 from predyn.errors import InputError
-from predyn.lanes import jit, load, store
+from predyn.kernels.batch import Kernel
+from predyn.kernels.fields import Field, dense, scratch
+from predyn.kernels.forces import ExternalForce
+from predyn.kernels.lanes import jit, load, store
 from predyn.model import Model
 
 Partials = tuple[NDArray, NDArray, NDArray, NDArray]

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from predyn.dynamics.rnea_derivatives import rnea_derivatives
 from predyn.dynamics.tree_factor import factor_pairs
-from predyn.lanes import jit, load, store
+from predyn.kernels.lanes import jit, load, store
 
 COLUMNS = 4  # of each matrix in the panel
 PANEL = 3 * COLUMNS  # numbers of a row of it

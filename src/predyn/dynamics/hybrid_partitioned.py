@@ -13,9 +13,8 @@ from __future__ import annotations
 from predyn.dynamics.forward import AXIS, ORIGIN, POSE, center, symmetric
 from predyn.dynamics.rnea import COLUMNS as INERTIA  # m, h, I of the subtree, 10
 from predyn.dynamics.rnea import rnea
-from predyn.dynamics.tree import Tree
-from predyn.lanes import jit, load, store
-from predyn.spatial import (
+from predyn.kernels.lanes import jit, load, store
+from predyn.kernels.spatial import (
     apply_inertia,
     dot6,
     load3,
@@ -26,6 +25,7 @@ from predyn.spatial import (
     store_symmetric,
     world_inertia,
 )
+from predyn.kernels.tree import Tree
 
 GIVEN = INERTIA + 10  # tau as given
 COLUMNS = INERTIA + 11

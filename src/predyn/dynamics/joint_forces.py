@@ -7,8 +7,8 @@ acts on its own joint alone; rotors that couple joints add row i of the rotor ma
 
 from __future__ import annotations
 
-from predyn.lane_functions import tanh
-from predyn.lanes import jit, load, store
+from predyn.kernels.lane_functions import tanh
+from predyn.kernels.lanes import jit, load, store
 
 
 @jit

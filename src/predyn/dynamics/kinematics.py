@@ -22,11 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import motion
-from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import PSI2
-from predyn.dynamics.fields import dense
-from predyn.dynamics.forces import vector as checked_vector
 from predyn.dynamics.forward import (
     ACCELERATION,
     AXIS,
@@ -40,10 +36,12 @@ from predyn.dynamics.forward import (
     vector,
     world_row,
 )
-from predyn.dynamics.tree import Floats, Ints, tree_of, weightless_tree_of
-from predyn.lanes import jit, store
-from predyn.model import Model
-from predyn.spatial import (
+from predyn.kernels.arguments import motion
+from predyn.kernels.batch import Kernel
+from predyn.kernels.fields import dense
+from predyn.kernels.forces import vector as checked_vector
+from predyn.kernels.lanes import jit, store
+from predyn.kernels.spatial import (
     add,
     add6,
     apply,
@@ -57,6 +55,8 @@ from predyn.spatial import (
     store3,
     store6,
 )
+from predyn.kernels.tree import Floats, Ints, tree_of, weightless_tree_of
+from predyn.model import Model
 
 COLUMNS = PSI2 + 6
 

@@ -28,17 +28,15 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import Input, joints
-from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import PSI2
 from predyn.dynamics.forward import AXIS, PSI
 from predyn.dynamics.kinematics import COLUMNS, FrameMotion, outward_path, target_of
 from predyn.dynamics.rnea_hessian import Hessian, second_fields
-from predyn.dynamics.tree import weightless_tree_of
 from predyn.errors import InputError
-from predyn.lanes import jit, load, store
-from predyn.model import Model
-from predyn.spatial import (
+from predyn.kernels.arguments import Input, joints
+from predyn.kernels.batch import Kernel
+from predyn.kernels.lanes import jit, load, store
+from predyn.kernels.spatial import (
     add,
     at_point,
     cross,
@@ -54,6 +52,8 @@ from predyn.spatial import (
     sub6,
     wrench_at,
 )
+from predyn.kernels.tree import weightless_tree_of
+from predyn.model import Model
 
 A0, A1, A2, C0, C1, D = (COLUMNS + 6 * k for k in range(6))
 ALL_COLUMNS = COLUMNS + 36

@@ -12,11 +12,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import finite, joints, real
-from predyn.dynamics.batch import Kernel
-from predyn.dynamics.forces import ExternalForce, placed_forces
 from predyn.dynamics.reactions import REACTIONS, REACTIONS_DERIVATIVES
-from predyn.dynamics.tree import weightless_tree_of
+from predyn.kernels.arguments import finite, joints, real
+from predyn.kernels.batch import Kernel
+from predyn.kernels.forces import ExternalForce, placed_forces
+from predyn.kernels.tree import weightless_tree_of
 from predyn.model import Model
 
 

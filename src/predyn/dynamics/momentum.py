@@ -18,8 +18,6 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import motion
-from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import (
     FORCE,
     MASS,
@@ -31,13 +29,25 @@ from predyn.dynamics.composite import (
     outward_composites,
     sum_into_parent,
 )
-from predyn.dynamics.fields import dense
 from predyn.dynamics.forward import AXIS, PSI
-from predyn.dynamics.tree import weightless_tree_of
 from predyn.errors import ModelError
-from predyn.lanes import jit, load, store
+from predyn.kernels.arguments import motion
+from predyn.kernels.batch import Kernel
+from predyn.kernels.fields import dense
+from predyn.kernels.lanes import jit, load, store
+from predyn.kernels.spatial import (
+    add6,
+    cross,
+    cross_force,
+    load3,
+    load6,
+    scale,
+    scale6,
+    store3,
+    sub,
+)
+from predyn.kernels.tree import weightless_tree_of
 from predyn.model import Model
-from predyn.spatial import add6, cross, cross_force, load3, load6, scale, scale6, store3, sub
 
 _TOTAL_END = MOMENTUM + 6
 

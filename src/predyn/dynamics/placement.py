@@ -16,8 +16,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import joints
-from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import (
     FORCE,
     SUMS_END,
@@ -29,14 +27,15 @@ from predyn.dynamics.composite import (
     turning_times,
     turning_transposed_times,
 )
-from predyn.dynamics.fields import dense
-from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import ACCELERATION, AXIS, ORIGIN, POSE, VELOCITY, vector
 from predyn.dynamics.reactions import link_axes
 from predyn.errors import ModelError
-from predyn.lanes import jit, load, store
-from predyn.model import PRISMATIC, Model
-from predyn.spatial import (
+from predyn.kernels.arguments import joints
+from predyn.kernels.batch import Kernel
+from predyn.kernels.fields import dense
+from predyn.kernels.forces import ExternalForce
+from predyn.kernels.lanes import jit, load, store
+from predyn.kernels.spatial import (
     add,
     add6,
     apply,
@@ -51,6 +50,7 @@ from predyn.spatial import (
     scale,
     store6,
 )
+from predyn.model import PRISMATIC, Model
 
 TWISTS = SUMS_END  # for each of 6 directions X, psi-dot, psi-ddot: 108
 COLUMNS = SUMS_END + 108

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import finite, joints, real
-from predyn.dynamics.forces import vector
 from predyn.dynamics.kinematics import frame_kinematics, frame_kinematics_derivatives
-from predyn.dynamics.tree import Floats
 from predyn.errors import InputError
+from predyn.kernels.arguments import finite, joints, real
+from predyn.kernels.forces import vector
+from predyn.kernels.tree import Floats
 from predyn.model import REVOLUTE, Model
 
 MOST_STEPS = 200

@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import joints
-from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import (
     FORCE,
     PSI2,
@@ -27,14 +25,15 @@ from predyn.dynamics.composite import (
     sum_into_parent,
     turning_times,
 )
-from predyn.dynamics.fields import dense, wrench_pairs
-from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import AXIS, ORIGIN, POSE, PSI, column
 from predyn.dynamics.rnea import COLUMNS, outward_forces
 from predyn.dynamics.rnea import FORCE as RNEA_FORCE
-from predyn.lanes import jit, store
-from predyn.model import Model
-from predyn.spatial import (
+from predyn.kernels.arguments import joints
+from predyn.kernels.batch import Kernel
+from predyn.kernels.fields import dense, wrench_pairs
+from predyn.kernels.forces import ExternalForce
+from predyn.kernels.lanes import jit, store
+from predyn.kernels.spatial import (
     add6,
     apply,
     apply_transposed,
@@ -47,6 +46,7 @@ from predyn.spatial import (
     store6,
     sub,
 )
+from predyn.model import Model
 
 
 @jit

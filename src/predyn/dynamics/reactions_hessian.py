@@ -11,10 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import joints
-from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import outward_composites
-from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import ORIGIN
 from predyn.dynamics.load_reactions import reaction_force_hessian
 from predyn.dynamics.reactions import link_axes
@@ -26,9 +23,12 @@ from predyn.dynamics.rnea_hessian import (
     second_partials,
     weigh,
 )
-from predyn.lanes import jit
+from predyn.kernels.arguments import joints
+from predyn.kernels.batch import Kernel
+from predyn.kernels.forces import ExternalForce
+from predyn.kernels.lanes import jit
+from predyn.kernels.spatial import add, apply, cross, load3, store6
 from predyn.model import Model
-from predyn.spatial import add, apply, cross, load3, store6
 
 
 @jit

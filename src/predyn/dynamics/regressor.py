@@ -12,15 +12,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import joints
-from predyn.dynamics.batch import Kernel
-from predyn.dynamics.fields import Field
 from predyn.dynamics.forward import AXIS, END, move, place, world_row
 from predyn.dynamics.reactions import link_axes
-from predyn.dynamics.tree import Tree, ancestor_pairs
-from predyn.lanes import jit, store
+from predyn.kernels.arguments import joints
+from predyn.kernels.batch import Kernel
+from predyn.kernels.fields import Field
+from predyn.kernels.lanes import jit, store
+from predyn.kernels.spatial import add, apply_transposed, at_point, cross, dot, load6, store3
+from predyn.kernels.tree import Tree, ancestor_pairs
 from predyn.model import Model
-from predyn.spatial import add, apply_transposed, at_point, cross, dot, load6, store3
 
 
 @jit

@@ -15,12 +15,12 @@ import numpy as np
 from numba import config
 
 from predyn.dynamics.aba import ABA, aba
-from predyn.dynamics.batch import aligned, on_threads, shares
-from predyn.dynamics.forces import ExternalForce, Loads, pack_forces
-from predyn.dynamics.kernel_cache import KernelCache
-from predyn.dynamics.transpose import to_lanes
-from predyn.dynamics.tree import Floats, Ints, Tree, has_coupled_rotors, tree_of
-from predyn.lanes import WIDTH, align_stack, entry, jit, load, store
+from predyn.kernels.batch import aligned, on_threads, shares
+from predyn.kernels.forces import ExternalForce, Loads, pack_forces
+from predyn.kernels.kernel_cache import KernelCache
+from predyn.kernels.lanes import WIDTH, align_stack, entry, jit, load, store
+from predyn.kernels.transpose import to_lanes
+from predyn.kernels.tree import Floats, Ints, Tree, has_coupled_rotors, tree_of
 from predyn.model import Model
 
 LARGEST = 1e6  # rad, m, rad/s, m/s; within it sin and cos of lanes need no detour

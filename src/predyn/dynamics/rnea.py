@@ -11,10 +11,6 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import joints
-from predyn.dynamics.batch import Kernel
-from predyn.dynamics.fields import dense
-from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import (
     AXIS,
     END,
@@ -26,9 +22,12 @@ from predyn.dynamics.forward import (
     world_row,
 )
 from predyn.dynamics.joint_forces import joint_force, rotor_force
-from predyn.lanes import jit, load, store
-from predyn.model import Model
-from predyn.spatial import (
+from predyn.kernels.arguments import joints
+from predyn.kernels.batch import Kernel
+from predyn.kernels.fields import dense
+from predyn.kernels.forces import ExternalForce
+from predyn.kernels.lanes import jit, load, store
+from predyn.kernels.spatial import (
     add,
     add6,
     apply,
@@ -43,6 +42,7 @@ from predyn.spatial import (
     sub6,
     wrench_at,
 )
+from predyn.model import Model
 
 FORCE = END  # F, 6
 COLUMNS = END + 6

@@ -19,8 +19,6 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import joints
-from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import (
     FORCE,
     PSI2,
@@ -34,14 +32,16 @@ from predyn.dynamics.composite import (
     turning_times,
     turning_transposed_times,
 )
-from predyn.dynamics.fields import dense, pairs, symmetric_pairs
-from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import AXIS, PSI
 from predyn.dynamics.joint_forces import joint_partials, rotor_force
-from predyn.dynamics.tree import has_coupled_rotors
-from predyn.lanes import jit, load, store, stream
+from predyn.kernels.arguments import joints
+from predyn.kernels.batch import Kernel
+from predyn.kernels.fields import dense, pairs, symmetric_pairs
+from predyn.kernels.forces import ExternalForce
+from predyn.kernels.lanes import jit, load, store, stream
+from predyn.kernels.spatial import add6, cross_force, dot, dot6, load3, load6, scale6
+from predyn.kernels.tree import has_coupled_rotors
 from predyn.model import Model
-from predyn.spatial import add6, cross_force, dot, dot6, load3, load6, scale6
 
 
 @jit

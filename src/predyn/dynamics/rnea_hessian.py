@@ -33,8 +33,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.arguments import joints
-from predyn.dynamics.batch import Kernel
 from predyn.dynamics.composite import (
     FORCE,
     MASS,
@@ -48,15 +46,15 @@ from predyn.dynamics.composite import (
     turning_times,
     turning_transposed_times,
 )
-from predyn.dynamics.fields import Field, pairs, symmetric_pairs
 from predyn.dynamics.force_derivatives import force_hessian
-from predyn.dynamics.forces import ExternalForce
 from predyn.dynamics.forward import AXIS, PSI, load_vectors
 from predyn.dynamics.joint_forces import joint_second_partials
-from predyn.dynamics.tree import Tree
-from predyn.lanes import jit, load, store, stream
-from predyn.model import Model
-from predyn.spatial import (
+from predyn.kernels.arguments import joints
+from predyn.kernels.batch import Kernel
+from predyn.kernels.fields import Field, pairs, symmetric_pairs
+from predyn.kernels.forces import ExternalForce
+from predyn.kernels.lanes import jit, load, store, stream
+from predyn.kernels.spatial import (
     add,
     add6,
     apply_inertia,
@@ -80,6 +78,8 @@ from predyn.spatial import (
     store_symmetric,
     sub6,
 )
+from predyn.kernels.tree import Tree
+from predyn.model import Model
 
 WEIGHT = SUMS_END  # own weight, then W, 6
 OMEGA = SUMS_END + 6  # Omega, 6

@@ -7,7 +7,7 @@ Reference: Featherstone, Rigid Body Dynamics Algorithms (2008), section 6.5.
 
 from __future__ import annotations
 
-from predyn.lanes import jit, load, store
+from predyn.kernels.lanes import jit, load, store
 
 
 @jit

@@ -19,7 +19,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.dynamics.kernel_cache import keeper
+from predyn.kernels.kernel_cache import keeper
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -17,8 +17,8 @@ from predyn.errors import InputError
 from predyn.estimate.driving import acting, push
 from predyn.estimate.result import Filtered
 from predyn.estimate.spline_grid import Floats
-from predyn.measurements import Measurements
 from predyn.model import Model
+from predyn.recordings.measurements import Measurements
 
 TWICE = (np.sqrt(2.0) - 1.0) ** 0.25  # two passes have their half-power point lower by this
 SLOWEST, TRIED = 1.0, 40  # Hz

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from predyn.estimate import band
-from predyn.estimate.lcurve import LCurve, corner
 from predyn.estimate.regularisation import Rows
 from predyn.estimate.smoother import Levels, Linear, Smoother
 from predyn.estimate.spline_grid import Floats
+from predyn.published.lcurve import LCurve, corner
 
 FACTORS = np.logspace(-4.0, 4.0, 17)  # of the weight that was chosen
 

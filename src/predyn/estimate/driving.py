@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predyn.dynamics.forces import NO_LOADS, ExternalForce
 from predyn.dynamics.kinematics import frame_kinematics, frame_kinematics_derivatives
 from predyn.dynamics.rnea import inverse_dynamics
 from predyn.dynamics.rnea_derivatives import RNEA_DERIVATIVES, inverse_dynamics_derivatives
-from predyn.dynamics.tree import has_coupled_rotors, tree_of
 from predyn.estimate.spline_grid import Floats, Grid
-from predyn.measurements import MeasuredForce
+from predyn.kernels.forces import NO_LOADS, ExternalForce
+from predyn.kernels.tree import has_coupled_rotors, tree_of
 from predyn.model import Model
+from predyn.recordings.measurements import MeasuredForce
 
 
 class Push(NamedTuple):

@@ -43,10 +43,10 @@ from predyn.estimate.states import channels_of, node_deviations, torque_deviatio
 from predyn.estimate.total_variation import switching
 from predyn.estimate.tracking import followed
 from predyn.estimate.trials import Report, Search
-from predyn.interrupts import held_back
-from predyn.load.recordings import load_measurements
-from predyn.measurements import Measurements
 from predyn.model import Model
+from predyn.recordings.loading import load_measurements
+from predyn.recordings.measurements import Measurements
+from predyn.storage.interrupts import held_back
 
 
 def estimate_torques(

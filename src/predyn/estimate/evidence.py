@@ -22,7 +22,7 @@ from predyn.estimate import band
 from predyn.estimate.result import JOINTS
 from predyn.estimate.smoother import Levels, Posterior, Smoother
 from predyn.estimate.spline_grid import Floats, Ints
-from predyn.interrupts import held_back
+from predyn.storage.interrupts import held_back
 
 MOST = 60
 SETTLED, NEARLY = 2e-3, 0.03  # change of the logarithm of a level, from one iteration to the next

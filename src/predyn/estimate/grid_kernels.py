@@ -3,7 +3,7 @@ be called than small problems take."""
 
 from __future__ import annotations
 
-from predyn.dynamics.kernel_cache import keeper
+from predyn.kernels.kernel_cache import keeper
 
 kept = keeper(__file__)
 

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.dynamics.batch import Kernel
-from predyn.dynamics.fields import dense
 from predyn.dynamics.forward import AXIS, END, ORIGIN, POSE, place, vector, world_row
-from predyn.dynamics.tree import weightless_tree_of
-from predyn.lanes import jit, store
+from predyn.kernels.batch import Kernel
+from predyn.kernels.fields import dense
+from predyn.kernels.lanes import jit, store
+from predyn.kernels.spatial import add, apply, at_point, load3, load6, load33, scale, store3
+from predyn.kernels.tree import weightless_tree_of
 from predyn.model import Model
-from predyn.spatial import add, apply, at_point, load3, load6, load33, scale, store3
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

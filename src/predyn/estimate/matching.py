@@ -12,8 +12,8 @@ from predyn.errors import InputError, unknown_name
 from predyn.estimate.observations import Observed, angle, marker
 from predyn.estimate.samples import Steps, odd_steps
 from predyn.estimate.spline_grid import Floats
-from predyn.measurements import Measurements
 from predyn.model import PRISMATIC, Model
+from predyn.recordings.measurements import Measurements
 
 LONG_GAP, LEAST_GAP = 10.0, 0.1  # sample intervals; s
 LEAST_SAMPLES, SLOW = 8, 0.2  # s

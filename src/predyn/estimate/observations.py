@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predyn.dynamics.forces import NO_LOADS
 from predyn.estimate import band, grid_kernels
 from predyn.estimate.marker_points import POINTS, Point, point_tree
 from predyn.estimate.spline_grid import Floats, Grid, Ints
+from predyn.kernels.forces import NO_LOADS
 from predyn.model import Model
 
 

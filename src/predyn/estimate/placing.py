@@ -16,8 +16,8 @@ from predyn.estimate.marker_points import Point
 from predyn.estimate.pose_fit import PoseFit
 from predyn.estimate.scaling import Lengths, measured_scale, scaled, spans_of
 from predyn.estimate.tracking import first_poses
-from predyn.measurements import Measurements
 from predyn.model import Frame, Model
+from predyn.recordings.measurements import Measurements
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

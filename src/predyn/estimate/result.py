@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from predyn import __version__
 from predyn.errors import NotConverged
-from predyn.estimate.lcurve import LCurve
-from predyn.measurements import Measurements
 from predyn.model import PRISMATIC, Model
+from predyn.published.lcurve import LCurve
+from predyn.recordings.measurements import Measurements
 
 Floats = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from predyn.errors import unknown_name
 from predyn.estimate.result import Estimate
-from predyn.files import write_text
-from predyn.motion_tables import WRITERS, Table
+from predyn.recordings.motion_tables import WRITERS, Table
+from predyn.storage.files import write_text
 
 
 def export_estimate(estimate: Estimate, path: str | os.PathLike[str]) -> None:

@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from predyn import hdf5_tree
 from predyn.errors import FileError, unknown_name
-from predyn.estimate.lcurve import LCurve
 from predyn.estimate.result import (
     INDEPENDENT,
     STATUSES,
@@ -23,12 +21,14 @@ from predyn.estimate.result import (
     Filtered,
     OrderTrial,
 )
-from predyn.files import write_bytes
-from predyn.hdf5_tree import Tree
-from predyn.measurements import MeasuredForce, Measurements
 from predyn.model import PRISMATIC, Model
-from predyn.model_tree import model_of, tree_of_model
-from predyn.tree_reader import TreeReader, located, read_file
+from predyn.model.stored import model_of, tree_of_model
+from predyn.published.lcurve import LCurve
+from predyn.recordings.measurements import MeasuredForce, Measurements
+from predyn.storage import hdf5_tree
+from predyn.storage.files import write_bytes
+from predyn.storage.hdf5_tree import Tree
+from predyn.storage.tree_reader import TreeReader, located, read_file
 
 KIND, VERSION = "predyn estimate", 1
 SCALARS: dict[str, type] = {

@@ -24,7 +24,7 @@ from predyn.estimate.grid_kernels import half_squares
 from predyn.estimate.observations import Observations, Seen
 from predyn.estimate.regularisation import Changes, changes, is_unit
 from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
-from predyn.interrupts import held_back
+from predyn.storage.interrupts import held_back
 
 HELD = 1.0  # cost of an unactuated joint's torque of usual size, besides its multiplier
 LITTLE = 1e-6  # the same in normal equations, where more of it costs digits

@@ -19,7 +19,7 @@ from predyn.estimate import band
 from predyn.estimate.evidence import Trial, updated_noise
 from predyn.estimate.smoother import Levels, Posterior, Smoother, lowered
 from predyn.estimate.spline_grid import Floats
-from predyn.interrupts import held_back
+from predyn.storage.interrupts import held_back
 
 MOST = 60
 SETTLED = 2e-3

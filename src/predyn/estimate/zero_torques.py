@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predyn.dynamics.kernel_cache import keeper
 from predyn.estimate import band
 from predyn.estimate.spline_grid import TOUCHED, Floats
+from predyn.kernels.kernel_cache import keeper
 
 kept = keeper(__file__)
 SLACKS = (0.0, 1e-13, 1e-12, 1e-11, 1e-10)  # variances of a row that is zero, until one is enough

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from predyn.builder import Bound, ModelBuilder
 from predyn.errors import InputError, ModelError, unknown_name
 from predyn.model import DHTable, Model
-from predyn.model_edits import number
-from predyn.model_parts import Array, frozen, inertia_matrix, turn
+from predyn.model.builder import Bound, ModelBuilder
+from predyn.model.edits import number
+from predyn.model.parts import Array, frozen, inertia_matrix, turn
 
 X, Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 CONVENTIONS = ("standard", "modified")

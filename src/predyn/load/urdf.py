@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from predyn.builder import ModelBuilder
 from predyn.errors import FileError, InputError, ModelError, unknown_name
 from predyn.load.urdf_elements import NO_POSE, inertia_of, options_of, pose_of, shapes_of
 from predyn.load.urdf_xml import Element, read_xml
 from predyn.model import Model
-from predyn.model_parts import Array, move_inertia, unpack_inertia, weld
+from predyn.model.builder import ModelBuilder
+from predyn.model.parts import Array, move_inertia, unpack_inertia, weld
 
 MOST_JOINTS = 500
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating")

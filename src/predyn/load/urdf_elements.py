@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from predyn.load.urdf_xml import Element
-from predyn.model_parts import LARGEST, Array, pack_inertia, turn
+from predyn.model.parts import LARGEST, Array, pack_inertia, turn
 
 NO_POSE = (np.eye(3), np.zeros(3))
 

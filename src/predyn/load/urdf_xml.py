@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 from xml.parsers import expat
 
 from predyn.errors import FileError, InputError
-from predyn.model_parts import LARGEST
-from predyn.reading import refuse_irregular
+from predyn.model.parts import LARGEST
+from predyn.storage.reading import refuse_irregular
 
 MOST_BYTES = 32 * 2**20
 MOST_DEPTH = 64

@@ -6,8 +6,8 @@ the centre of mass), gravity (0, -9.81, 0), in the x-y plane, without friction o
 
 from __future__ import annotations
 
-from predyn.builder import ModelBuilder
 from predyn.model import Model
+from predyn.model.builder import ModelBuilder
 from predyn.models.chains import ROD
 
 GRAVITY = (0.0, -9.81, 0.0)

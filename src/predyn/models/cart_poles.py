@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from predyn.builder import ModelBuilder
 from predyn.model import Model
+from predyn.model.builder import ModelBuilder
 
 CART, POLE, LENGTH = 1.0, 0.3, 0.5  # kg, kg, m
 TRACK, FORCE = 2.0, 20.0  # m, N: plus and minus

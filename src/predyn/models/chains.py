@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from predyn.builder import ModelBuilder
 from predyn.errors import InputError
 from predyn.model import Model
+from predyn.model.builder import ModelBuilder
 
 MOST = 1000  # joints of a ready model
 

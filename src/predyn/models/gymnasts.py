@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from predyn.builder import ModelBuilder
 from predyn.model import Model
+from predyn.model.builder import ModelBuilder
 
 MASS = 73.0  # kg
 

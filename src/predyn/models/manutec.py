@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from predyn.builder import ModelBuilder
 from predyn.model import Model
+from predyn.model.builder import ModelBuilder
 
 
 def manutec_r3(payload: float = 0.0) -> Model:

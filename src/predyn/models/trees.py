@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from predyn.builder import ModelBuilder
 from predyn.errors import InputError, unknown_name
 from predyn.model import KINDS, Model
-from predyn.model_parts import Array
+from predyn.model.builder import ModelBuilder
+from predyn.model.parts import Array
 from predyn.models.chains import MOST
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from predyn.builder import ModelBuilder
 from predyn.model import Model
+from predyn.model.builder import ModelBuilder
 
 MASS, INERTIA, LENGTH = (1.0, 0.2), (0.04, 0.017), (0.7, 1.0)  # kg, kg m^2, m
 GRAVITY = 9.806  # m/s^2

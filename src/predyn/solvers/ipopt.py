@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import PredynError
-from ..nlp import (
+from predyn.errors import PredynError
+from predyn.nlp import (
     NLP,
     Floats,
     KktError,
@@ -21,11 +21,11 @@ from ..nlp import (
     max_violation,
     worst_violations,
 )
-from .ipopt_callbacks import ACCEPTABLE, MAX_RELAXATION, Callbacks, Report
-from .ipopt_callbacks import HISTORY_FIELDS as HISTORY_FIELDS
-from .ipopt_callbacks import Iterate as Iterate
-from .ipopt_input import Program, checked_program
-from .ipopt_library import ipopt
+from predyn.solvers.ipopt_callbacks import ACCEPTABLE, MAX_RELAXATION, Callbacks, Report
+from predyn.solvers.ipopt_callbacks import HISTORY_FIELDS as HISTORY_FIELDS
+from predyn.solvers.ipopt_callbacks import Iterate as Iterate
+from predyn.solvers.ipopt_input import Program, checked_program
+from predyn.solvers.ipopt_library import ipopt
 
 _LOCK = threading.RLock()  # MUMPS is not thread safe
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..nlp import NLP, Floats, Multipliers, SolverOptions
-from .ipopt_input import Program
-from .ipopt_library import (
+from predyn.nlp import NLP, Floats, Multipliers, SolverOptions
+from predyn.solvers.ipopt_input import Program
+from predyn.solvers.ipopt_library import (
     ConstraintsCallback,
     GradientCallback,
     HessianCallback,

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InputError
-from ..nlp import NLP, Floats, Indices, Multipliers
+from predyn.errors import InputError
+from predyn.nlp import NLP, Floats, Indices, Multipliers
 
 
 class Program(NamedTuple):

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..errors import PredynError
+from predyn.errors import PredynError
 
 # Arrays are addresses: their data is moved in one piece, without a Python object per call.
 ObjectiveCallback = CFUNCTYPE(c_bool, c_int, c_void_p, c_bool, c_void_p, c_void_p)

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from .ipopt_callbacks import Iterate
+    from predyn.solvers.ipopt_callbacks import Iterate
 
 _TITLES = f"{'iteration':>9} {'objective':>15} {'violation':>9} {'step':>8} {'seconds':>8}  worst"
 _CLEAR = "\r\x1b[K"

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.errors import InputError
 from predyn.model import Model
-from predyn.model_parts import turn
+from predyn.model.parts import turn
 from predyn.samples import FRAME_PARTS
 from predyn.terms.linear import Block, Linear
 from predyn.terms.selection import AXES, Floats, choice, moving_frame, numbers, positive, real

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.errors import InputError
-from predyn.lanes import WIDTH
+from predyn.kernels.lanes import WIDTH
 from predyn.problem import At, Constraint, Cost, Problem, row_bounds
 from predyn.samples import STATES, Samples, split_side
 from predyn.terms.duration import TotalTime

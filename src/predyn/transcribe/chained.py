@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.dynamics.batch import Direct, aligned
-from predyn.lanes import WIDTH
+from predyn.kernels.batch import Direct, aligned
+from predyn.kernels.lanes import WIDTH
 from predyn.samples import STATES
 from predyn.transcribe import kernels
 from predyn.transcribe.channels import ChannelPart

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.dynamics.batch import Direct, Kernel, aligned
-from predyn.dynamics.forces import ExternalForce, pack_forces
 from predyn.dynamics.kinematics import FRAME_DERIVATIVES, FRAME_MOTION, target_of
 from predyn.dynamics.kinematics_hessian import FRAME_HESSIAN
 from predyn.dynamics.reactions import REACTIONS, REACTIONS_DERIVATIVES
@@ -23,9 +21,11 @@ from predyn.dynamics.reactions_hessian import REACTIONS_HESSIAN
 from predyn.dynamics.rnea import RNEA
 from predyn.dynamics.rnea_derivatives import RNEA_DERIVATIVES
 from predyn.dynamics.rnea_hessian import RNEA_HESSIAN
-from predyn.dynamics.tree import ancestor_pairs, tree_of, weightless_tree_of
 from predyn.errors import InputError
-from predyn.lanes import WIDTH
+from predyn.kernels.batch import Direct, Kernel, aligned
+from predyn.kernels.forces import ExternalForce, pack_forces
+from predyn.kernels.lanes import WIDTH
+from predyn.kernels.tree import ancestor_pairs, tree_of, weightless_tree_of
 from predyn.model import Model
 from predyn.samples import FRAME_PARTS
 

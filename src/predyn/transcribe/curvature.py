@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from predyn.dynamics.held import held
-from predyn.lanes import WIDTH, align_stack, jit, load, store
+from predyn.kernels.held import held
+from predyn.kernels.lanes import WIDTH, align_stack, jit, load, store
 from predyn.transcribe.kernels import Ints, kept, slopes, to_control
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.bspline import BSpline
+from predyn.curves.bspline import BSpline
 from predyn.dynamics.pose_search import inverse_kinematics
 from predyn.errors import InputError
 from predyn.model import Model
@@ -21,7 +21,7 @@ from predyn.problem import Constraint, Problem
 from predyn.terms.frames import FrameOrientation, FramePose, FramePosition, rotation_of
 from predyn.transcribe.layout import PhaseLayout, end_values
 from predyn.transcribe.program import Program
-from predyn.transcribe.shooting_layout import ShootingLayout
+from predyn.transcribe.shooting.layout import ShootingLayout
 
 Floats = NDArray[np.float64]
 Path = Callable[[Floats], Floats]  # joint positions (K, n) at normalised times of a phase

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.bspline import BSpline
-from predyn.dynamics.batch import Direct, aligned
-from predyn.lanes import WIDTH
+from predyn.curves.bspline import BSpline
+from predyn.kernels.batch import Direct, aligned
+from predyn.kernels.lanes import WIDTH
 from predyn.model import Model
 from predyn.samples import STATES, Samples, split_side
 from predyn.terms.term import LOSSES, Residual, Smoothed

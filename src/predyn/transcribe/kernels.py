@@ -23,14 +23,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.dynamics.held import held
-from predyn.dynamics.kernel_cache import keeper
-from predyn.lanes import WIDTH, align_stack, jit, load, store
+from predyn.kernels.held import held
+from predyn.kernels.kernel_cache import keeper
+from predyn.kernels.lanes import WIDTH, align_stack, jit, load, store
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_FILES = ("kernels.py", "curvature.py", "stages.py", "segments.py")
-kept = keeper(*(Path(__file__).with_name(name) for name in _FILES))
+_FILES = ("kernels.py", "curvature.py", "shooting/stages.py", "shooting/segments.py")
+kept = keeper(*(Path(__file__).parent / name for name in _FILES))
 
 
 class Instants(NamedTuple):

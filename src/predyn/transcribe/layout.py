@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.bspline import BSpline
+from predyn.curves.bspline import BSpline
 from predyn.errors import InputError
 from predyn.problem import Duration, Phase, Problem, Spline, State
 

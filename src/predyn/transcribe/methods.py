@@ -13,9 +13,9 @@ def transcribe(problem: Problem) -> Program:
     if not isinstance(method, Hybrid):
         return SplineProgram(problem)
     if str(method.shooting) == "single":
-        from predyn.transcribe.single_shooting import SingleShooting
+        from predyn.transcribe.shooting.single_shooting import SingleShooting
 
         return SingleShooting(problem)
-    from predyn.transcribe.hybrid import HybridProgram  # kernels load when asked for
+    from predyn.transcribe.shooting.hybrid import HybridProgram  # kernels load when asked for
 
     return HybridProgram(problem)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.lanes import WIDTH
+from predyn.kernels.lanes import WIDTH
 from predyn.transcribe.instants import InstantSet
 from predyn.transcribe.layout import PhaseLayout
 

@@ -12,10 +12,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.bspline import BSpline
-from predyn.dynamics.batch import Direct, aligned
-from predyn.dynamics.forces import ExternalForce
-from predyn.lanes import WIDTH
+from predyn.curves.bspline import BSpline
+from predyn.kernels.batch import Direct, aligned
+from predyn.kernels.forces import ExternalForce
+from predyn.kernels.lanes import WIDTH
 from predyn.model import Model
 from predyn.transcribe import kernels
 from predyn.transcribe.channels import Derived, derived_channel

@@ -11,11 +11,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.bspline import BSpline
-from predyn.dynamics.forces import ExternalForce
+from predyn.curves.bspline import BSpline
 from predyn.dynamics.kinematics import frame_kinematics
 from predyn.dynamics.reactions import joint_reactions
 from predyn.dynamics.rnea import inverse_dynamics
+from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
 from predyn.samples import STATES, Samples, split_side
 from predyn.solution import Curve, Violation

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.dynamics.batch import Direct
+from predyn.kernels.batch import Direct
 from predyn.problem import Problem
 from predyn.solution import Curve
 from predyn.transcribe import kernels

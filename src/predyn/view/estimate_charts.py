@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from predyn.dynamics.kinematics import frame_kinematics
 from predyn.estimate.result import BAND, Channel, Estimate
-from predyn.measurements import AXES
 from predyn.model import PRISMATIC, Model
+from predyn.recordings.measurements import AXES
 from predyn.view.sheets import Floats, Spec, Times, chart, series
 
 MOST_NUMBERS = 150_000  # of all curves together; longer recordings are thinned

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from predyn.estimate.result import Estimate
-from predyn.files import write_text
+from predyn.storage.files import write_text
 from predyn.view import estimate_tables, tables
 from predyn.view.estimate_charts import (
     channel_charts,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from predyn.estimate.paper_example import ENDS, WEIGHT, two_links
-from predyn.paper_results import METHODS, PaperRun, at_joints, corner_weight, succeeded
+from predyn.published.trujillo_example import ENDS, WEIGHT, two_links
+from predyn.results.trujillo import METHODS, PaperRun, at_joints, corner_weight, succeeded
 from predyn.view.estimate_charts import lcurve_chart
 from predyn.view.estimate_tables import INDEPENDENT
 from predyn.view.numbers import NOTHING, shown

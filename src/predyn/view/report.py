@@ -8,8 +8,8 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.files import write_text
 from predyn.solution import Solution
+from predyn.storage.files import write_text
 from predyn.view import tables
 from predyn.view.curves import history_charts, motion_charts
 from predyn.view.figures import (

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from predyn.errors import FileError, InputError
 from predyn.estimate.result import Estimate
-from predyn.reading import refuse_irregular
-from predyn.results import load_result, result_path
+from predyn.results.stored import load_result, result_path
 from predyn.solution import Solution
+from predyn.storage.reading import refuse_irregular
 from predyn.view.estimate_report import estimate_html
 from predyn.view.report import report_html
 

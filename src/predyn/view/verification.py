@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from predyn.errors import PredynError
 from predyn.model import PRISMATIC
-from predyn.replaying import Replay, replay
+from predyn.simulation.replaying import Replay, replay
 from predyn.solution import Solution
 from predyn.view.numbers import rounded, seconds, shown
 from predyn.view.tables import Card, table

@@ -1,1 +1,0 @@
-"""What is wrong with a problem, before anything is computed."""

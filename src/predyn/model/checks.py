@@ -1,0 +1,211 @@
+"""What a Model must satisfy: names, numbers, tree, joints, inertias, frames."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from predyn.errors import ModelError, ModelWarning
+from predyn.model.mass_check import singular_mass_matrix
+from predyn.model.parts import EPS, LARGEST, ROLES, SCREW, SHAPES, Array, unpack_inertia
+
+if TYPE_CHECKING:
+    from predyn.model.model import Model
+
+MOST_LISTED = 20
+
+
+def report(name: object, problems: list[str]) -> str:
+    """One message for all problems of a model."""
+    shown = problems[:MOST_LISTED]
+    if len(problems) > MOST_LISTED:
+        shown.append(f"... and {len(problems) - MOST_LISTED} more")
+    if len(shown) == 1:
+        return f"model {name!r:.60}: {shown[0]}"
+    return f"model {name!r:.60} has {len(problems)} problems:\n- " + "\n- ".join(shown)
+
+
+def check(model: Model) -> None:
+    """Raise a ModelError that lists everything wrong; warn about merely odd inertias."""
+    problems = _names(model)
+    if not problems:
+        problems = _numbers(model) or [
+            *_tree(model), *_joints(model), *_inertias(model), *_attached(model)
+        ]  # fmt: skip
+    if not problems:
+        problems = singular_mass_matrix(model)
+    if problems:
+        raise ModelError(report(model.name, problems))
+
+
+def _names(model: Model) -> list[str]:
+    problems = []
+    if model.n == 0:
+        problems.append("it has no joint: a model needs at least one moving link")
+    frames = [frame.name for frame in model.frames]
+    for what, given in (("joint", model.joint_names), ("link", model.link_names)):
+        if len(given) != model.n:
+            problems.append(f"expected {model.n} {what} names, got {len(given)}")
+    for what, names in (
+        ("joint", list(model.joint_names)),
+        ("link or frame", ["world", *model.link_names, *frames]),
+    ):
+        seen = set()
+        for name in names:
+            if not isinstance(name, str) or not name.strip():
+                problems.append(f"{what} name {name!r}: expected a nonempty string")
+            elif name in seen:
+                problems.append(f"{what} name {name!r:.60} is used twice: names must differ")
+            seen.add(name)
+    return problems
+
+
+def _numbers(model: Model) -> list[str]:
+    problems = []
+    per_joint = ("pitch", "axis", "R", "p", "stiffness", "rest", "damping", "coulomb",
+                 "coulomb_speed", "armature", "rotor")  # fmt: skip
+    for field in (*per_joint, "inertia"):
+        values = getattr(model, field).reshape(model.n, -1)
+        for j, row in enumerate(values):
+            if not (np.abs(row) <= LARGEST).all():
+                problems.append(f"{_owner(model, field, j)}: {field} {_rule(row)}")
+    if not (np.abs(model.gravity) <= LARGEST).all():
+        problems.append(f"gravity {_rule(model.gravity)}")
+    none: tuple[float, ...] = ()
+    poses = [(f"frame {frame.name!r}", frame.R, frame.p, none) for frame in model.frames]
+    poses += [(f"shape {shape.kind!r}", shape.R, shape.p, shape.size) for shape in model.shapes]
+    for what, R, p, size in poses:
+        numbers = np.array([*R.ravel(), *p, *size])
+        if not (np.abs(numbers) <= LARGEST).all():
+            problems.append(f"{what}: pose or size {_rule(numbers)}")
+    if model.dh is not None:
+        table = np.concatenate([np.ravel(getattr(model.dh, f)) for f in model.dh.__annotations__])
+        if model.dh.theta.shape != (model.n,) or not (np.abs(table) <= LARGEST).all():
+            problems.append(f"dh: expected {model.n} rows of finite numbers")
+    for field, pairs in zip(model.limits._fields, model.limits, strict=True):
+        for j, (low, high) in enumerate(pairs):
+            finite = [x for x in (low, high) if not np.isinf(x)]
+            if not all(abs(x) <= LARGEST for x in finite) or low == np.inf or high == -np.inf:
+                problems.append(
+                    f"joint {model.joint_names[j]!r}: {field} limits ({low}, {high}) must be "
+                    f"numbers up to {LARGEST:g}, or -inf, inf for none"
+                )
+            elif low > high:
+                problems.append(
+                    f"joint {model.joint_names[j]!r}: {field} limits are upside down: "
+                    f"lower {low} > upper {high}"
+                )
+    return problems
+
+
+def _owner(model: Model, field: str, j: int) -> str:
+    if field == "inertia":
+        return f"link {model.link_names[j]!r}"
+    return f"joint {model.joint_names[j]!r}"
+
+
+def _rule(values: Array) -> str:
+    bad = values[~(np.abs(values) <= LARGEST)]
+    return f"holds {bad[0]}: numbers must be finite and at most {LARGEST:g} in size"
+
+
+def _tree(model: Model) -> list[str]:
+    open_links = [-1]
+    for j, k in enumerate(model.parent):
+        while open_links and open_links[-1] != k:
+            open_links.pop()
+        if not open_links:
+            return [
+                f"link {model.link_names[j]!r} (number {j}): parent {k} is not an earlier link "
+                "whose subtree is still open; number the links depth first, parents before "
+                "children (ModelBuilder does it)"
+            ]
+        open_links.append(j)
+    return []
+
+
+def _rotation_problem(R: Array) -> str | None:
+    if np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0.0:
+        return "R is not a rotation matrix (orthonormal to 1e-9, right-handed)"
+    return None
+
+
+def _joints(model: Model) -> list[str]:
+    problems = []
+    for j, name in enumerate(model.joint_names):
+        found: list[str | None] = [_rotation_problem(model.R[j])]
+        if model.kind[j] not in (0, 1, 2):
+            found.append(f"kind {model.kind[j]}: expected 0 revolute, 1 prismatic or 2 screw")
+        if not abs(np.linalg.norm(model.axis[j]) - 1.0) <= 1e-9:
+            found.append(f"axis {model.axis[j].tolist()} is not a unit vector")
+        if model.pitch[j] != 0.0 and model.kind[j] != SCREW:
+            found.append(f"pitch {model.pitch[j]} given, but only a screw joint has a pitch")
+        for field in ("damping", "coulomb", "armature"):
+            value = getattr(model, field)[j]
+            if value < 0.0:
+                found.append(f"{field} {value} is negative")
+        if model.coulomb[j] != 0.0 and not model.coulomb_speed[j] > 0.0:
+            found.append(f"coulomb_speed {model.coulomb_speed[j]} must be positive")
+        problems += [f"joint {name!r}: {text}" for text in found if text]
+    rotor = model.rotor
+    if rotor.any():
+        size = np.abs(rotor).max()
+        if not np.array_equal(rotor, rotor.T):
+            problems.append("rotor matrix is not symmetric")
+        elif np.linalg.eigvalsh(rotor)[0] < -8 * model.n * EPS * size:
+            problems.append("rotor matrix is not positive semidefinite")
+    return problems
+
+
+def _inertias(model: Model) -> list[str]:
+    problems = []
+    for j, name in enumerate(model.link_names):
+        row = model.inertia[j]
+        if row[0] < 0.0:
+            problems.append(f"link {name!r}: mass {row[0]} is negative")
+            continue
+        if row[0] == 0.0 and row[1:4].any():
+            problems.append(f"link {name!r}: mass 0 but first moments {row[1:4].tolist()}")
+            continue
+        mass, c, inertia = unpack_inertia(row)
+        if not np.abs(c).max() <= LARGEST:
+            problems.append(f"link {name!r}: centre of mass {c.tolist()} is out of reach")
+            continue
+        # I_com = I_origin - m(|c|^2 1 - c c^T): a few roundings of each, and of the eigenvalues
+        tolerance = 32 * EPS * (np.abs(row[4:]).max() + mass * float(c @ c))
+        low, middle, high = np.linalg.eigvalsh(inertia)
+        if low < -tolerance:
+            problems.append(
+                f"link {name!r}: inertia about the centre of mass is not positive semidefinite "
+                f"(principal moments {low:.6g}, {middle:.6g}, {high:.6g}); is it given about "
+                "another point or in other axes?"
+            )
+        elif low + middle < high - tolerance:
+            warnings.warn(
+                f"model {model.name!r:.60}: link {name!r:.60}: principal moments {low:.6g}, "
+                f"{middle:.6g}, {high:.6g} break the triangle inequality: no rigid body has them "
+                "(harmless in planar motion)",
+                ModelWarning,
+                stacklevel=6,
+            )
+    return problems
+
+
+def _attached(model: Model) -> list[str]:
+    problems = []
+    for frame in model.frames:
+        if not isinstance(frame.link, int | np.integer) or not -1 <= frame.link < model.n:
+            problems.append(f"frame {frame.name!r}: link {frame.link} is not in -1..{model.n - 1}")
+        if text := _rotation_problem(frame.R):
+            problems.append(f"frame {frame.name!r}: {text}")
+    for shape in model.shapes:
+        if shape.kind not in SHAPES or shape.role not in ROLES or not -1 <= shape.link < model.n:
+            problems.append(
+                f"shape {shape.kind!r} ({shape.role!r}) on link {shape.link}: expected a kind of "
+                f"{SHAPES}, a role of {ROLES} and a link in -1..{model.n - 1}"
+            )
+        elif text := _rotation_problem(shape.R):
+            problems.append(f"shape {shape.kind!r} on link {shape.link}: {text}")
+    return problems

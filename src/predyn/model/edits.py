@@ -1,0 +1,216 @@
+"""Edits of a Model; each returns a new one. Called through the methods of Model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from predyn.errors import InputError, unknown_name
+from predyn.model.parts import (
+    Array,
+    Frame,
+    Limits,
+    dimensions,
+    frozen,
+    inertia_matrix,
+    joint_motion,
+    move_inertia,
+    pack_inertia,
+    weld,
+)
+
+if TYPE_CHECKING:
+    from predyn.model.model import Model
+
+
+def number(value: Any, what: str) -> float:
+    """`value` as a finite float, or an InputError that names it."""
+    result = float(frozen(value, what, ()))
+    if not np.isfinite(result):
+        raise InputError(f"{what}: expected a finite number, got {result}")
+    return result
+
+
+def _with_row(model: Model, link: int, row: Array) -> Model:
+    inertia = model.inertia.copy()
+    inertia[link] = row
+    return replace(model, inertia=inertia)
+
+
+def attach_payload(
+    model: Model, link: str, mass: float, point: ArrayLike, inertia: ArrayLike | None
+) -> Model:
+    frame = model.frame(link)
+    if frame.link < 0:
+        raise InputError(f"payload on {link!r}: it is fixed to the world; name a moving link")
+    row = pack_inertia(
+        number(mass, "payload mass"),
+        frozen(point, "payload point", (3,)),
+        inertia_matrix(inertia, "payload inertia"),
+    )
+    if row[0] < 0.0:
+        raise InputError(f"payload mass: expected at least 0, got {row[0]}")
+    added = model.inertia[frame.link] + move_inertia(row, frame.R, frame.p)
+    return _with_row(model, frame.link, added)
+
+
+def with_mass(model: Model, link: str, mass: float) -> Model:
+    j, mass = model.link_index(link), number(mass, "mass")
+    if not model.inertia[j, 0] > 0.0:
+        raise InputError(f"link {link!r} is massless: nothing to scale; use with_inertia")
+    return _with_row(model, j, model.inertia[j] * (mass / model.inertia[j, 0]))
+
+
+def with_inertia(model: Model, link: str, mass: float, com: ArrayLike, inertia: ArrayLike) -> Model:
+    row = pack_inertia(
+        number(mass, "mass"), frozen(com, "com", (3,)), inertia_matrix(inertia, "inertia")
+    )
+    return _with_row(model, model.link_index(link), row)
+
+
+def with_gravity(model: Model, gravity: ArrayLike) -> Model:
+    return replace(model, gravity=frozen(gravity, "gravity", (3,)))
+
+
+def limit_pairs(value: ArrayLike, what: str, n: int) -> Array:
+    """(n, 2) lower, upper from a number or (n,) (plus and minus) or from (n, 2)."""
+    shape = np.shape(value) if dimensions(value, what) < 2 else (n, 2)
+    if shape in ((), (n,)):
+        size = np.broadcast_to(frozen(value, what, shape), (n,))
+        if (size < 0.0).any():
+            raise InputError(
+                f"{what}: got {size.min()} for plus and minus; for lower and upper give an array "
+                f"of shape ({n}, 2)"
+            )
+        return np.stack([-size, size], axis=1)
+    return frozen(value, what, (n, 2))
+
+
+def with_limits(model: Model, *values: ArrayLike | None) -> Model:
+    pairs = [
+        old if new is None else limit_pairs(new, f"{field} limits", model.n)
+        for field, old, new in zip(Limits._fields, model.limits, values, strict=True)
+    ]
+    return replace(model, limits=Limits(*pairs))
+
+
+def with_placement(model: Model, joint: str, R: ArrayLike | None, p: ArrayLike | None) -> Model:
+    j = model.joint_index(joint)
+    all_R, all_p = model.R.copy(), model.p.copy()
+    if R is not None:
+        all_R[j] = frozen(R, "R", (3, 3))
+    if p is not None:
+        all_p[j] = frozen(p, "p", (3,))
+    return replace(model, R=all_R, p=all_p, dh=None)
+
+
+def with_length(model: Model, link: str, length: float, to: str | None) -> Model:
+    j, length = model.link_index(link), number(length, "length")
+    if length <= 0.0:
+        raise InputError(f"length of link {link!r}: expected more than 0, got {length}")
+    children = {model.joint_names[k]: model.p[k] for k in np.flatnonzero(model.parent == j)}
+    frames = {frame.name: frame.p for frame in model.frames if frame.link == j}
+    if to is not None:
+        if to not in children and to not in frames:
+            raise unknown_name(f"child joint or frame of link {link!r}", to, children | frames)
+        end = children.get(to, frames.get(to))
+    else:
+        ends = list((children or frames).values())
+        if not ends:
+            raise InputError(
+                f"length of link {link!r}: it has no child joint and no frame to measure to; "
+                "add a frame at its end when building it"
+            )
+        if any(not _same(ends[0], other) for other in ends):
+            raise InputError(
+                f"length of link {link!r}: it has {len(ends)} ends; say which by to=: "
+                f"{sorted(children | frames)}"
+            )
+        end = ends[0]
+    if end is None or not end.any():
+        raise InputError(f"length of link {link!r}: its end sits at its origin, no direction")
+    moved = end * (length / float(np.linalg.norm(end)))
+    p = model.p.copy()
+    for k in np.flatnonzero(model.parent == j):
+        if _same(p[k], end):
+            p[k] = moved
+    new_frames = tuple(
+        replace(frame, p=moved) if frame.link == j and _same(frame.p, end) else frame
+        for frame in model.frames
+    )
+    return replace(model, p=p, frames=new_frames, dh=None)
+
+
+def _same(a: Array, b: Array) -> bool:
+    return float(np.abs(a - b).max()) <= 1e-9 * max(1.0, float(np.abs(b).max()))
+
+
+def lock(model: Model, values: Mapping[str, float]) -> Model:
+    fixed = np.zeros(model.n, dtype=bool)
+    R, p = model.R.copy(), model.p.copy()
+    if not isinstance(values, Mapping):
+        raise InputError(f"lock: expected {{joint: value, ...}}, got {values!r}")
+    for joint, value in values.items():
+        j = model.joint_index(joint)
+        q = number(value, f"value of joint {joint!r}")
+        low, high = model.limits.position[j]
+        if not low <= q <= high:
+            raise InputError(
+                f"lock joint {joint!r} at {q}: outside its limits ({low}, {high}); "
+                "use a value inside, or change them by with_limits first"
+            )
+        turned, slid = joint_motion(model.kind[j], model.axis[j], model.pitch[j], q)
+        fixed[j] = True
+        p[j] = p[j] + R[j] @ slid
+        R[j] = R[j] @ turned
+    host, host_R, host_p = weld(model.parent, fixed, R, p)
+    keep = np.flatnonzero(~fixed)
+    number_of = np.append(np.cumsum(~fixed) - 1, -1)  # old link -> new link; -1 stays -1
+
+    inertia = model.inertia.copy()
+    parent = np.full(model.n, -1)
+    for i, k in enumerate(model.parent):
+        if fixed[i] and host[i] >= 0:
+            inertia[host[i]] += move_inertia(model.inertia[i], host_R[i], host_p[i])
+        elif not fixed[i] and k >= 0:
+            parent[i] = number_of[host[k]]
+            R[i], p[i] = host_R[k] @ R[i], host_R[k] @ p[i] + host_p[k]
+
+    def carried(item: Any) -> Any:
+        k = item.link
+        if k < 0:
+            return item
+        return replace(
+            item,
+            link=int(number_of[host[k]]),
+            R=host_R[k] @ item.R,
+            p=host_R[k] @ item.p + host_p[k],
+        )
+
+    stubs = [
+        Frame(name, int(number_of[host[j]]), host_R[j], host_p[j])
+        for j, name in enumerate(model.link_names)
+        if fixed[j]
+    ]
+    per_joint = ("kind", "pitch", "axis", "stiffness", "rest", "damping", "coulomb",
+                 "coulomb_speed", "armature")  # fmt: skip
+    return replace(
+        model,
+        link_names=tuple(model.link_names[j] for j in keep),
+        joint_names=tuple(model.joint_names[j] for j in keep),
+        parent=parent[keep],
+        R=R[keep],
+        p=p[keep],
+        inertia=inertia[keep],
+        limits=Limits(*(pairs[keep] for pairs in model.limits)),
+        rotor=model.rotor[np.ix_(keep, keep)],
+        frames=tuple(carried(frame) for frame in model.frames) + tuple(stubs),
+        shapes=tuple(carried(shape) for shape in model.shapes),
+        dh=None,
+        notes=(*model.notes, *(f"joint {joint!r} locked at {q}" for joint, q in values.items())),
+        **{field: getattr(model, field)[keep] for field in per_joint},
+    )

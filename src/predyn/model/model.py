@@ -1,0 +1,220 @@
+"""Model: a tree of rigid links as frozen arrays and names. Knows no task and no algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from predyn.errors import InputError, ModelError, unknown_name
+from predyn.model import checks, edits
+from predyn.model.parts import (
+    KINDS,
+    PRISMATIC,
+    REVOLUTE,
+    SCREW,
+    Array,
+    DHTable,
+    Frame,
+    IntArray,
+    Limits,
+    Shape,
+    frozen,
+    frozen_ints,
+    rebuilt,
+    text,
+)
+
+__all__ = [
+    "KINDS",
+    "PRISMATIC",
+    "REVOLUTE",
+    "SCREW",
+    "DHTable",
+    "Frame",
+    "Limits",
+    "Model",
+    "Shape",
+]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """A mechanism: n joints with one degree of freedom each, and the n links that they move.
+
+    Joint j moves link j relative to link parent[j] (-1: the world). Numbering is depth first, so
+    the subtree of j is j, j+1, ... The link frame sits at its joint: at q_j = 0 it has the pose
+    (R[j], p[j]) in the parent's link frame; axis[j] (unit) has the same components in both.
+    Revolute: turn q; prismatic: slide q; screw: turn q and slide pitch * q (m/rad).
+    SI units and radians. inertia[j] is m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the link
+    frame's origin in link axes. Joint forces: tau gains stiffness (q - rest) + damping v
+    + coulomb tanh(v / coulomb_speed) + armature a + (rotor @ a)_j.
+
+    Everything is checked at construction (ModelError lists all problems; an inertia that only
+    breaks the triangle inequality gives a ModelWarning). The mass matrix is tested at a few random
+    configurations: it may still be singular at special ones (gimbal lock of massless links).
+    Arrays are read-only copies; edits return new models.
+    """
+
+    name: str
+    link_names: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    parent: IntArray
+    kind: IntArray
+    pitch: Array
+    axis: Array
+    R: Array
+    p: Array
+    inertia: Array
+    gravity: Array
+    limits: Limits
+    stiffness: Array
+    rest: Array
+    damping: Array
+    coulomb: Array
+    coulomb_speed: Array
+    armature: Array
+    rotor: Array
+    frames: tuple[Frame, ...] = ()
+    shapes: tuple[Shape, ...] = ()
+    contact_points: tuple[Any, ...] = ()
+    loop_closures: tuple[Any, ...] = ()
+    dh: DHTable | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        n = np.size(self.parent)
+        shapes: dict[str, tuple[int, ...]] = {
+            "axis": (n, 3), "R": (n, 3, 3), "p": (n, 3), "inertia": (n, 10), "gravity": (3,),
+            "rotor": (n, n),
+        }  # fmt: skip
+        for field in ("pitch", "stiffness", "rest", "damping", "coulomb", "coulomb_speed"):
+            shapes[field] = (n,)
+        shapes["armature"] = (n,)
+        problems = []
+        for field in ("parent", "kind", *shapes):
+            value = getattr(self, field)
+            try:
+                if field in shapes:
+                    value = frozen(value, field, shapes[field])
+                else:
+                    value = frozen_ints(value, field, (n,))
+            except InputError as error:
+                problems.append(str(error))
+            else:
+                object.__setattr__(self, field, value)
+        try:
+            pairs = [
+                frozen(value, f"limits.{field}", (n, 2))
+                for field, value in zip(Limits._fields, self.limits, strict=True)
+            ]
+            object.__setattr__(self, "limits", Limits(*pairs))
+        except (InputError, TypeError, ValueError) as error:
+            problems.append(f"limits: {error}")
+        for field in ("link_names", "joint_names", "frames", "shapes", "contact_points",
+                      "loop_closures", "notes"):  # fmt: skip
+            object.__setattr__(self, field, tuple(getattr(self, field)))
+        if problems:
+            raise ModelError(checks.report(self.name, problems))
+        checks.check(self)
+
+    __reduce__ = rebuilt
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.joint_names[:4]) + (", ..." if self.n > 4 else "")
+        return f"Model({self.name!r}, n={self.n}, joints: {names})"
+
+    @property
+    def n(self) -> int:
+        """Number of joints, of links and of coordinates."""
+        return len(self.parent)
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Every name that `frame` knows: the world, the links, the named frames."""
+        return ("world", *self.link_names, *(frame.name for frame in self.frames))
+
+    def frame(self, name: str) -> Frame:
+        """The frame of this name, the frame of the link of this name, or "world"."""
+        text(name, "frame or link")
+        if name == "world":
+            return Frame("world", -1, np.eye(3), np.zeros(3))
+        for frame in self.frames:
+            if frame.name == name:
+                return frame
+        if name in self.link_names:
+            return Frame(name, self.link_names.index(name), np.eye(3), np.zeros(3))
+        raise unknown_name("frame or link", name, self.frame_names)
+
+    def link_index(self, name: str) -> int:
+        """Number of the link of this name."""
+        if text(name, "link") not in self.link_names:
+            raise unknown_name("link", name, self.link_names)
+        return self.link_names.index(name)
+
+    def joint_index(self, name: str) -> int:
+        """Number of the joint of this name."""
+        if text(name, "joint") not in self.joint_names:
+            raise unknown_name("joint", name, self.joint_names)
+        return self.joint_names.index(name)
+
+    def attach_payload(
+        self,
+        link: str,
+        mass: float,
+        point: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+    ) -> Model:
+        """Add a rigid body to a link; `link` may also be the name of a frame.
+
+        Its centre of mass is `point` (m) and its inertia about that (3, 3) is in the axes of the
+        named link or frame; without inertia it is a point mass.
+        """
+        return edits.attach_payload(self, link, mass, point, inertia)
+
+    def lock(self, values: Mapping[str, float]) -> Model:
+        """Fix joints at values (rad or m): {"joint": value, ...}.
+
+        The locked link's inertia, frames, shapes and children pass to the link before it; its name
+        stays as a frame there. What is locked to the world no longer moves: its inertia is dropped.
+        """
+        return edits.lock(self, values)
+
+    def with_mass(self, link: str, mass: float) -> Model:
+        """Set a link's mass (kg); its inertia scales along, its centre of mass stays."""
+        return edits.with_mass(self, link, mass)
+
+    def with_inertia(self, link: str, mass: float, com: ArrayLike, inertia: ArrayLike) -> Model:
+        """Set a link's mass, centre of mass (m) and inertia about it (3, 3), all in link axes."""
+        return edits.with_inertia(self, link, mass, com, inertia)
+
+    def with_length(self, link: str, length: float, to: str | None = None) -> Model:
+        """Set the distance (m) from a link's origin to its only child joint, or to `to`.
+
+        `to` names a child joint, or a frame on the link. Child joints and frames that sat at that
+        point move with it along the same direction; the inertia and the shapes stay.
+        """
+        return edits.with_length(self, link, length, to)
+
+    def with_gravity(self, gravity: ArrayLike) -> Model:
+        """Set the gravity vector (3,) in m/s^2, world axes."""
+        return edits.with_gravity(self, gravity)
+
+    def with_limits(
+        self,
+        position: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
+        effort: ArrayLike | None = None,
+    ) -> Model:
+        """Replace limits: a number or (n,) means plus and minus that, (n, 2) is lower, upper."""
+        return edits.with_limits(self, position, velocity, acceleration, effort)
+
+    def with_placement(
+        self, joint: str, R: ArrayLike | None = None, p: ArrayLike | None = None
+    ) -> Model:
+        """Move a joint: its placement (R, p) in the parent's link frame; None leaves it."""
+        return edits.with_placement(self, joint, R, p)

@@ -1,0 +1,93 @@
+"""What is wrong with how a problem is to become numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from predyn.errors import unknown_name
+from predyn.problem.check_phases import MOST_SEGMENTS, Finding, finite, numbers, spans, whole
+
+if TYPE_CHECKING:
+    from predyn.problem.problem import Hybrid, Problem
+
+AT = "transcription"
+MOST_STEPS = 1000
+SHOOTING = ("multiple", "single")
+KNOTS = ("clamped", "uniform", "free")
+
+
+def transcription_problems(problem: Problem) -> Iterator[Finding]:
+    """Options of the method, each by itself and together."""
+    from predyn.problem.problem import Hybrid
+
+    method = problem.transcription
+    wrong = list(_spline(method))
+    if isinstance(method, Hybrid):
+        wrong += _hybrid(method)
+    elif not wrong and method.knots == "free":
+        wrong += [((AT, "knots"), message) for message in _free_knots(problem)]
+    yield from wrong
+
+
+def _hybrid(method: Hybrid) -> Iterator[Finding]:
+    if not whole(method.steps, 1, MOST_STEPS):
+        got = f"got {method.steps!r:.60}"
+        yield (AT, "steps"), f"expected a whole number from 1 to {MOST_STEPS}, {got}"
+    if not isinstance(method.shooting, str) or method.shooting not in SHOOTING:
+        yield (AT, "shooting"), str(unknown_name("shooting", method.shooting, SHOOTING))
+    if method.knots == "free":
+        yield (
+            (AT, "knots"),
+            "method 'hybrid' integrates in fixed steps: expected 'clamped', 'uniform' or the break "
+            "points, got 'free'",
+        )
+
+
+def _free_knots(problem: Problem) -> Iterator[str]:
+    """What free knots cannot be used with."""
+    if len(problem.phases) != 1:
+        yield f"'free' takes a single phase, got {len(problem.phases)}; use 'clamped'"
+        return
+    (phase,) = problem.phases
+    entries: tuple[Any, ...] = (*problem.costs, *problem.constraints)
+    for entry in (*entries, *phase.costs, *phase.constraints):
+        pairs = getattr(entry.term, "pairs", False)
+        if pairs or not isinstance(entry.at, str) or getattr(entry, "integral", False):
+            yield (
+                f"'free' does not go with {entry.name or entry.term.kind!r}: it takes what holds "
+                "throughout, at the start or at the end, not pairs, fractions or integrals"
+            )
+
+
+def _spline(spline: Any) -> Iterator[Finding]:
+    from predyn.problem.problem import Spline
+
+    if not isinstance(spline, Spline):
+        yield (AT,), f"expected a Spline, got {type(spline).__name__}"
+        return
+    if not whole(spline.degree, 3) or spline.degree > 5:
+        yield (AT, "degree"), f"expected 3, 4 or 5, got {spline.degree!r:.60}"
+    for name, most in (("segments", MOST_SEGMENTS), ("limit_points", 1000), ("gauss_points", 100)):
+        if not whole(getattr(spline, name), 1, most):
+            got = f"got {getattr(spline, name)!r:.60}"
+            yield (AT, name), f"expected a whole number from 1 to {most}, {got}"
+    refine: Any = spline.refine
+    if type(refine) is not bool:
+        yield (AT, "refine"), f"expected true or false, got {spline.refine!r:.60}"
+    if not whole(spline.max_refinements, 0):
+        got = f"got {spline.max_refinements!r:.60}"
+        yield (AT, "max_refinements"), f"expected a whole number from 0, {got}"
+    if not finite(spline.refine_tolerance) or spline.refine_tolerance <= 0.0:
+        yield (AT, "refine_tolerance"), f"expected a number above 0, got {spline.refine_tolerance}"
+    if isinstance(spline.knots, str):
+        if spline.knots not in KNOTS:
+            yield (AT, "knots"), str(unknown_name("knots", spline.knots, KNOTS))
+        return
+    knots = numbers(spline.knots)
+    if knots is None or knots.ndim != 1 or len(knots) < 2 or not spans(knots):
+        yield (
+            (AT, "knots"),
+            "expected 'clamped', 'uniform', 'free' or break points that rise from 0 to 1, "
+            f"got {spline.knots!r:.60}",
+        )

@@ -1,0 +1,167 @@
+"""What is asked: a model, phases, costs and constraints. Pure data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from predyn.kernels.forces import ExternalForce
+from predyn.model import Limits, Model
+from predyn.nlp import SolverOptions
+from predyn.terms.term import Loss, Residual, Term
+
+At = Literal["throughout", "start", "end"] | Sequence[float]
+
+
+@dataclass(frozen=True)
+class Duration:
+    """A free duration in seconds, between bounds."""
+
+    min: float
+    max: float
+    guess: float
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Joint positions, velocities and accelerations at an end; None or NaN leaves them free."""
+
+    q: ArrayLike | None = None
+    v: ArrayLike | None = None
+    a: ArrayLike | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Cost:
+    """weight times the integral over time of the loss of each residual, summed over the rows.
+
+    at: "throughout" integrates; "start", "end" or fractions of the phase (0 to 1) add up values.
+    loss: None takes the term's own.
+    """
+
+    term: Term
+    weight: float = 1.0
+    at: At = "throughout"
+    loss: Loss | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """lower <= residual <= upper at every instant it looks at; a scalar serves all rows.
+
+    Without bounds those of the term hold: zero, unless it says otherwise.
+    at: "throughout" means the limit points; integral=True bounds the integral over time of the
+    sum of the losses instead, one row for each phase.
+    """
+
+    term: Term
+    lower: ArrayLike | None = None
+    upper: ArrayLike | None = None
+    at: At = "throughout"
+    integral: bool = False
+    name: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Phase:
+    """A stretch of motion. Costs and constraints given here hold in this phase only."""
+
+    duration: float | Duration
+    start: State = field(default_factory=State)
+    end: State = field(default_factory=State)
+    costs: tuple[Cost, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    segments: int | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Spline:
+    """How joint motions become numbers: B-splines in normalised time.
+
+    limit_points  points per segment where limits hold, the ends of the phase always included
+    gauss_points  quadrature points per segment for the costs
+    knots         "clamped", "uniform", the break points in [0, 1] (clamped), or "free": clamped,
+                  and the break points are moved in the end (a single phase)
+    """
+
+    degree: int = 3
+    segments: int = 20
+    limit_points: int = 3
+    gauss_points: int = 5
+    knots: Literal["clamped", "uniform", "free"] | tuple[float, ...] = "clamped"
+    refine: bool = False
+    refine_tolerance: float = 1e-3
+    max_refinements: int = 4
+
+    def __post_init__(self) -> None:
+        given: Any = self.knots
+        if isinstance(given, np.ndarray | list):
+            object.__setattr__(self, "knots", tuple(given))
+
+
+@dataclass(frozen=True)
+class Hybrid(Spline):
+    """Active joints are B-splines, passive joints are integrated by RK4, in equal steps a segment.
+
+    steps         RK4 steps per segment; costs are summed over their stages (no gauss_points)
+    shooting      "multiple": the states of the passive joints where segments meet are unknowns;
+                  "single": one integration from the start, whose values must be given
+    limit_points  as for splines, but where steps begin: `steps` a segment at most
+    """
+
+    segments: int = 40
+    limit_points: int = 2
+    steps: int = 10
+    shooting: Literal["multiple", "single"] = "multiple"
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A task. The model's limits hold throughout unless `limits` replaces them.
+
+    passive     names of the joints without a motor: their torque is zero throughout
+    continuity  how many time derivatives of q agree between phases (2: q, v and a)
+    guess       "linear", "inverse_kinematics", (s, q) arrays of a curve over the whole motion in
+                normalised time, or a Solution
+    """
+
+    model: Model
+    phases: tuple[Phase, ...]
+    costs: tuple[Cost, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    forces: tuple[ExternalForce, ...] = ()
+    limits: Limits | None = None
+    jerk_limit: ArrayLike | None = None
+    continuity: int = 2
+    guess: object = "linear"
+    transcription: Spline = field(default_factory=Spline)
+    solver: SolverOptions = field(default_factory=SolverOptions)
+    name: str = "problem"
+    passive: tuple[str, ...] = ()
+
+    def validate(self) -> list[str]:
+        """Everything that is wrong, one message each; empty if it can be transcribed."""
+        from predyn.problem.check_problems import problems_of
+
+        return problems_of(self)
+
+
+def row_bounds(
+    lower: ArrayLike | None, upper: ArrayLike | None, residual: Residual
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lower and upper bound of each row: given as a scalar or a vector, else the term's own."""
+    m = len(residual.rows)
+    given = (lower, upper)
+    if lower is None and upper is None:
+        given = (residual.lower, residual.upper)
+    low, high = (
+        np.full(m, 0.0 if lower is upper else side * np.inf) if x is None else np.asarray(x, float)
+        for side, x in zip((-1, 1), given, strict=True)
+    )
+    return np.broadcast_to(low, (m,)).copy(), np.broadcast_to(high, (m,)).copy()

@@ -1,0 +1,1 @@
+"""Recorded motions: measurements, and the readers of their file formats."""

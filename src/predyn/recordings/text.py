@@ -1,0 +1,187 @@
+"""Text tables of recordings: bytes to lines, lines to cells, cells to numbers, errors by line."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.errors import FileError
+from predyn.storage.reading import refuse_irregular
+
+Floats = NDArray[np.float64]
+
+MOST_BYTES = 2**29
+MOST_COLUMNS = 20_000
+LONGEST_NAME = 200
+ROWS_AT_ONCE = 10_000  # cells take many times the room of numbers
+MISSING = frozenset(("", "nan", "NaN", "NAN", "NA", "N/A", "na", "n/a"))
+NAN = float("nan")
+BLANK = " \t,;"
+SIGNATURES = (
+    (b"PK\x03\x04", "a spreadsheet or zip archive; save the table as CSV"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"%PDF", "a PDF file"),
+    (b"\x1f\x8b", "compressed; unpack it first"),
+    (b"\xff\xfe", "UTF-16 text; save it as UTF-8"),
+    (b"\xfe\xff", "UTF-16 text; save it as UTF-8"),
+)
+
+
+class Table(NamedTuple):
+    """Numbers under names; `lines[k]` is the line of row k in the file."""
+
+    path: str
+    names: list[str]
+    values: Floats  # (M, C), NaN = missing
+    lines: NDArray[np.int64]
+
+
+def fail(path: str, line: int | None, message: str) -> NoReturn:
+    """Raise a FileError that names the file and the line."""
+    where = path if line is None else f"{path}, line {line}"
+    raise FileError(f"{where}: {message}")
+
+
+def read_bytes(path: str, most: int) -> bytes:
+    """All bytes of a regular file that is not empty and not larger than `most`."""
+    refuse_irregular(path)
+    try:
+        with open(path, "rb") as file:
+            data = file.read(most + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        fail(path, None, f"cannot be read: {reason}; check the path")
+    if not data:
+        fail(path, None, "the file is empty; expected a recording, export it again")
+    if len(data) > most:
+        fail(path, None, f"larger than {most // 2**20} MB; cut it into parts")
+    return data
+
+
+def read_lines(path: str, expected: str) -> list[str]:
+    """The lines of a UTF-8 text file without their ends; `expected` names the format."""
+    data = read_bytes(path, MOST_BYTES)
+    for mark, what in SIGNATURES:
+        if data.startswith(mark):
+            fail(path, None, f"expected {expected}, this is {what}")
+    if len(data) > 1 and data[1] == 0x50 and 0 < data[0] < 32:
+        fail(path, None, f"expected {expected}, this looks like a C3D file; name it .c3d")
+    if (at := data.find(b"\0")) >= 0:
+        line = data.count(b"\n", 0, at) + 1
+        fail(path, line, f"expected {expected}, got binary data; the file is not what its name "
+             "says")  # fmt: skip
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        fail(path, line, f"expected {expected}, got bytes that are not UTF-8 text; save the file "
+             "as UTF-8")  # fmt: skip
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines[:-1] if len(lines) > 1 and not lines[-1] else lines
+
+
+def refuse_other_formats(path: str, lines: list[str], expected: str) -> None:
+    """A FileError if the text is of one of the other formats, with the suffix it should have."""
+    first = lines[0].strip()
+    if expected != "TRC" and first.startswith("PathFileType"):
+        fail(path, 1, f"expected {expected}, this is a TRC file; name it .trc")
+    if expected != "MOT or STO" and any(line.strip() == "endheader" for line in lines[:100]):
+        fail(path, 1, f"expected {expected}, this is a storage file; name it .mot or .sto")
+
+
+def check_names(path: str, line: int, names: Sequence[str]) -> None:
+    """Names must be there, differ, and have a sane length."""
+    if len(names) > MOST_COLUMNS:
+        fail(path, line, f"{len(names)} columns; expected at most {MOST_COLUMNS}")
+    first: dict[str, int] = {}
+    for k, name in enumerate(names):
+        if not name:
+            fail(path, line, f"column {k + 1} has no name; name it or remove it")
+        if len(name) > LONGEST_NAME or not name.isprintable():
+            fail(path, line, f"column {k + 1}: expected a name, got {name!r:.60}")
+        if name in first:
+            fail(path, line, f"{name!r:.60} is the name of columns {first[name] + 1} and {k + 1}; "
+                 "rename or remove one")  # fmt: skip
+        first[name] = k
+
+
+def read_numbers(
+    path: str, lines: list[str], start: int, names: list[str], split: Callable[[str], list[str]]
+) -> Table:
+    """The table under `names`, from `lines[start]` on; rows that hold nothing are left out."""
+    kept = [k for k in range(start, len(lines)) if lines[k].strip(BLANK)]
+    if not kept:
+        fail(path, None, "a header without rows; expected at least 2 rows of numbers, the file "
+             "may be cut short")  # fmt: skip
+    values = np.empty((len(kept), len(names)))
+    for at in range(0, len(kept), ROWS_AT_ONCE):
+        some = kept[at : at + ROWS_AT_ONCE]
+        cells = [split(lines[k]) for k in some]
+        for k, row in zip(some, cells, strict=True):
+            if len(row) != len(names):
+                _ragged(path, k + 1, row, len(names), last=k == kept[-1])
+        text = "".join(lines[some[0] : some[-1] + 1])
+        try:
+            if "_" in text or not text.isascii():  # float() takes 1_000 and digits of any script
+                raise ValueError
+            values[at : at + len(some)] = [list(map(float, row)) for row in cells]
+        except ValueError:
+            values[at : at + len(some)] = [
+                [_number(path, k + 1, *pair) for pair in zip(names, row, strict=True)]
+                for k, row in zip(some, cells, strict=True)
+            ]
+    if len(infinite := np.argwhere(np.isinf(values))):
+        i, j = infinite[0]
+        fail(path, kept[i] + 1, f"column {names[j]!r:.60}: not a finite number; leave the cell "
+             "empty if the value is missing")  # fmt: skip
+    return Table(path, names, values, np.array(kept) + 1)
+
+
+def _ragged(path: str, line: int, row: Sequence[str], width: int, last: bool) -> NoReturn:
+    if len(row) == 2 * width:
+        hint = "decimal commas? write a point, and separate the columns by ';' or tabs"
+    elif last and len(row) < width:
+        hint = "the file may be cut short; export it again"
+    else:
+        hint = "leave cells empty where values are missing, but keep their separators"
+    fail(path, line, f"expected {width} cells, got {len(row)}; {hint}")
+
+
+def _number(path: str, line: int, name: str, cell: str) -> float:
+    cell = cell.strip()
+    if cell in MISSING:
+        return NAN
+    if "_" not in cell and cell.isascii():
+        with contextlib.suppress(ValueError):
+            return float(cell)
+    hint = ""
+    if "," in cell:
+        with contextlib.suppress(ValueError):
+            float(cell.replace(",", ".", 1))
+            hint = "; decimal commas are not read, write a point"
+    fail(path, line, f"column {name!r:.60}: expected a number, got {cell!r:.40}{hint}; leave the "
+         "cell empty if the value is missing")  # fmt: skip
+
+
+def check_times(path: str, t: Floats, lines: NDArray[np.int64] | None = None) -> None:
+    """A FileError with the line where a time is missing, repeats or goes backwards."""
+
+    def line(k: int) -> int | None:
+        return None if lines is None else int(lines[k])
+
+    if len(t) < 2:
+        fail(path, line(0) if len(t) else None, f"expected at least 2 rows, got {len(t)}; the file "
+             "may be cut short")  # fmt: skip
+    if len(gaps := np.flatnonzero(np.isnan(t))):
+        fail(path, line(gaps[0]), "the time is missing; every row needs one")
+    wrong = np.flatnonzero(np.diff(t) <= 0.0)
+    if len(wrong):
+        k = int(wrong[0])
+        does = "repeats" if t[k + 1] == t[k] else "goes backwards"
+        more = f" ({len(wrong)} such rows)" if len(wrong) > 1 else ""
+        fail(path, line(k + 1), f"time {does}: {t[k + 1]:.9g} s after {t[k]:.9g} s{more}; expected "
+             "times that increase, sort the rows and remove doubles")  # fmt: skip

@@ -1,0 +1,1 @@
+"""Results for people: folders of files, and texts for a terminal."""

@@ -1,0 +1,172 @@
+"""What models, tasks and recordings hold, in words for a terminal."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from predyn.model import KINDS, Limits, Model
+from predyn.problem import Constraint, Cost, Duration, Hybrid, Phase, Problem
+from predyn.recordings.measurements import AXES, Measurements
+
+MOST = 60  # joints listed
+
+
+def model_text(model: Model, limits: Limits | None = None) -> str:
+    """Joints with masses and limits (the model's own unless given), frames, the loader's notes."""
+    mass = float(model.inertia[:, 0].sum())
+    lines = [
+        f"model {model.name!r}: {model.n} joints, {mass:.6g} kg, "
+        f"gravity {_vector(model.gravity)} m/s^2",
+        *_table(_joint_rows(model, limits or model.limits)),
+    ]
+    if model.n > MOST:
+        lines.append(f"  ... and {model.n - MOST} more joints")
+    if model.frames:
+        lines.append(f"frames: {', '.join(frame.name for frame in model.frames[:MOST])}")
+    lines += [f"note: {note}" for note in model.notes]
+    return "\n".join(lines)
+
+
+def recording_text(recording: Measurements) -> str:
+    """Angles, markers and forces with their gaps and ranges, and what the reader assumed."""
+    t = recording.t
+    rate = (len(t) - 1) / (t[-1] - t[0])
+    lines = [f"recording {recording.source!r}: {len(t)} samples from {t[0]:g} to {t[-1]:g} s, "
+             f"{rate:.6g} a second"]  # fmt: skip
+    rows: list[tuple[str, ...]] = [("name", "kind", "missing", "least", "largest")]
+    for name, values in recording.angles.items():
+        told = recording.units.get(name, "rad or m")
+        unit, factor = ("deg", 180.0 / np.pi) if told == "rad" else (told, 1.0)
+        rows.append((name, "joint", *_range(factor * values, unit)))
+    for name, values in recording.markers.items():
+        rows += [
+            (f"{name}.{x}", "marker", *_range(v, "m")) for x, v in zip(AXES, values.T, strict=True)
+        ]
+    for name, force in recording.forces.items():
+        for x, values in zip(AXES, force.force.T, strict=True):
+            rows.append((f"{name}.{x}", "force", *_range(values, "N")))
+    lines += _table(rows[: 1 + MOST])
+    if len(rows) > 1 + MOST:
+        lines.append(f"  ... and {len(rows) - 1 - MOST} more channels")
+    lines += [f"note: {note}" for note in recording.notes]
+    return "\n".join(lines)
+
+
+def _range(values: np.ndarray, unit: str) -> tuple[str, str, str]:
+    """Share that is missing, least and largest value."""
+    there = values[np.isfinite(values)]
+    if not len(there):
+        return "all", "", ""
+    missing = len(values) - len(there)
+    share = f"{missing / len(values):.1%}" if missing else "none"
+    return share, f"{there.min():.4g} {unit}", f"{there.max():.4g} {unit}"
+
+
+def problem_text(problem: Problem) -> str:
+    """Phases, costs, constraints and how they become numbers."""
+    spline = problem.transcription
+    lines = [f"task {problem.name!r}"]
+    if problem.passive:
+        lines.append(f"passive (no motor): {', '.join(problem.passive)}")
+    for k, phase in enumerate(problem.phases):
+        name = f" {phase.name!r}" if phase.name else ""
+        segments = spline.segments if phase.segments is None else phase.segments
+        lines.append(f"phase {k + 1}{name}: {_duration(phase.duration)}, {segments} segments")
+        for end, state in (("start", phase.start), ("end", phase.end)):
+            for key in ("q", "v", "a"):
+                value = getattr(state, key)
+                if value is not None:
+                    lines.append(f"  {end} {key} = {_vector(np.asarray(value, float))}")
+        lines += [f"  {text}" for text in _entries(phase)]
+    lines += _entries(problem)
+    for force in problem.forces:
+        lines.append(
+            f"force on {force.link!r} at {_vector(np.asarray(force.point))}: "
+            f"{_vector(np.asarray(force.force))} N, {_vector(np.asarray(force.moment))} N m, "
+            f"{force.frame} axes"
+        )
+    guess = problem.guess
+    if not isinstance(guess, str):
+        guess = "curve" if isinstance(guess, tuple | list) else type(guess).__name__
+    method = f"spline of degree {spline.degree}"
+    if isinstance(spline, Hybrid):
+        method = (
+            f"hybrid: {method}, passive joints by {spline.shooting} shooting in {spline.steps} RK4 "
+            "steps per segment"
+        )
+    lines.append(
+        f"{method}, limits at {spline.limit_points} points per segment; guess {guess}; tolerance "
+        f"{problem.solver.tolerance:g}"
+    )
+    return "\n".join(lines)
+
+
+def _joint_rows(model: Model, limits: Limits) -> list[tuple[str, ...]]:
+    header = ("  joint", "kind", "link", "mass [kg]", "position", "velocity", "effort")
+    rows: list[tuple[str, ...]] = [header]
+    for j in range(min(model.n, MOST)):
+        pairs = (limits.position[j], limits.velocity[j], limits.effort[j])
+        rows.append(
+            (
+                f"  {model.joint_names[j]}",
+                KINDS[model.kind[j]],
+                model.link_names[j],
+                f"{model.inertia[j, 0]:.6g}",
+                *(_bounds(*pair) for pair in pairs),
+            )
+        )
+    return rows
+
+
+def _bounds(lower: float, upper: float) -> str:
+    if np.isneginf(lower) and np.isposinf(upper):
+        return "free"
+    return f"±{upper:g}" if lower == -upper else f"{lower:g} .. {upper:g}"
+
+
+def _duration(duration: float | Duration) -> str:
+    if isinstance(duration, Duration):
+        return f"{duration.min:g} to {duration.max:g} s, guess {duration.guess:g} s"
+    return f"{duration:g} s"
+
+
+def _entries(of: Phase | Problem) -> list[str]:
+    return [*map(_entry, of.costs), *map(_entry, of.constraints)]
+
+
+def _entry(entry: Cost | Constraint) -> str:
+    """One cost or constraint, what differs from the defaults."""
+    term: Any = entry.term
+    said = [
+        f"{f.name}={getattr(term, f.name)!r:.60}"
+        for f in dataclasses.fields(term)
+        if getattr(term, f.name) is not f.default
+        and not (isinstance(f.default, str | float) and getattr(term, f.name) == f.default)
+    ]
+    at = entry.at if isinstance(entry.at, str) else f"fractions {list(entry.at)!r:.60}"
+    what = f"{term.kind}({', '.join(said)})"
+    if isinstance(entry, Cost):
+        return f"cost {entry.weight:g} * {what}, {at}"
+    if entry.lower is None and entry.upper is None:
+        return f"constraint {what}, {at}"
+    lower = "-inf" if entry.lower is None else _vector(np.asarray(entry.lower, float))
+    upper = "inf" if entry.upper is None else _vector(np.asarray(entry.upper, float))
+    kind = "integral of " if entry.integral else ""
+    return f"constraint {lower} <= {kind}{what} <= {upper}, {at}"
+
+
+def _vector(values: np.ndarray) -> str:
+    if values.ndim == 0:
+        return f"{float(values):g}"
+    shown = ", ".join("free" if np.isnan(x) else f"{x:g}" for x in values.ravel()[:12])
+    return f"({shown}{', ...' if values.size > 12 else ''})"
+
+
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    return [
+        "  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]

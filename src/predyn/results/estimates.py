@@ -1,0 +1,77 @@
+"""The folder of an estimate, and its numbers in words for a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from predyn.estimate.result import BAND, Estimate
+from predyn.model import PRISMATIC
+from predyn.results.folder import replace_together
+from predyn.results.stored import ESTIMATE, REPORT, SOLUTION, SUMMARY, folder_for, refuse_other
+from predyn.storage.files import write_text
+
+TORQUES = "torques.csv"
+MOST = 60  # joints and channels listed
+
+
+def write_estimate(estimate: Estimate, folder: Path, report: bool = True) -> list[Path]:
+    """Write result, torques, summary and report, all or none; returns their paths.
+
+    What did not converge goes to a subfolder if the folder holds a result that did. Without a
+    report one of an earlier estimate is removed.
+    """
+    refuse_other(folder, SOLUTION)
+    texts = {
+        TORQUES: estimate.torques_csv(),
+        SUMMARY: json.dumps(estimate.summary(), indent=2) + "\n",
+    }
+    if report:
+        from predyn.view.estimate_report import estimate_html
+
+        texts[REPORT] = estimate_html(estimate)
+    writers: dict[str, Callable[[Path], None]] = {ESTIMATE: estimate.save}
+    writers |= {name: _writer(text) for name, text in texts.items()}
+    with folder_for(estimate, folder, ESTIMATE) as target:
+        return replace_together(target, writers, stale=() if report else (REPORT,))
+
+
+def _writer(text: str) -> Callable[[Path], None]:
+    return lambda path: write_text(path, text)
+
+
+def estimate_text(estimate: Estimate) -> str:
+    """Status, regularisation, torques with their bands, noise."""
+    step = float(estimate.t[1] - estimate.t[0])
+    what = f"order {estimate.order}, independent {estimate.independent}"
+    lines = [
+        f"{estimate.name}: {estimate.status}, {estimate.iterations} iterations, "
+        f"{estimate.solve_seconds:.3g} s",
+        f"{len(estimate.measurements.t)} samples, {len(estimate.t_tau)} intervals of {step:.4g} s, "
+        f"{'total variation' if estimate.total_variation else what}",
+    ]
+    lines += [f"warning: {text}" for text in estimate.warnings]
+    names = estimate.model.joint_names[:MOST]
+    width = max(map(len, names))
+    lines.append(f"{'joint':<{width}}  {'rms torque':>14}  mean 95 % band")
+    for j, name in enumerate(names):
+        if name in estimate.unactuated:
+            lines.append(f"{name:<{width}}  {'no motor':>14}")
+            continue
+        unit = "N" if estimate.model.kind[j] == PRISMATIC else "N m"
+        size = float(np.sqrt(np.mean(estimate.tau[:, j] ** 2)))
+        band = BAND * float(estimate.tau_sd[:, j].mean())
+        lines.append(f"{name:<{width}}  {size:10.4g} {unit:<3}  ±{band:.3g} {unit}")
+    lines.append("noise (standard deviation):")
+    for channel in estimate.channels[:MOST]:
+        how = "estimated" if channel.estimated else "given"
+        shown = f"{channel.sd:.3g} {channel.unit}"
+        if channel.unit == "rad":
+            shown = f"{np.rad2deg(channel.sd):.3g} deg ({shown})"
+        lines.append(f"  {channel.name}: {shown}, {how}")
+    if len(estimate.channels) > MOST:
+        lines.append(f"  ... and {len(estimate.channels) - MOST} more")
+    return "\n".join(lines)

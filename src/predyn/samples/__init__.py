@@ -1,0 +1,21 @@
+"""What terms may look at: named channels at instants."""
+
+from predyn.samples.samples import (
+    FRAME_PARTS,
+    SIDES,
+    STATES,
+    Samples,
+    channel_size,
+    random_samples,
+    split_side,
+)
+
+__all__ = [
+    "FRAME_PARTS",
+    "SIDES",
+    "STATES",
+    "Samples",
+    "channel_size",
+    "random_samples",
+    "split_side",
+]

@@ -1,0 +1,262 @@
+"""What drives the joints in a simulation: each form that a user may give, as torques over time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from predyn.curves.bspline import BSpline
+from predyn.dynamics.evaluations import Evaluation
+from predyn.dynamics.rnea import RNEA
+from predyn.errors import InputError
+from predyn.kernels.arguments import finite, real
+from predyn.kernels.forces import ExternalForce
+from predyn.model import Model
+from predyn.solution import ROUNDING, Curve, Solution
+
+Floats = NDArray[np.float64]
+Torques = Callable[[float, Floats, Floats], Floats]  # (t, q, v) -> tau
+
+
+class Control(ABC):
+    """Torques over time of a flat batch of B trajectories: (B, n), or (1, n) for all of them."""
+
+    lead: tuple[int, ...] = ()  # leading shape that was given
+    breaks: Floats = np.zeros(0)  # times at which the torques are not smooth
+
+    def flat(self, lead: tuple[int, ...]) -> Control:
+        """The same for trajectories of this leading shape, in a row."""
+        return self
+
+    def of(self, row: int) -> Control:
+        """The control of one of the trajectories of a flat batch."""
+        return self
+
+    def on(self, start: float, end: float) -> Torques:
+        """The torques within one interval that has no breaks inside, smooth up to its ends."""
+        return self.at
+
+    @abstractmethod
+    def at(self, t: float, q: Floats, v: Floats) -> Floats:
+        """The torques at any time; from the right where they jump."""
+
+    def open_loop(self, t: Floats) -> Floats | None:
+        """Torques (B or 1, K, n) at times (K,), or None if they depend on the state."""
+        return None
+
+
+class Samples(Control):
+    """Torques (..., S, n) at times (S,), linear in between; a single sample is held throughout."""
+
+    def __init__(self, knots: Floats, torques: Floats) -> None:
+        self.knots, self.torques = knots, torques
+        self.lead = torques.shape[:-2]
+        self.breaks = knots[1:-1]
+
+    def flat(self, lead: tuple[int, ...]) -> Control:
+        table = self.torques.shape[-2:]
+        if self.lead:
+            return Samples(
+                self.knots, np.broadcast_to(self.torques, (*lead, *table)).reshape(-1, *table)
+            )
+        return Samples(self.knots, self.torques.reshape(1, *table))
+
+    def of(self, row: int) -> Control:
+        return Samples(self.knots, self.torques[min(row, len(self.torques) - 1)][None])
+
+    def at(self, t: float, q: Floats, v: Floats) -> Floats:
+        return self.open_loop(np.array([t]))[:, 0]
+
+    def open_loop(self, t: Floats) -> Floats:
+        if len(self.knots) == 1:
+            return np.repeat(self.torques, len(t), axis=1)
+        k = np.clip(np.searchsorted(self.knots, t, side="right") - 1, 0, len(self.knots) - 2)
+        width = self.knots[k + 1] - self.knots[k]
+        share = np.clip((t - self.knots[k]) / width, 0.0, 1.0)[:, None]
+        return np.asarray((1.0 - share) * self.torques[:, k] + share * self.torques[:, k + 1])
+
+
+class Feedback(Control):
+    """A function control(t, q, v) of the user: q, v (..., n) in, torques (n,) or (..., n) out."""
+
+    def __init__(self, model: Model, function: Torques, lead: tuple[int, ...] = ()) -> None:
+        self._model, self._function, self._shape = model, function, (*lead, model.n)
+
+    def flat(self, lead: tuple[int, ...]) -> Control:
+        return Feedback(self._model, self._function, lead)
+
+    def of(self, row: int) -> Control:
+        return Feedback(self._model, self._function)
+
+    def at(self, t: float, q: Floats, v: Floats) -> Floats:
+        n = self._model.n
+        given = self._function(float(t), read_only(q, self._shape), read_only(v, self._shape))
+        tau = real(self._model, "control(t, q, v)", given, (n,))
+        if tau.shape not in ((n,), self._shape):
+            expected = " or ".join(sorted({f"({n},)", str(self._shape)}))
+            raise InputError(f"control(t, q, v): expected shape {expected}, got {tau.shape}")
+        return tau.reshape(-1, n)
+
+
+def read_only(x: Floats, shape: tuple[int, ...]) -> Floats:
+    """The numbers for a function of the user, which shall not change them."""
+    view = x.reshape(shape).view()
+    view.flags.writeable = False
+    return view
+
+
+class Pieces:
+    """Curves with their derivatives in time, as polynomials between their break points."""
+
+    def __init__(self, curves: tuple[Curve, ...]) -> None:
+        starts, series = [], []
+        begin = 0.0
+        for curve in curves:
+            spline = BSpline(curve.degree, curve.knots)
+            parts = spline.evaluate(
+                curve.control, spline.breaks[:-1], curve.duration, derivatives=curve.degree
+            )
+            factorial = np.cumprod([1.0, *range(1, curve.degree + 1)])
+            terms = np.stack(parts, axis=1) / factorial[:, None]  # (segments, degree + 1, n)
+            starts.append(begin + curve.duration * spline.breaks[:-1])
+            series += [_with_derivatives(part) for part in terms]
+            begin += curve.duration
+        self.starts, self.end = np.concatenate(starts), begin
+        self._series = series
+
+    def at(self, t: float, piece: int) -> Floats:
+        """(3, n): the curve and two derivatives, continued from one piece."""
+        series = self._series[piece]
+        x = np.power(t - self.starts[piece], np.arange(series.shape[1]))
+        return np.asarray(x @ series)
+
+    def piece(self, t: float) -> int:
+        """The piece at time t, from the right."""
+        return max(int(np.searchsorted(self.starts, t, side="right")) - 1, 0)
+
+
+def _with_derivatives(series: Floats) -> Floats:
+    """Coefficients (3, degree + 1, n) of a polynomial and its first two derivatives."""
+    out = np.zeros((3, *series.shape))
+    out[0] = series
+    for d in (1, 2):
+        out[d, :-1] = out[d - 1, 1:] * np.arange(1.0, len(series))[:, None]
+    return out
+
+
+class TorqueCurve(Control):
+    """A spline in time whose control points are torques."""
+
+    def __init__(self, curve: Curve) -> None:
+        self._pieces = Pieces((curve,))
+        self.breaks = self._pieces.starts[1:]
+
+    def on(self, start: float, end: float) -> Torques:
+        piece = self._pieces.piece(0.5 * (start + end))
+        return lambda t, q, v: self._pieces.at(t, piece)[:1]
+
+    def at(self, t: float, q: Floats, v: Floats) -> Floats:
+        torques: Floats = self.open_loop(np.array([t]))[0]
+        return torques
+
+    def open_loop(self, t: Floats) -> Floats:
+        return np.stack([self._pieces.at(x, self._pieces.piece(x))[0] for x in t])[None]
+
+
+class Predicted(Control):
+    """The torques of a solution: those that its curves need, none at its passive joints."""
+
+    def __init__(self, solution: Solution) -> None:
+        self.pieces = Pieces(solution.curves)
+        self.breaks = self.pieces.starts[1:]
+        self.driven = ~np.isin(solution.model.joint_names, solution.passive)
+        forces = [ExternalForce(**force) for force in solution.forces]
+        self._inverse = Evaluation(RNEA, solution.model, forces)
+
+    def on(self, start: float, end: float) -> Torques:
+        piece = self.pieces.piece(0.5 * (start + end))
+
+        def torques(t: float, q: Floats, v: Floats) -> Floats:
+            state = self.pieces.at(t, piece)
+            return np.where(self.driven, self._inverse(state[:1], state[1:2], state[2:]), 0.0)
+
+        return torques
+
+    def at(self, t: float, q: Floats, v: Floats) -> Floats:
+        torques: Floats = self.open_loop(np.array([t]))[0]
+        return torques
+
+    def open_loop(self, t: Floats) -> Floats:
+        states = np.stack([self.pieces.at(x, self.pieces.piece(x)) for x in t], axis=1)
+        return np.where(self.driven, self._inverse(*np.ascontiguousarray(states)), 0.0)[None]
+
+
+def control_of(model: Model, control: Any, t: Floats) -> Control:
+    """The control that a user means, checked to cover the times t."""
+    if control is None:
+        return Samples(np.zeros(1), np.zeros((1, model.n)))
+    if isinstance(control, Solution):
+        if control.model.n != model.n:
+            raise InputError(
+                f"control: the solution {control.name!r} moves {control.model.n} joints, model "
+                f"{model.name!r} has {model.n}"
+            )
+        _covers(f"the solution {control.name!r}", 0.0, control.duration, t)
+        return Predicted(control)
+    if isinstance(control, Curve):
+        expected = (BSpline(control.degree, control.knots).n_control, model.n)
+        if np.shape(control.control) != expected:
+            raise InputError(
+                f"control: expected torques {expected} as control points of the curve, got shape "
+                f"{np.shape(control.control)}"
+            )
+        _covers("the curve", 0.0, control.duration, t)
+        return TorqueCurve(control)
+    if isinstance(control, tuple) and len(control) == 2 and np.ndim(control[0]) == 1:
+        return _samples(model, *control, t)
+    if callable(control):
+        return Feedback(model, control)
+    constant = finite("control", real(model, "control", control, (model.n,)))
+    return Samples(np.zeros(1), constant[..., None, :])
+
+
+def _samples(model: Model, knots: ArrayLike, torques: ArrayLike, t: Floats) -> Samples:
+    times = increasing("control times", knots)
+    values = finite("control", real(model, "control", torques, (len(times), model.n)))
+    _covers("the range of its samples", times[0], times[-1], t)
+    return Samples(times, values)
+
+
+def increasing(name: str, values: ArrayLike) -> Floats:
+    """At least two times that increase."""
+    try:
+        times = np.asarray(values)
+    except ValueError:
+        raise InputError(f"{name}: expected seconds, got {values!r:.60}") from None
+    if times.dtype.kind not in "fiu" or times.ndim != 1 or len(times) < 2:
+        raise InputError(
+            f"{name}: expected two or more increasing times (K,) in seconds, got an array of "
+            f"{times.dtype} {times.shape}"
+        )
+    times = finite(name, times.astype(np.float64))
+    falls = np.flatnonzero(np.diff(times) <= 0.0)
+    if len(falls):
+        k = int(falls[0])
+        raise InputError(
+            f"{name}: expected increasing times, got {times[k]!r} s and then {times[k + 1]!r} s at "
+            f"index {k + 1}; sort them and leave out what is there twice"
+        )
+    return times
+
+
+def _covers(what: str, first: float, last: float, t: Floats) -> None:
+    slack = ROUNDING * max(abs(first), abs(last))
+    if t[0] < first - slack or t[-1] > last + slack:
+        raise InputError(
+            f"control: {what} covers {first:g} to {last:g} s, but t goes from {t[0]:g} to "
+            f"{t[-1]:g} s; shorten t, or give torques for all of it"
+        )

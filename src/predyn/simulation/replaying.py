@@ -1,0 +1,238 @@
+"""Predicted torques fed back to the mechanism: does it move as predicted?
+
+The torques of a solution drive a forward simulation from its first state, without correction. What
+differs in the end is the error of the transcription, as far as the motion does not magnify it: an
+unstable motion multiplies every difference, rounding too, by a factor that grows exponentially with
+time. Work is integrated along, so that the balance of energy judges the simulation itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.dynamics.energy import kinetic_energy, potential_energy
+from predyn.dynamics.evaluations import Accelerations, Evaluation
+from predyn.dynamics.rnea import RNEA
+from predyn.errors import InputError
+from predyn.kernels.forces import ExternalForce
+from predyn.model import PRISMATIC, Model
+from predyn.simulation.controls import Predicted
+from predyn.simulation.simulation import LEAST_RTOL, positive, step_count
+from predyn.simulation.stepping import STEP_LIMIT, Adaptive, Slope, run
+from predyn.simulation.trajectories import DIVERGED, FINISHED, LIMITED
+from predyn.solution import MOST_LISTED, Solution
+
+Floats = NDArray[np.float64]
+JUMP = 1e-6  # rad, m, rad/s, m/s; a larger step between phases is meant, not a solver's tolerance
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Replay:
+    """A solution's torques in a forward simulation: the motion, its difference, its energy.
+
+    Times are those of the solution's samples, as far as the simulation went.
+    """
+
+    name: str
+    model: Model
+    status: str  # finished, step_limit or diverged
+    message: str
+    t: Floats  # (K,)
+    q: Floats  # (K, n) simulated
+    v: Floats
+    tau: Floats  # what was applied: zero at passive joints
+    dq: Floats  # (K, n) simulated less predicted
+    dv: Floats
+    energy: Floats  # (K,) J, kinetic and potential
+    work_torques: Floats  # (K,) J done on the mechanism since the start
+    work_friction: Floats  # not positive
+    work_forces: Floats
+    energy_error: Floats  # (K,) change of the energy less all work, and less that of jumps
+    passive: tuple[str, ...] = ()  # names of the joints without a motor
+    jumps: tuple[float, ...] = ()  # times at which the predicted state jumps, and this one with it
+
+    @property
+    def max_position_error(self) -> float:
+        """The largest difference of a joint's position at any time, rad or m."""
+        return float(np.abs(self.dq).max())
+
+    @property
+    def max_velocity_error(self) -> float:
+        return float(np.abs(self.dv).max())
+
+    @property
+    def end_position_error(self) -> float:
+        """The largest difference of a joint's position at the end, rad or m."""
+        return float(np.abs(self.dq[-1]).max())
+
+    @property
+    def end_velocity_error(self) -> float:
+        return float(np.abs(self.dv[-1]).max())
+
+    @property
+    def max_energy_error(self) -> float:
+        """The largest imbalance of energy, J."""
+        return float(np.abs(self.energy_error).max())
+
+    def __str__(self) -> str:
+        ended = f"{self.status}: {self.message}" if self.message else self.status
+        lines = [
+            f"{self.name}, replayed by forward simulation: {ended}",
+            f"{'joint':<16}  {'largest dq':>15}  {'largest dv':>17}  {'dq at the end':>15}  "
+            f"{'dv at the end':>17}",
+        ]
+        for j, joint in list(enumerate(self.model.joint_names))[:MOST_LISTED]:
+            unit = "m" if self.model.kind[j] == PRISMATIC else "rad"
+            cells = (
+                (np.abs(self.dq[:, j]).max(), unit, 15),
+                (np.abs(self.dv[:, j]).max(), f"{unit}/s", 17),
+                (self.dq[-1, j], unit, 15),
+                (self.dv[-1, j], f"{unit}/s", 17),
+            )
+            told = (f"{f'{value:.3g} {of}':>{width}}" for value, of, width in cells)
+            lines.append("  ".join((f"{joint:<16.60}", *told)))
+        if self.model.n > MOST_LISTED:
+            lines.append(f"... and {self.model.n - MOST_LISTED} more joints")
+        lines += [
+            f"energy {self.energy[0]:.6g} J at {self.t[0]:.4g} s, {self.energy[-1]:.6g} J at "
+            f"{self.t[-1]:.4g} s; work of torques {self.work_torques[-1]:.6g} J, of friction "
+            f"{self.work_friction[-1]:.6g} J, of external forces {self.work_forces[-1]:.6g} J",
+            f"largest imbalance of energy {self.max_energy_error:.3g} J",
+        ]
+        if self.jumps:
+            times = ", ".join(f"{t:.4g}" for t in self.jumps)
+            lines.append(f"the predicted state jumps at {times} s, and this one with it")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def replay(
+    solution: Solution, *, rtol: float = 1e-10, atol: float = 1e-12, max_steps: int = 30_000
+) -> Replay:
+    """Simulate the mechanism under a solution's torques, and compare with its motion.
+
+    Torques are those that the curves need, at passive joints zero, at every instant; they are not
+    corrected on the way. rtol, atol: tolerances of the adaptive method, which starts anew at every
+    break point of the curves; max_steps in a phase end it. No verdict: how small a difference must
+    be depends on the use, and an unstable motion (a balance, a long swing) magnifies even rounding.
+    """
+    if not isinstance(solution, Solution):
+        raise InputError(f"solution: expected a predyn.Solution, got {type(solution).__name__}")
+    positive("rtol", rtol, least=LEAST_RTOL)
+    positive("atol", atol)
+    most = step_count(max_steps)
+    model, control = solution.model, Predicted(solution)
+    n, times = model.n, np.unique(solution.t)
+    slopes = _slopes(solution, control)
+    first = solution.at(0.0)
+    y = np.concatenate((first.q, first.v, np.zeros(3)))
+    starts = np.cumsum([0.0, *(curve.duration for curve in solution.curves)])
+    rows: list[Floats] = []
+    kept: list[Floats] = []
+    jumps: list[tuple[float, float]] = []  # time, change of energy
+    message, status = "", FINISHED
+    for k, (begin, end) in enumerate(itertools.pairwise(starts.tolist())):
+        if k > 0:
+            jump = _jump(control, begin)
+            if np.abs(jump).max() > JUMP:
+                before, y = _energy(model, y), y + np.append(jump, np.zeros(3))
+                jumps.append((float(begin), _energy(model, y) - before))
+        last = k == len(solution.curves) - 1
+        inside = times[(times > begin) & (times < end)]
+        grid = np.concatenate(([begin], inside, [end]))
+        stepper = Adaptive(slopes, (begin, end), y, n, control.breaks, rtol, atol, math.inf, most)
+        part = run(stepper, grid, n)
+        stays = len(part.t) if last or part.trouble else len(part.t) - 1
+        kept.append(part.t[:stays])
+        rows.append(part.y[:stays])
+        y = part.y[-1]
+        if part.trouble is not None:
+            message = part.trouble.text(model)
+            status = LIMITED if part.trouble.place == STEP_LIMIT else DIVERGED
+            break
+    found = _compared(solution, control, np.concatenate(kept), np.concatenate(rows), jumps)
+    return replace(found, status=status, message=message)
+
+
+def _slopes(solution: Solution, control: Predicted) -> Callable[[float, float], Slope]:
+    """dy/dt of y = (q, v, work of torques, of friction, of external forces)."""
+    model = solution.model
+    n = model.n
+    forces = [ExternalForce(**force) for force in solution.forces]
+    accelerations = Accelerations(model, forces)
+    loaded, free = Evaluation(RNEA, model, forces), Evaluation(RNEA, model, ())
+    rest = np.zeros((1, n))
+    speed = np.where(model.coulomb_speed > 0.0, model.coulomb_speed, 1.0)
+
+    def within(start: float, end: float) -> Slope:
+        torques = control.on(start, end)
+
+        def slope(t: float, y: Floats) -> Floats:
+            q, v = y[None, :n], y[None, n : 2 * n]
+            tau = torques(t, q, v)
+            friction = model.damping * v + model.coulomb * np.tanh(v / speed)
+            pushed = 0.0
+            if forces:
+                pushed = float(np.sum((free(q, rest, rest) - loaded(q, rest, rest)) * v))
+            powers = (float(np.sum(tau * v)), -float(np.sum(friction * v)), pushed)
+            return np.concatenate((v[0], accelerations(q, v, tau)[0], powers))
+
+        return slope
+
+    return within
+
+
+def _energy(model: Model, y: Floats) -> float:
+    q, v = y[: model.n], y[model.n : 2 * model.n]
+    return float(kinetic_energy(model, q, v) + potential_energy(model, q))
+
+
+def _jump(control: Predicted, t: float) -> Floats:
+    """By how much q and v of the prediction jump where two phases meet."""
+    later = control.pieces.piece(t)
+    before, after = control.pieces.at(t, later - 1), control.pieces.at(t, later)
+    return np.concatenate((after[0] - before[0], after[1] - before[1]))
+
+
+def _compared(
+    solution: Solution,
+    control: Predicted,
+    t: Floats,
+    y: Floats,
+    jumps: list[tuple[float, float]],
+) -> Replay:
+    model = solution.model
+    n = model.n
+    q, v = np.ascontiguousarray(y[:, :n]), np.ascontiguousarray(y[:, n : 2 * n])
+    predicted = solution.at(np.minimum(t, solution.duration))
+    energy = kinetic_energy(model, q, v) + potential_energy(model, q)
+    work = y[:, 2 * n :].T
+    lifted = np.zeros(len(t))
+    for time, change in jumps:
+        lifted[t >= time] += change
+    return Replay(
+        name=solution.name,
+        model=model,
+        status=FINISHED,
+        message="",
+        t=t,
+        q=q,
+        v=v,
+        tau=np.where(control.driven, predicted.tau, 0.0),
+        dq=q - predicted.q,
+        dv=v - predicted.v,
+        energy=energy,
+        work_torques=work[0],
+        work_friction=work[1],
+        work_forces=work[2],
+        energy_error=energy - energy[0] - work.sum(axis=0) - lifted,
+        passive=solution.passive,
+        jumps=tuple(time for time, _ in jumps),
+    )

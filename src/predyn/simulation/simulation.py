@@ -1,0 +1,219 @@
+"""Forward simulation: what a mechanism does under given torques, from a given state on."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from predyn.dynamics.aba import forward_dynamics
+from predyn.dynamics.evaluations import Accelerations, force_of
+from predyn.dynamics.rk4 import LARGEST, Marched, Plan, march, marches
+from predyn.errors import InputError, unknown_name
+from predyn.kernels.arguments import finite, joints, real
+from predyn.kernels.forces import ExternalForce, placed_forces, vector
+from predyn.model import Model
+from predyn.simulation.controls import Control, Samples, control_of, increasing
+from predyn.simulation.stepping import RK4, Adaptive, Event, Fixed, march_plainly, run
+from predyn.simulation.trajectories import Trajectory, gathered, marched_of
+
+Floats = NDArray[np.float64]
+METHODS = ("adaptive", "rk4")
+LEAST_RTOL = 1e-13
+MOST_STEPS = 10**9
+
+
+def simulate(
+    model: Model,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    control: Any,
+    t: ArrayLike,
+    *,
+    method: str = "adaptive",
+    step: float | None = None,
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
+    forces: Sequence[ExternalForce] = (),
+    events: Event | Sequence[Event] = (),
+    max_steps: int = 100_000,
+) -> Trajectory:
+    """Simulate the mechanism from q0, v0 at t[0] on; states at the increasing times t (K,).
+
+    q0, v0   (..., n): one trajectory or a batch of them
+    control  None (no torques); torques (..., n), held; (times (S,), torques (..., S, n)), linear
+             in between; a Solution, for its torques; a solution.Curve of torques; or a function
+             control(t, q, v) -> torques (n,) or (..., n)
+    method   "adaptive": DOP853 with tolerances rtol and atol, one trajectory after the other;
+             "rk4": fixed steps, the whole batch at once. A function control is called with q and v
+             (n,) by the first and (..., n) by the second
+    step     s, the longest step; rk4 divides each interval of t into equal ones, and without it
+             takes one step for each
+    forces   external forces; leading shapes broadcast with that of q0
+    events   functions event(t, q, v) -> number; the first change of sign stops the trajectory
+    max_steps  of the adaptive method; then a trajectory is stopped (status "step_limit"): strong
+             damping, stiff springs or steep friction ask for steps that are too short for it
+
+    Springs, friction and rotors are those of the model. A trajectory that is no longer finite, or
+    passes 1e6 rad, m, rad/s or m/s, is stopped (status "diverged").
+    """
+    n, times = joints(model), increasing("t", t)
+    if not isinstance(method, str) or method not in METHODS:
+        raise unknown_name("method", method, METHODS)
+    longest = math.inf if step is None else positive("step", step)
+    positive("rtol", rtol, least=LEAST_RTOL)
+    positive("atol", atol)
+    most = step_count(max_steps)
+    given = control_of(model, control, times)
+    stops = _events(events)
+    starts = [_bounded(name, real(model, name, x, n)) for name, x in (("q0", q0), ("v0", v0))]
+    lead = _common_lead(model, starts, given, forces)
+    q, v = (np.array(np.broadcast_to(x, (*lead, *n)), order="C").reshape(-1, *n) for x in starts)
+    loads = [_flat(force, lead) for force in forces]
+    driven = given.flat(lead)
+    if method == "rk4" and not stops:
+        _determined(model, q, v, driven, times[0], loads)
+        plan = _plan(times, longest)
+        parts, none = _march(model, q, v, driven, plan, loads), np.full(len(q), -1)
+        return gathered(model, times, parts, none, driven, lead, tuple(forces), stops)
+    controls, runs = [driven.of(row) for row in range(len(q))], []
+    for row, alone in enumerate(controls):
+        y = np.concatenate((q[row], v[row]))
+        pushes = [force_of(force, row) for force in loads]
+        _determined(model, q[row : row + 1], v[row : row + 1], alone, times[0], pushes)
+        accelerations = Accelerations(model, pushes)
+        stepper: Fixed | Adaptive
+        if method == "rk4":
+            stepper = Fixed(RK4(accelerations, alone.at), _plan(times, longest), y)
+        else:
+            slopes = _slopes(accelerations, alone, model.n)
+            span = (float(times[0]), float(times[-1]))
+            stepper = Adaptive(slopes, span, y, model.n, alone.breaks, rtol, atol, longest, most)
+        runs.append(run(stepper, times, model.n, stops))
+    parts, event = marched_of(runs, times, model.n)
+    return gathered(model, times, parts, event, controls, lead, tuple(forces), stops)
+
+
+def _determined(
+    model: Model,
+    q: Floats,
+    v: Floats,
+    control: Control,
+    t: float,
+    forces: Sequence[ExternalForce],
+) -> None:
+    """Refuse a start without accelerations: a singular mass matrix, a control that gives NaN."""
+    tau = finite("control(t, q, v)", np.broadcast_to(control.at(float(t), q, v), q.shape))
+    forward_dynamics(model, q, v, tau, forces=forces)
+
+
+def _march(
+    model: Model,
+    q: Floats,
+    v: Floats,
+    control: Control,
+    plan: Plan,
+    forces: Sequence[ExternalForce],
+) -> Marched:
+    """RK4 in lanes if the torques are known in advance, else in NumPy."""
+    torques: Floats | None
+    if isinstance(control, Samples):
+        knots, torques = control.knots, control.torques
+    else:  # known at the half steps, which is all that RK4 looks at
+        h = np.repeat(np.diff(plan.t) / plan.steps, plan.steps)
+        within = np.concatenate([np.arange(m) for m in plan.steps])
+        starts = np.repeat(plan.t[:-1], plan.steps) + within * h
+        knots = np.append(np.stack((starts, starts + 0.5 * h), axis=1).ravel(), plan.t[-1])
+        torques = control.open_loop(knots)
+    if torques is None or not marches(model):
+        step = RK4(Accelerations(model, forces), control.at)
+        return march_plainly(step, q, v, plan)
+    return march(model, q, v, torques, plan._replace(knots=knots), forces)
+
+
+def _slopes(accelerations: Accelerations, control: Control, n: int) -> Callable[..., Any]:
+    """dy/dt within an interval, for y = (q, v)."""
+
+    def within(start: float, end: float) -> Callable[[float, Floats], Floats]:
+        torques = control.on(start, end)
+
+        def slope(t: float, y: Floats) -> Floats:
+            q, v = y[None, :n], y[None, n:]
+            tau = np.array(torques(t, q, v), order="C")
+            return np.concatenate((y[n:], accelerations(q, v, tau)[0]))
+
+        return slope
+
+    return within
+
+
+def _plan(t: Floats, longest: float) -> Plan:
+    """Equal steps within each interval of t, no longer than told."""
+    count = np.maximum(np.ceil(np.diff(t) / longest * (1.0 - 1e-12)), 1.0)
+    if count.sum() > MOST_STEPS:
+        raise InputError(
+            f"step: {longest:g} s makes {count.sum():.3g} steps from {t[0]:g} to {t[-1]:g} s, more "
+            f"than {MOST_STEPS:g}; choose a longer one"
+        )
+    return Plan(t, count.astype(np.int64), np.zeros(1), np.zeros(1, np.int64))
+
+
+def positive(name: str, value: Any, least: float = 0.0) -> float:
+    """A finite number above 0, and not below `least`."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not 0.0 < value <= sys.float_info.max or value < least:
+        bound = f"from {least:g} on" if least else "above 0"
+        raise InputError(f"{name}: expected a finite number {bound}, got {value!r:.60}")
+    return float(value)
+
+
+def step_count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InputError(f"max_steps: expected a whole number from 1 on, got {value!r:.60}")
+    return int(value)
+
+
+def _bounded(name: str, state: Floats) -> Floats:
+    if (np.abs(finite(name, state)) >= LARGEST).any():
+        worst = float(np.abs(state).max())
+        raise InputError(f"{name}: expected numbers below {LARGEST:g}, got {worst:g}")
+    return state
+
+
+def _events(events: Any) -> list[Event]:
+    given = [events] if callable(events) else events
+    if not isinstance(given, list | tuple) or not all(callable(event) for event in given):
+        raise InputError(f"events: expected functions event(t, q, v), got {events!r:.60}")
+    return list(given)
+
+
+def _common_lead(
+    model: Model, starts: list[Floats], control: Control, forces: Sequence[ExternalForce]
+) -> tuple[int, ...]:
+    leads = {"q0": starts[0].shape[:-1], "v0": starts[1].shape[:-1], "control": control.lead}
+    for k, (force, _, _) in enumerate(placed_forces(model, forces)):
+        for name in ("force", "moment"):
+            what = f"forces[{k}].{name}"
+            leads[what] = vector(what, getattr(force, name), batched=True).shape[:-1]
+    try:
+        lead = np.broadcast_shapes(*leads.values())
+    except ValueError:
+        told = ", ".join(f"{name} {shape}" for name, shape in leads.items() if shape)
+        raise InputError(f"the leading shapes do not fit together: {told}") from None
+    if 0 in lead:
+        raise InputError(f"q0: expected at least one trajectory, got the leading shape {lead}")
+    return lead
+
+
+def _flat(force: ExternalForce, lead: tuple[int, ...]) -> ExternalForce:
+    """The force on a flat batch."""
+    moment, vector = (
+        x if x.ndim == 1 else np.broadcast_to(x, (*lead, 3)).reshape(-1, 3)
+        for x in (np.asarray(y, np.float64) for y in (force.moment, force.force))
+    )
+    return replace(force, moment=moment, force=vector)

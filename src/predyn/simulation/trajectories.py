@@ -1,0 +1,181 @@
+"""What a simulation returns: one motion, or a batch of them, and how each ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from predyn.dynamics.aba import forward_dynamics
+from predyn.dynamics.energy import kinetic_energy, potential_energy
+from predyn.dynamics.rk4 import Marched, empty_march
+from predyn.kernels.forces import ExternalForce
+from predyn.model import Model
+from predyn.simulation.controls import Control
+from predyn.simulation.stepping import STEP_LIMIT, Event, Run, Trouble
+
+Floats = NDArray[np.float64]
+FINISHED, EVENT, LIMITED, DIVERGED = "finished", "event", "step_limit", "diverged"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory:
+    """A simulated motion, or a batch of them: arrays (..., K, n), times (K,).
+
+    A single one that stopped early ends with the state in which it stopped. In a batch the
+    rows after a stop are NaN, and `end_t`, `end_q`, `end_v` hold the last state of each.
+    """
+
+    model: Model
+    t: Floats  # (K,) s
+    q: Floats  # (..., K, n)
+    v: Floats
+    tau: Floats  # what the control gave
+    status: str  # finished, event, step_limit or diverged: the worst of a batch
+    message: str
+    statuses: NDArray[np.str_]  # (...)
+    event: NDArray[np.int64]  # (...) which event stopped it, -1: none
+    end_t: Floats  # (...)
+    end_q: Floats  # (..., n)
+    end_v: Floats
+    forces: tuple[ExternalForce, ...] = ()
+
+    @cached_property
+    def a(self) -> Floats:
+        """Joint accelerations (..., K, n)."""
+        forces = [
+            replace(f, force=_over_time(f.force), moment=_over_time(f.moment)) for f in self.forces
+        ]
+        return self._where_known(
+            lambda q, v, tau: forward_dynamics(self.model, q, v, tau, forces=forces)
+        )
+
+    @cached_property
+    def energy(self) -> Floats:
+        """Kinetic and potential energy (..., K), J, springs included."""
+        return self._where_known(
+            lambda q, v, tau: kinetic_energy(self.model, q, v) + potential_energy(self.model, q)
+        )
+
+    def __repr__(self) -> str:
+        told = f"{self.status}: {self.message}" if self.message else self.status
+        return (
+            f"Trajectory of {self.model.name!r}, q {self.q.shape}, t {self.t[0]:.6g} to "
+            f"{self.t[-1]:.6g} s, {told}"
+        )
+
+    def _where_known(self, function: Callable[..., Floats]) -> Floats:
+        known = np.asarray(np.isfinite(self.q).all(axis=-1))
+        rows = [np.where(known[..., None], x, 0.0) for x in (self.q, self.v, self.tau)]
+        out = np.array(function(*rows))
+        out[~known] = np.nan
+        return out
+
+
+def marched_of(runs: Sequence[Run], t: Floats, n: int) -> tuple[Marched, NDArray[np.int64]]:
+    """Single runs as a batch, and the event that ended each (-1: none)."""
+    B, K = len(runs), len(t)
+    out = empty_march(B, K, n)
+    for row, part in enumerate(runs):
+        known = int(np.searchsorted(t, part.t[-1], side="right"))
+        out.q[row, :known], out.v[row, :known] = part.y[:known, :n], part.y[:known, n : 2 * n]
+        out.last_t[row] = part.t[-1]
+        out.last_q[row], out.last_v[row] = part.y[-1, :n], part.y[-1, n : 2 * n]
+        if part.trouble is not None:
+            out.stop[row] = tuple(part.trouble)
+    return out, np.array([-1 if part.event is None else part.event for part in runs])
+
+
+def gathered(
+    model: Model,
+    t: Floats,
+    parts: Marched,
+    event: NDArray[np.int64],
+    controls: Control | Sequence[Control],
+    lead: tuple[int, ...],
+    forces: tuple[ExternalForce, ...],
+    events: Sequence[Event],
+) -> Trajectory:
+    """A flat batch as one trajectory, or as a batch of the leading shape.
+
+    controls: one for the whole batch, or one for each.
+    """
+    n, B = model.n, len(parts.q)
+    diverged = ~np.isnan(parts.stop[:, 1])
+    stopped = np.flatnonzero(diverged | (event >= 0))
+    message = ""
+    if len(stopped):
+        row = int(stopped[np.argmax(diverged[stopped])])
+        message = _told(model, parts, row, int(event[row]), events)
+        if lead:
+            where = tuple(int(k) for k in np.unravel_index(row, lead))
+            message = f"{len(stopped)} of {B} stopped early; trajectory {where}: {message}"
+    q, v = parts.q, parts.v
+    if not lead and len(stopped):
+        q, v = (x[:, t <= parts.last_t[0]] for x in (q, v))
+        t = t[t <= parts.last_t[0]]
+        if parts.last_t[0] > t[-1]:
+            t = np.append(t, parts.last_t[0])
+            q, v = (
+                np.concatenate((x, end[:, None]), axis=1)
+                for x, end in ((q, parts.last_q), (v, parts.last_v))
+            )
+    if isinstance(controls, Control):
+        tau = _torques(controls, t, q, v, parts)
+    else:
+        tau = np.concatenate(
+            [
+                _torques(control, t, q[k : k + 1], v[k : k + 1], Marched(*(x[k:] for x in parts)))
+                for k, control in enumerate(controls)
+            ]
+        )
+    stop = np.where(parts.stop[:, 1] == STEP_LIMIT, LIMITED, DIVERGED)
+    statuses = np.where(diverged, stop, np.where(event >= 0, EVENT, FINISHED))
+    return Trajectory(
+        model=model,
+        t=t,
+        q=q.reshape(*lead, len(t), n),
+        v=v.reshape(*lead, len(t), n),
+        tau=tau.reshape(*lead, len(t), n),
+        status=next(s for s in (DIVERGED, LIMITED, EVENT, FINISHED) if s in statuses),
+        message=message,
+        statuses=statuses.reshape(lead),
+        event=event.reshape(lead),
+        end_t=parts.last_t.reshape(lead),
+        end_q=parts.last_q.reshape(*lead, n),
+        end_v=parts.last_v.reshape(*lead, n),
+        forces=forces,
+    )
+
+
+def _told(model: Model, parts: Marched, row: int, event: int, events: Sequence[Event]) -> str:
+    if event < 0:
+        time, place, value = parts.stop[row]
+        trouble = Trouble(float(time), int(place), float(value))
+        if trouble.place == STEP_LIMIT:
+            return trouble.text(model)
+        return f"{trouble.text(model)}; check the model, the torques and, with rk4, the step"
+    name = getattr(events[event], "__name__", type(events[event]).__name__)
+    return f"events[{event}] ({name}) changed sign at t = {parts.last_t[row]:.9g} s"
+
+
+def _torques(control: Control, t: Floats, q: Floats, v: Floats, parts: Marched) -> Floats:
+    """What the control gives along flat motions (B, K, n), NaN where those are."""
+    known = control.open_loop(t)
+    gone = np.isnan(q)
+    if known is None:
+        known = np.empty(q.shape)
+        for k, time in enumerate(t):
+            at_q = np.where(gone[:, k], parts.last_q[: len(q)], q[:, k])
+            at_v = np.where(gone[:, k], parts.last_v[: len(q)], v[:, k])
+            known[:, k] = control.at(float(time), at_q, at_v)
+    known = np.broadcast_to(known, q.shape)
+    return np.where(gone, np.nan, known) if gone.any() else known
+
+
+def _over_time(value: ArrayLike) -> Floats:
+    array = np.asarray(value, np.float64)
+    return array if array.ndim == 1 else array[..., None, :]

@@ -1,0 +1,190 @@
+"""Solutions as HDF5 files: lossless, versioned, with the model inside, readable by h5py alone.
+
+At the top level t (K,), phase (K,), q, v, a, tau (K, n), reactions (K, n, 6) and x; groups model,
+curves, limits, costs, multipliers, history and so on as in `Solution`. hdf5_tree.py has the format.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from predyn.curves.bspline import BSpline
+from predyn.errors import FileError
+from predyn.model import PRISMATIC, Limits, Model
+from predyn.model.stored import model_of, tree_of_model
+from predyn.solution.solution import FAILURE, SUCCESS, Curve, Solution, Violation
+from predyn.storage import hdf5_tree
+from predyn.storage.files import write_bytes
+from predyn.storage.hdf5_tree import Tree
+from predyn.storage.tree_reader import TreeReader, located, read_file
+
+KIND, VERSION = "predyn solution", 1
+SCALARS: dict[str, type] = {
+    "name": str, "status": str, "message": str, "objective": float, "iterations": int,
+    "solve_seconds": float, "max_violation": float, "max_violation_dense": float,
+    "n_variables": int, "n_constraints": int,
+}  # fmt: skip
+SAMPLED = ("q", "v", "a", "tau")
+ARRAYS = (*SAMPLED, "t", "reactions", "x")
+WORDS = ("phase_names", "active", "passive")
+FORCE = ("force", "moment", "point")
+VIOLATIONS = ("violations", "dense_violations")
+NUMBERS = tuple(name for name in Violation._fields if name != "name")
+
+
+def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
+    """Write a solution to an HDF5 file, whole or not at all; equal solutions give equal bytes."""
+    try:
+        data = hdf5_tree.encode(_tree_of(solution), _notes(solution.model), KIND, VERSION)
+    except (ValueError, OSError, RuntimeError) as error:  # of a value, or of the HDF5 library
+        raise FileError(f"{path}: this solution cannot be saved: {error}") from error
+    write_bytes(path, data)
+
+
+def load_solution(path: str | os.PathLike[str]) -> Solution:
+    """The solution in a file that `Solution.save` wrote; its model is checked as any other."""
+    return read_file(path, KIND, VERSION, _solution_of)
+
+
+def _tree_of(solution: Solution) -> Tree:
+    tree: Tree = {name: kind(getattr(solution, name)) for name, kind in SCALARS.items()}
+    tree |= {name: getattr(solution, name) for name in WORDS}
+    tree |= {name: np.asarray(getattr(solution, name), np.float64) for name in ARRAYS}
+    tree["phase"] = np.asarray(solution.phase, np.int64)
+    for name in ("limits", "multipliers", "history"):
+        arrays = getattr(solution, name)
+        tree[name] = {key: np.asarray(value, np.float64) for key, value in arrays.items()}
+    for name in ("costs", "timings"):
+        tree[name] = {key: float(value) for key, value in getattr(solution, name).items()}
+    tree["provenance"] = solution.provenance
+    for name in VIOLATIONS:
+        rows = getattr(solution, name)
+        tree[name] = {"name": [row.name for row in rows]} | {
+            field: np.array([getattr(row, field) for row in rows], float) for field in NUMBERS
+        }
+    tree["curves"] = [curve._asdict() for curve in solution.curves]
+    tree["forces"] = [
+        {name: force[name] for name in ("link", "frame")}
+        | {name: np.asarray(force[name], float) for name in FORCE}
+        for force in solution.forces
+    ]
+    tree["starts"] = list(solution.starts)
+    rows, columns = (np.asarray(x, np.int32) for x in solution.jacobian)
+    tree["jacobian"] = {"rows": rows, "columns": columns}
+    tree["model"] = tree_of_model(solution.model)
+    return tree
+
+
+def _notes(model: Model) -> dict[str, dict[str, Any]]:
+    """Attributes for those who read the file by h5py alone."""
+    slides = [kind == PRISMATIC for kind in model.kind]
+    positions = ["m" if slide else "rad" for slide in slides]
+    units = {
+        "q": positions,
+        "v": [f"{unit}/s" for unit in positions],
+        "a": [f"{unit}/s^2" for unit in positions],
+        "tau": ["N" if slide else "N m" for slide in slides],
+    }
+    joints = list(model.joint_names)
+    notes: dict[str, dict[str, Any]] = {
+        name: {"joint_names": joints, "units": unit} for name, unit in units.items()
+    }
+    notes["t"] = {"units": "s"}
+    notes["phase"] = {"meaning": "number of the phase, from 0"}
+    notes["reactions"] = {
+        "joint_names": joints,
+        "units": ["N m"] * 3 + ["N"] * 3,
+        "meaning": "moment and force that link j receives through joint j, in link axes",
+    }
+    return notes
+
+
+def _solution_of(file: TreeReader) -> Solution:
+    model = model_of(file.group("model"))
+    n, t = model.n, file.times("t")
+    entries: dict[str, Any] = {name: file.value(name, kind) for name, kind in SCALARS.items()}
+    entries |= {name: file.words(name) for name in WORDS}
+    entries |= {name: file.array(name, (len(t), n)) for name in SAMPLED}
+    entries |= {name: _violations_of(file.group(name)) for name in VIOLATIONS}
+    for name in ("multipliers", "history"):
+        entries[name] = file.mapping(name, lambda group, key: group.array(key, None))
+    for name in ("costs", "timings"):
+        entries[name] = file.mapping(name, lambda group, key: group.value(key, float))
+    curves = tuple(_curve_of(group, n) for group in file.groups("curves"))
+    if not curves or len(curves) != len(entries["phase_names"]):
+        raise FileError(
+            f"curves: expected one for each of {len(entries['phase_names'])} phases, "
+            f"got {len(curves)}"
+        )
+    pattern = file.group("jacobian")
+    rows = pattern.array("rows", (None,), np.int32)
+    solution = Solution(
+        model=model,
+        curves=curves,
+        t=t,
+        phase=file.array("phase", t.shape, np.int64),
+        reactions=file.array("reactions", (len(t), n, 6)),
+        limits=file.mapping("limits", lambda group, key: group.array(key, (n, 2))),
+        jacobian=(rows, pattern.array("columns", rows.shape, np.int32)),
+        x=file.array("x", (None,)),
+        forces=tuple(_force_of(group, model) for group in file.groups("forces")),
+        starts=tuple(group.tree for group in file.groups("starts")),
+        provenance=file.mapping("provenance", lambda group, key: group.value(key, str)),
+        **entries,
+    )
+    _check_values(file, solution)
+    return solution
+
+
+def _check_values(file: TreeReader, solution: Solution) -> None:
+    """What no solve could have found is an error; what did not converge may not be finite."""
+    file.choice("status", (*SUCCESS, *FAILURE))
+    for name in ("iterations", "n_variables", "n_constraints"):
+        file.count(name)
+    ends, whole = solution.t[[0, -1]] if len(solution.t) else np.zeros(2), solution.duration
+    fits = np.abs(ends - (0.0, whole)) <= 1e-9 * whole  # rounding of sums
+    file.require(fits, "t", f"times from 0 to the duration of the phases, {whole:.6g} s")
+    phase, last = solution.phase, len(solution.curves) - 1
+    file.require((phase >= 0) & (phase <= last), "phase", f"numbers from 0 to {last}")
+    file.require(np.diff(phase) >= 0, "phase", "numbers that do not fall")
+    missing = [name for name in Limits._fields if name not in solution.limits]
+    file.require(not missing, "limits", f"{', '.join(Limits._fields)}")
+    for name in solution.passive:
+        with located(file):
+            solution.model.joint_index(name)
+    excess = ("max_violation", "max_violation_dense")
+    for name in excess:
+        file.require(not getattr(solution, name) < 0.0, name, "a number from 0")
+    if solution.success:
+        for name in ("objective", *excess, "x", "reactions", *SAMPLED):
+            file.require(np.isfinite(getattr(solution, name)), name, "finite numbers of a success")
+
+
+def _curve_of(group: TreeReader, n: int) -> Curve:
+    degree, knots = group.value("degree", int), group.array("knots", (None,))
+    with located(group):
+        spline = BSpline(degree, knots)
+    control = group.array("control", (spline.n_control, n))
+    duration = group.value("duration", float)
+    group.require(0.0 < duration < np.inf, "duration", "a positive number of seconds")
+    return Curve(degree, knots, control, duration)
+
+
+def _violations_of(group: TreeReader) -> tuple[Violation, ...]:
+    names = group.words("name")
+    columns = [group.array(field, (len(names),)).tolist() for field in NUMBERS]
+    for field in ("excess", "relative"):
+        group.require(group.tree[field] >= 0.0, field, "numbers from 0")
+    return tuple(Violation(*row) for row in zip(names, *columns, strict=True))
+
+
+def _force_of(group: TreeReader, model: Model) -> Tree:
+    force: Tree = {"link": group.value("link", str)}
+    force |= {name: group.array(name, (3,)) for name in FORCE}
+    force["frame"] = group.value("frame", str)
+    with located(group):
+        model.frame(force["link"])
+    return force

@@ -1,0 +1,125 @@
+"""Finer motions from a motion: more segments, or segments of free duration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from time import perf_counter
+
+import numpy as np
+
+from predyn.curves.bspline import BSpline
+from predyn.problem import Problem
+from predyn.solution import Solution
+from predyn.solving.single_solve import (
+    Keeper,
+    Report,
+    evaluate_all,
+    run_program,
+    scale_objective,
+    solve_once,
+)
+from predyn.transcribe.free_knots import joined, split
+from predyn.transcribe.guess import first_guess
+
+EPS = float(np.finfo(float).eps)
+NEAR = 1e-4  # barrier parameter at the start of a refinement: the coarser motion is close
+
+
+def refined(
+    problem: Problem,
+    solution: Solution,
+    refine: bool | None,
+    text: str,
+    report: Report | None = None,
+    keep: Keeper | None = None,
+) -> Solution:
+    """Halve the segments until neither limits between the points nor the objective ask for more.
+
+    If interrupted: the finest motion that converged, with the status "interrupted".
+    """
+    options = problem.transcription
+    if not (options.refine if refine is None else refine):
+        return solution
+    total, iterations = dict(solution.timings), solution.iterations
+    for _ in range(options.max_refinements):
+        if not solution.success:
+            break
+        problem = halved(problem)
+        try:
+            finer = solve_once(problem, solution, text, report, keep, mu_init=NEAR)
+        except KeyboardInterrupt:
+            solution = _stopped(solution, "while it was refined")
+            break
+        for name, seconds in finer.timings.items():
+            total[name] = total.get(name, 0.0) + seconds
+        iterations += finer.iterations
+        finer = replace(finer, starts=solution.starts, iterations=iterations)
+        if finer.status == "interrupted":
+            solution = _stopped(solution, "while it was refined")
+            break
+        if not finer.success:
+            note = f"refining further ended with {finer.status}: {finer.message}"
+            solution = replace(solution, message=f"{solution.message}; {note}")
+            break
+        change = abs(finer.objective - solution.objective)
+        solution = finer
+        small = options.refine_tolerance * max(abs(finer.objective), EPS)
+        if finer.max_violation_dense <= options.refine_tolerance and change <= small:
+            break
+    return replace(solution, timings=total, solve_seconds=total["solve"])
+
+
+def with_free_knots(
+    problem: Problem, solution: Solution, text: str, report: Report | None
+) -> Solution:
+    """Let the knots of a solution move."""
+    when = "while its knots were set free"
+    try:
+        found = _run_with_free_knots(problem, solution, text, report)
+        if found.success:
+            total = {k: x + solution.timings.get(k, 0.0) for k, x in found.timings.items()}
+            seconds = total["solve"]
+            found = replace(found, timings=total, solve_seconds=seconds, starts=solution.starts)
+            return joined(found, problem.name, problem)
+    except KeyboardInterrupt:
+        return _stopped(solution, when)
+    if found.status == "interrupted":
+        return _stopped(solution, when)
+    note = f"with free knots the solve ended with {found.status}, so these are equal segments"
+    return replace(solution, message=f"{solution.message}; {note}")
+
+
+def _run_with_free_knots(
+    problem: Problem, solution: Solution, text: str, report: Report | None
+) -> Solution:
+    """A phase for each segment."""
+    began = perf_counter()
+    (curve,) = solution.curves
+    spline = replace(problem.transcription, segments=BSpline(curve.degree, curve.knots).segments)
+    phases = tuple(replace(phase, segments=None) for phase in problem.phases)
+    program = split(replace(problem, transcription=spline, phases=phases), solution.duration)
+    x0 = first_guess(program, solution)
+    scale_objective(program, x0)
+    evaluate_all(program)
+    return run_program(program, x0, None, text, report, None, perf_counter() - began)
+
+
+def _stopped(solution: Solution, when: str) -> Solution:
+    """What had converged before an interrupt."""
+    told = f"interrupted {when}; this is what had converged before: {solution.message}"
+    return replace(solution, status="interrupted", message=told)
+
+
+def halved(problem: Problem) -> Problem:
+    """The same problem with every segment split in two."""
+    options = problem.transcription
+    knots = options.knots
+    if not isinstance(knots, str):
+        middle = tuple(0.5 * (a + b) for a, b in pairwise(knots))
+        knots = tuple(sorted((*knots, *middle)))
+    phases = tuple(
+        p if p.segments is None else replace(p, segments=2 * p.segments) for p in problem.phases
+    )
+    finer = replace(options, segments=2 * options.segments, knots=knots)
+    return replace(problem, transcription=finer, phases=phases)

@@ -1,0 +1,158 @@
+"""The best of several starts, each in a process of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import replace
+from multiprocessing.process import BaseProcess
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from predyn.errors import InputError
+from predyn.nlp import Multipliers
+from predyn.problem import Problem
+from predyn.solution import Solution
+from predyn.solvers.ipopt_callbacks import Iterate
+from predyn.solving.single_solve import Report, solve_once
+from predyn.storage.interrupts import held_back
+
+FIRST, GENERATION = 20, 10  # starts from the guess, then starts from the best so far at a time
+
+
+def _start(job: tuple[Problem, Any, int, int, bool, str]) -> Solution:
+    """One start, in a process of its own."""
+    problem, guess, seed, number, near, text = job
+    return solve_once(problem, guess, text, start=(seed, number), near=near)
+
+
+def _begin_worker() -> None:
+    """Leave Ctrl-C to the parent, and end when it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+
+
+@contextmanager
+def _said_clearly() -> Iterator[None]:
+    """What goes wrong between processes, in words."""
+    try:
+        yield
+    except BrokenProcessPool:
+        raise InputError(
+            "starts: the processes of the starts ended by themselves. A script that asks for "
+            'several starts must call solve under `if __name__ == "__main__":`; otherwise the '
+            "memory may have run out"
+        ) from None
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        if "pickle" not in str(error).lower():
+            raise
+        raise InputError(
+            f"starts: the problem cannot be sent to other processes ({error}); user terms take "
+            "functions of a module, not lambdas or inner functions"
+        ) from None
+
+
+def best_of_starts(
+    problem: Problem,
+    guess: Any,
+    starts: int,
+    seed: int,
+    text: str,
+    report: Report | None,
+) -> Solution:
+    """The best of several starts. Each process has one thread: MUMPS is not thread safe.
+
+    The first starts bend the guess at random; of later ones two in three bend the best optimum so
+    far, ten at a time, so that what is found does not depend on how many processes there are.
+    """
+    began = monotonic()
+    workers = min(starts, os.cpu_count() or 1)
+    found: list[Solution] = []
+    futures: list[Future[Solution]] = []
+    stopped = False
+    context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
+    with held_back():  # or a semaphore is left behind
+        pool = ProcessPoolExecutor(workers, context, _begin_worker)
+    with _said_clearly():
+        try:
+            while len(found) < starts:
+                later = len(found) >= FIRST
+                stop = min(starts, len(found) + (GENERATION if later else FIRST))
+                jobs = []
+                for k in range(len(found), stop):
+                    near = later and k % 3 != 0
+                    source = _best(found) if near else guess
+                    jobs.append((problem, source, seed, k, near, text))
+                with held_back():
+                    futures = [pool.submit(_start, job) for job in jobs]
+                for future in futures:
+                    found.append(future.result())
+                    if report is not None and report(_ended(found, monotonic() - began)) is False:
+                        starts, stopped = len(found), True
+                        break
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            stopped = True
+        finally:
+            with held_back():
+                _end(pool, futures, set(multiprocessing.active_children()) - others)
+    spread = tuple(
+        {
+            "start": k,
+            "status": s.status,
+            "objective": s.objective,
+            "iterations": s.iterations,
+            "max_violation": s.max_violation,
+        }
+        for k, s in enumerate(found)
+    )
+    best = replace(_best(found), starts=spread)
+    if stopped:
+        note = f"stopped after {len(found)} starts; the best of them is {best.status}"
+        best = replace(best, status="interrupted", message=note)
+    return best
+
+
+def _end(
+    pool: ProcessPoolExecutor, futures: list[Future[Solution]], workers: set[BaseProcess]
+) -> None:
+    """End the workers, those that still solve too.
+
+    No future is cancelled: the pool would stumble over it when it finds that the workers are gone.
+    """
+    if not all(future.done() for future in futures):
+        for worker in workers:
+            worker.terminate()
+    pool.shutdown()
+
+
+def _ended(found: list[Solution], elapsed: float) -> Iterate:
+    """The start that ended last, and the best of those so far, as an iterate."""
+    best, last = _best(found), found[-1]
+    worst = f"start {len(found)}: {last.status}, {last.objective:.6g}"
+    none = Multipliers(np.zeros(0), np.zeros(0), np.zeros(0))
+    numbers = (best.objective, best.max_violation, worst, 0.0, 0.0, 0.0, elapsed, False, best.x)
+    return Iterate(len(found), *numbers, none)
+
+
+def _best(found: list[Solution]) -> Solution:
+    """The lowest objective of those that succeeded, or the least violation."""
+    return min(found, key=lambda s: (not s.success, s.objective if s.success else s.max_violation))

@@ -1,0 +1,1 @@
+"""Passive joints integrated in segments: multiple and single shooting."""

@@ -1,0 +1,118 @@
+"""Where the numbers of a motion with integrated joints stand in the vector of decision variables.
+
+    x = [phase 1: T if free, control points of the active joints, states of the passive joints where
+         segments begin and at the end | phase 2: ..]
+
+What the boundary values determine is not in x.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.kernels.lanes import WIDTH
+from predyn.problem import Hybrid, Phase, Problem, State
+from predyn.transcribe.layout import ORDERS, End, PhaseLayout, end_values, lay_out, passive_mask
+from predyn.transcribe.shooting.stage_pool import StageRows
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class ShootingLayout(PhaseLayout):
+    """A phase: `control` and `columns` of passive joints are empty places (0 and -1)."""
+
+    rows: StageRows
+    passive: Ints  # joints
+    active: Ints
+    nodes: Floats  # (segments + 1, 2 passive): positions, then velocities
+    node_columns: Ints  # place in x, -1 if fixed
+
+    @property
+    def count(self) -> int:
+        """How many numbers of the phase are in x."""
+        free = int((self.columns >= 0).sum() + (self.node_columns >= 0).sum())
+        return free + int(self.T_column >= 0)
+
+    @property
+    def segment_columns(self) -> Ints:
+        """(groups + 1, P, WIDTH): places in x of the numbers w of each segment, and of the end."""
+        rows = self.rows
+        ends = np.cumsum(np.bincount(rows.group)) - 1
+        segment, there = rows.segment[ends], rows.there[ends]  # (groups + 1, WIDTH)
+        node = np.where(
+            np.arange(len(segment))[:, None] < rows.groups, segment, len(self.nodes) - 1
+        )
+        points = segment[:, None] + np.arange(self.spline.degree + 1)[:, None]
+        control = self.columns[points[:, :, None], self.active[None, None, :, None]]
+        parts = [
+            self.node_columns[node].transpose(0, 2, 1),
+            control.reshape(len(segment), -1, WIDTH),
+        ]
+        if self.T_column >= 0:
+            parts.append(np.full((len(segment), 1, WIDTH), self.T_column))
+        return np.where(there[:, None], np.concatenate(parts, axis=1), -1)
+
+    def lanes(self) -> Floats:
+        """(groups + 1, 2 passive, WIDTH): the states where segments begin, and at the end."""
+        rows = self.rows
+        last = len(self.nodes) - 1
+        index = np.minimum(np.arange((rows.groups + 1) * WIDTH), last - 1).reshape(-1, WIDTH)
+        index[-1] = last
+        return self.nodes[index].transpose(0, 2, 1)
+
+
+def lay_out_shooting(problem: Problem) -> list[ShootingLayout]:
+    """All phases; what single shooting cannot fix becomes a constraint."""
+    layouts: list[ShootingLayout] = []
+    first = 0
+    for k, phase in enumerate(problem.phases):
+        layout = _phase(problem, phase, first, phase.name or f"phase {k + 1}")
+        layouts.append(layout)
+        first += layout.count
+    return layouts
+
+
+def _phase(problem: Problem, phase: Phase, first: int, name: str) -> ShootingLayout:
+    method = problem.transcription
+    assert isinstance(method, Hybrid)
+    mask = passive_mask(problem)
+    passive, active = np.flatnonzero(mask), np.flatnonzero(~mask)
+    given = {"start": end_values(phase.start, len(mask)), "end": end_values(phase.end, len(mask))}
+    driven = {
+        end: State(*(np.where(mask, np.nan, value) for value in values))
+        for end, values in given.items()
+    }
+    phase = replace(phase, start=driven["start"], end=driven["end"])
+    base = lay_out(phase, method, np.zeros(len(mask), bool), first, name)
+    columns, control = base.columns.copy(), base.control.copy()
+    columns[:, mask], control[:, mask] = -1, 0.0
+    free = columns >= 0
+    place = first + int(base.T_column >= 0)
+    columns[free] = place + np.arange(free.sum())
+    place += int(free.sum())
+    rows = StageRows(base.spline, int(method.steps))
+    nodes = np.full((base.spline.segments + 1, 2 * len(passive)), np.nan)
+    open_ends = list(base.open_ends)
+    both: tuple[End, End] = ("start", "end")
+    for end, node in zip(both, (0, -1), strict=True):
+        for order, value in enumerate(given[end]):
+            wanted = value[passive]
+            known = np.isfinite(wanted)
+            if order < 2 and (end == "start" or method.shooting == "multiple"):
+                nodes[node, order * len(passive) : (order + 1) * len(passive)] = wanted
+            elif known.any():
+                open_ends.append((end, ORDERS[order], passive[known], wanted[known]))
+    unknown = np.isnan(nodes)
+    node_columns = np.full(nodes.shape, -1)
+    node_columns[unknown] = place + np.arange(unknown.sum())
+    nodes[unknown] = 0.0
+    kept = {f.name: getattr(base, f.name) for f in fields(PhaseLayout)}
+    kept |= {"columns": columns, "control": control, "open_ends": open_ends}
+    return ShootingLayout(
+        **kept, rows=rows, passive=passive, active=active, nodes=nodes, node_columns=node_columns
+    )

@@ -1,0 +1,104 @@
+"""From a problem to sets of stages with blocks of rows: costs at all, limits where steps begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from predyn.errors import InputError
+from predyn.kernels.lanes import WIDTH
+from predyn.problem import At, Hybrid
+from predyn.samples import STATES
+from predyn.terms.joints import JointTorque
+from predyn.terms.term import Smoothed
+from predyn.transcribe.arrange import Arrangement
+from predyn.transcribe.instants import Block, InstantSet
+from predyn.transcribe.layout import passive_mask
+from predyn.transcribe.pool import Pool
+from predyn.transcribe.shooting.layout import ShootingLayout
+from predyn.transcribe.shooting.stage_pool import StagePool
+from predyn.transcribe.shooting.stage_sets import StageSet
+
+
+class StageArrangement(Arrangement):
+    """Sets of rows at stages: costs at all, limits where steps begin."""
+
+    layouts: Sequence[ShootingLayout]
+
+    def _passive_joints(self, p: int) -> None:
+        """Nothing: the integration keeps their torque zero."""
+
+    def _at(
+        self, p: int, at: At | Literal["knots"], cost: bool = False, still: bool = False
+    ) -> InstantSet:
+        if isinstance(at, str):
+            key: tuple = (p, still, at, cost and at == "throughout")
+        else:
+            key = (p, still, *(float(s) for s in at))
+        if key not in self._sets:
+            self._sets[key] = self._choose(p, at, cost)
+        return self._sets[key]
+
+    def _choose(self, p: int, at: At | Literal["knots"], cost: bool) -> StageSet:
+        layout, method = self.layouts[p], self.problem.transcription
+        assert isinstance(method, Hybrid)
+        rows = layout.rows
+        every = np.arange(len(rows.s))
+        weights = None
+        if at == "throughout" and cost:
+            chosen, weights = rows.there.copy(), rows.weights
+            chosen[rows.end] = False
+        elif at in ("throughout", "knots"):
+            wanted = 1 if at == "knots" else method.limit_points
+            steps = np.unique(np.arange(wanted) * rows.steps // wanted)
+            begins = every[: rows.end : 4]
+            every = np.append(begins[np.isin(np.arange(len(begins)) % rows.steps, steps)], rows.end)
+            chosen = rows.there[every]
+        else:
+            ends = {"start": (0.0,), "end": (1.0,)}
+            if isinstance(at, str) and at not in ends:
+                raise InputError(
+                    f"at: expected 'throughout', 'start', 'end' or fractions, got {at!r}"
+                )
+            found = [rows.find(float(s)) for s in (ends[at] if isinstance(at, str) else at)]
+            every = np.unique([row for row, _ in found])
+            chosen = np.zeros((len(every), WIDTH), bool)
+            for row, lane in found:
+                chosen[np.searchsorted(every, row), lane] = True
+        return StageSet(self.model, p, layout.spline, rows, every, chosen, weights)
+
+    def _pool(self) -> list[tuple[int, Pool]]:
+        pools: list[tuple[int, Pool]] = []
+        for p, layout in enumerate(self.layouts):
+            sets = [x for x in self.sets if isinstance(x, StageSet) and x.phase == p]
+            orders = 4 if any("jerk" in x.channels for x in sets) else 3
+            names = {name for x in sets for name in x.channels if name not in (*STATES, "t")}
+            pool = StagePool(
+                self.model, layout.spline, layout.rows, passive_mask(self.problem), orders,
+                sorted(names), self.problem.forces, layout.T_column >= 0,
+            )  # fmt: skip
+            whole = self._whole(p)
+            for x in sets:
+                for row in x._dependences():
+                    for channel, component, _ in row:
+                        if channel in pool.derived:
+                            whole.curved.setdefault(channel, set()).add(component)
+            whole.curved.setdefault("tau", set()).update(int(j) for j in layout.passive)
+            for x in (*sets, whole) if whole not in sets else sets:
+                x.settle(pool)
+            pools.append((p, pool))
+        return pools
+
+    def _whole(self, p: int) -> StageSet:
+        """The set of the integrated costs of a phase; if there is none, one that adds nothing."""
+        whole = self._at(p, "throughout", cost=True)
+        assert isinstance(whole, StageSet)
+        if not whole.blocks:
+            self.sets = list(self._sets.values())
+            joints = tuple(self.model.joint_names)
+            loss = Smoothed("linear", 1.0)
+            residual = JointTorque(joints=joints).bind(self.model)
+            whole.add(Block("no cost", residual, loss=loss, weight=0.0))
+        return whole

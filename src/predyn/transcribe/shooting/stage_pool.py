@@ -1,0 +1,184 @@
+"""The stages of a phase whose passive joints are integrated: states, channels, sensitivities.
+
+stages.py says how the rows are numbered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.curves.bspline import BSpline
+from predyn.dynamics.articulated import COLUMNS
+from predyn.dynamics.hybrid_partitioned import partitioned_work
+from predyn.kernels.batch import Direct, aligned
+from predyn.kernels.forces import ExternalForce
+from predyn.kernels.lanes import WIDTH
+from predyn.kernels.tree import has_coupled_rotors, tree_of
+from predyn.model import Model
+from predyn.transcribe.channels import Torques
+from predyn.transcribe.kernels import Floats
+from predyn.transcribe.pool import Pool
+from predyn.transcribe.shooting import segments, stages
+from predyn.transcribe.shooting.stages import Grid, Pulls
+
+STAGES = np.array([0.0, 0.5, 0.5, 1.0])  # of a step, where RK4 looks
+SHARES = np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
+
+
+class StageRows:
+    """Normalised times, weights and segments of the rows of a phase, (rows, WIDTH) each.
+
+    The last segment is repeated to fill its group, and the end to fill its row: `there` is False.
+    """
+
+    def __init__(self, spline: BSpline, steps: int) -> None:
+        count = spline.segments
+        self.steps, self.groups = steps, -(-count // WIDTH)
+        lane = np.arange(self.groups * WIDTH).reshape(self.groups, 1, 1, WIDTH)
+        segment = np.minimum(lane, count - 1)
+        begin, end = spline.breaks[segment], spline.breaks[segment + 1]
+        step = (end - begin) / steps
+        k = np.arange(steps).reshape(1, steps, 1, 1)
+        stage = STAGES.reshape(1, 1, 4, 1)
+        s = begin + (k + stage) * step
+        s = np.where((k == steps - 1) & (stage == 1.0), end, s)
+        share = np.broadcast_to(SHARES.reshape(1, 1, 4, 1) * step, s.shape)
+
+        def rows(values: NDArray, last: NDArray) -> NDArray:
+            whole = np.broadcast_to(values, s.shape).reshape(-1, WIDTH)
+            return np.concatenate([whole, last[None]])
+
+        one = np.ones(WIDTH)
+        self.s = rows(s, one)
+        self.segment = rows(segment, np.full(WIDTH, count - 1))
+        self.there = rows(lane < count, np.arange(WIDTH) == 0)
+        self.weights = np.where(self.there, rows(share, 0.0 * one), 0.0)
+        self.left = rows((stage > 0.0) & (s > -1.0), one > 0.0)
+        self.group = np.repeat(np.arange(self.groups + 1), [*[4 * steps] * self.groups, 1])
+        self.width = step.reshape(self.groups, 1, WIDTH)
+        self.end = len(self.s) - 1
+
+    def find(self, s: float) -> tuple[int, int]:
+        """Row and lane of the beginning of a step, or of the end of the phase."""
+        if s >= 1.0 - 1e-9:
+            return self.end, 0
+        first = self.s.copy()
+        first[~self.there] = np.inf
+        stage = np.arange(len(first)) % 4
+        first[stage > 0] = np.inf
+        row, lane = np.unravel_index(np.argmin(abs(first - s)), first.shape)
+        return int(row), int(lane)
+
+
+class StagePool(Pool):
+    """States and derived channels at all rows, and their sensitivities in the segments' numbers."""
+
+    def __init__(
+        self,
+        model: Model,
+        spline: BSpline,
+        rows: StageRows,
+        passive: NDArray[np.bool_],
+        orders: int,
+        channels: Sequence[str],
+        forces: Sequence[ExternalForce],
+        timed: bool,
+    ) -> None:
+        names = dict.fromkeys(("tau", *channels))
+        s, left = rows.s.ravel(), rows.left.ravel()
+        super().__init__(model, spline, s, orders, tuple(names), forces, left)
+        self.rows, self.timed = rows, int(timed)
+        number = np.cumsum(passive) - 1
+        role = np.where(passive, number, -1 - (np.cumsum(~passive) - 1))
+        joints = np.arange(model.n)
+        self.grid = Grid(
+            joints[passive], joints[~passive], role, (~passive).astype(np.int64), rows.width,
+            rows.steps,
+        )  # fmt: skip
+        count, others = int(passive.sum()), int((~passive).sum())
+        self.size = 2 * count + (spline.degree + 1) * others + self.timed
+        torques = self.derived["tau"]
+        assert isinstance(torques, Torques)
+        self.torques = torques
+        pulls = [(p, *x) for p, j in enumerate(self.grid.passive) for x in torques.depends[j]]
+        table = np.array(pulls, np.int64).reshape(-1, 5)
+        self.pulls = Pulls(table[:, 0].copy(), table[:, 1].copy(), table[:, 2:].copy())
+        total, groups = len(rows.s), rows.groups
+        self.nodes = aligned(groups + 1, 2 * count, WIDTH)
+        self.ends = aligned(groups, 2 * count, WIDTH)
+        self.end_slopes = aligned(groups, 2 * count * self.size, WIDTH)
+        self.Z = aligned(total, 3 * count * self.size, WIDTH)
+        self.slope = aligned(total, model.n * self.orders, WIDTH)
+        factor, cross = aligned(total, count * count, WIDTH), aligned(groups, self.size, WIDTH)
+        self._nu = aligned(total, count, WIDTH)
+        self._adjoint_ends = aligned(groups, 2 * count, WIDTH)
+        self.room = aligned(1, (2 * model.n * self.orders + 1) * self.size, WIDTH)
+        tree = tree_of(model)
+        coupled = has_coupled_rotors(model)
+        work = partitioned_work(tree) if coupled else (model.n + 1, COLUMNS)
+        x = torques
+        partials, states = (x.dq, x.dv, x.da), self.z[:3]
+        self.on_stages = (self.grid, self.instants, self.timed, self.z, self.Z, self.room)
+        self._integrate = Direct(
+            stages.integrate_coupled if coupled else stages.integrate,
+            *(tree, x.loads, self.grid, self.nodes, states, np.zeros((total, model.n, WIDTH))),
+            *(x.load_values, x.value, self.ends, aligned(*work, WIDTH)),
+        )
+        self._sensitivities = Direct(
+            stages.sensitivities,
+            *(self.grid, self.instants, self.timed, self.pulls, self.z, partials, factor),
+            *(self.Z, self.end_slopes),
+        )
+        self._adjoints = Direct(
+            stages.adjoints,
+            *(self.grid, self.timed, self.orders, self.pulls, partials, factor, self.Z),
+            *(
+                self.slope,
+                self._adjoint_ends,
+                aligned(1, 8 * max(count, 1), WIDTH),
+                self._nu,
+                cross,
+            ),
+        )
+        self._stretch = Direct(
+            segments.stretch, self.grid, self.instants, self.z, rows.group, self.slope, cross
+        )
+
+    def shoot(self, T: float, first: int = 0, last: int | None = None) -> None:
+        """Integrate groups of segments from their nodes; the active joints are in place."""
+        stop = self.rows.groups if last is None else last
+        self._integrate.run(T, first, stop)
+
+    def follow(self, control: Floats, powers: tuple[float, ...]) -> None:
+        """States of the active joints at all rows."""
+        self._evaluate.run(control, powers)
+
+    def evaluate_channels(self) -> None:
+        """Values of the channels, once the passive joints are in place."""
+        for channel in self.derived.values():
+            if channel is not self.torques:  # the integration has them
+                channel.evaluate()
+
+    def differentiate(self, powers: tuple[float, ...]) -> None:
+        """Partials of the channels, and the sensitivities."""
+        for channel in self.derived.values():
+            channel.derive()
+        self._sensitivities.run(powers)
+
+    def curve_all(self, powers: tuple[float, ...], ends: Floats) -> None:
+        """Second partials of the channels, with the passive torques weighted by their adjoints.
+
+        After `slope` and the channels' weights have been added up; ends (groups, 2 passive, WIDTH):
+        slopes in the states at the ends of segments.
+        """
+        self._adjoint_ends[:] = ends
+        self._adjoints.run(powers)
+        self.torques.weights[:, self.grid.passive] += self._nu
+        self.curve()
+
+    def stretch(self, powers: tuple[float, ...], out: Floats) -> None:
+        """Add what T does to the slopes to second derivatives (groups + 1, ..)."""
+        self._stretch.run(powers, out)

@@ -1,0 +1,192 @@
+"""Ctrl-C and other signals held back: they come at the end, and all is as before."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from predyn.storage.interrupts import held_back
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
+
+
+def state() -> tuple[object, set[signal.Signals]]:
+    return signal.getsignal(signal.SIGINT), signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_an_interrupt_comes_at_the_end() -> None:
+    before = state()
+    done = []
+    with pytest.raises(KeyboardInterrupt), held_back():  # noqa: PT012
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.3)  # another thread may take it, when it runs next
+        done.append(1)
+    assert done
+    assert state() == before
+    with held_back():
+        pass
+    assert state() == before
+
+
+def test_an_interrupt_that_another_thread_takes() -> None:
+    """The mask of one thread does not keep the others from taking it."""
+    ready, end = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        ready.set()
+        end.wait()
+
+    other = threading.Thread(target=wait)
+    other.start()
+    ready.wait()
+    done = []
+    with pytest.raises(KeyboardInterrupt), held_back():  # noqa: PT012
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.3)  # another thread may take it, when it runs next
+        done.extend(range(1000))
+    end.set()
+    other.join()
+    assert len(done) == 1000
+
+
+def test_another_thread_may_hold_it_back() -> None:
+    before = state()
+    errors: list[BaseException] = []
+
+    def use() -> None:
+        try:
+            with held_back():
+                pass
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    thread.join()
+    assert not errors
+    assert state() == before
+
+
+def test_processes_started_in_here_see_none() -> None:
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGINT); print('on')"
+    with held_back():
+        child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (child.returncode, child.stdout) == (0, "on\n")
+
+
+class Raised(Exception):
+    """By the handler of the signal that it names."""
+
+
+@pytest.fixture
+def handled() -> Iterator[list[int]]:
+    """Numbers of signals in the order in which they were handled, by handlers that raise."""
+    numbers: list[int] = []
+
+    def handler(number: int, _: object) -> None:
+        numbers.append(number)
+        raise Raised(signal.Signals(number).name)
+
+    before = {number: signal.signal(number, handler) for number in OTHERS}
+    yield numbers
+    for number, earlier in before.items():
+        signal.signal(number, earlier)
+
+
+OTHERS = (
+    (signal.SIGALRM, signal.SIGTERM, signal.SIGUSR1, signal.SIGVTALRM)
+    if sys.platform != "win32"
+    else ()
+)
+
+
+def everything() -> tuple[object, ...]:
+    return (*(signal.getsignal(number) for number in OTHERS), state())
+
+
+def test_every_signal_comes_at_the_end(handled: list[int]) -> None:
+    before = everything()
+    for number in OTHERS:
+        done = []
+        with pytest.raises(Raised, match=number.name), held_back(every=True):  # noqa: PT012
+            for k in range(3):
+                os.kill(os.getpid(), number)
+                time.sleep(0.01)
+                done.append(k)
+        assert len(done) == 3
+        assert everything() == before
+    assert handled == list(OTHERS)
+
+
+def test_several_signals_come_and_none_is_lost(handled: list[int]) -> None:
+    """Each handler raises; Ctrl-C comes last, and is what is seen."""
+    before = everything()
+    with pytest.raises(KeyboardInterrupt), held_back(every=True):  # noqa: PT012
+        for number in (signal.SIGINT, *OTHERS):
+            signal.raise_signal(number)
+        time.sleep(0.01)
+    assert everything() == before
+    assert sorted(handled) == sorted(OTHERS)
+
+
+@pytest.mark.usefixtures("handled")
+def test_other_signals_come_at_once_unless_asked() -> None:
+    before = everything()
+    with pytest.raises(Raised, match="SIGALRM"), held_back():  # noqa: PT012
+        os.kill(os.getpid(), signal.SIGALRM)
+        time.sleep(5.0)
+    assert everything() == before
+
+
+def test_signals_without_a_handler_in_python_stay_as_they_are() -> None:
+    before = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    with held_back(every=True):
+        assert signal.getsignal(signal.SIGUSR1) is signal.SIG_IGN
+        os.kill(os.getpid(), signal.SIGUSR1)
+    signal.signal(signal.SIGUSR1, before)
+
+
+def test_alarms_do_not_stop_kernels_from_being_compiled() -> None:
+    """A handler that raises again and again: each compilation is finished before it does."""
+    code = """
+import signal
+from predyn.kernels.lanes import entry
+
+class Alarm(Exception):
+    pass
+
+def ring(*_):
+    raise Alarm
+
+def compiled(k):
+    @entry
+    def times(x):
+        return x * k
+    return times
+
+signal.signal(signal.SIGALRM, ring)
+rings = 0
+for k in range(2, 5):
+    times, done = compiled(k), False
+    while not done:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            done = times(1.5) == 1.5 * k
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        except Alarm:
+            rings += 1
+        assert rings < 5, "nothing is ever compiled"
+signal.setitimer(signal.ITIMER_REAL, 0)
+print("rings", rings, compiled(7)(1.5))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[::2] == ["rings", "10.5"]
+    assert not done.stderr
