@@ -12,7 +12,8 @@ from predyn.builder import ModelBuilder
 from predyn.dynamics import frame_kinematics, inverse_dynamics, mass_matrix
 from predyn.estimate.driving import Driving
 from predyn.estimate.observations import Observations, angle, marker
-from predyn.estimate.regularisation import ACCELERATIONS, combination, inertias
+from predyn.estimate.regularisation import combination, inertias
+from predyn.estimate.result import ACCELERATIONS
 from predyn.estimate.smoother import Levels, Smoother
 from predyn.estimate.spline_grid import Grid
 from predyn.measurements import MeasuredForce
