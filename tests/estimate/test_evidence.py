@@ -26,7 +26,8 @@ from predyn.estimate import evidence
 from predyn.estimate.driving import Driving
 from predyn.estimate.evidence import SETTLED, Trial, fit_levels, log_evidence
 from predyn.estimate.observations import Observations, angle, marker
-from predyn.estimate.regularisation import KINDS, inertias
+from predyn.estimate.regularisation import inertias
+from predyn.estimate.result import INDEPENDENT
 from predyn.estimate.smoother import Levels, Smoother
 from predyn.estimate.spline_grid import Grid
 from predyn.models import trujillo_two_link
@@ -123,7 +124,7 @@ def drawn(given: Task, seed: int) -> Levels:
 def test_evidence_is_the_probability_of_the_measurements(free: tuple[int, ...]) -> None:
     found, loss = [], []
     for order in (0, 1, 2):
-        for of in KINDS:
+        for of in INDEPENDENT:
             given = linear(order, of, free)
             exact = Marginal(given)
             for seed in range(2):
