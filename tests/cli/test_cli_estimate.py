@@ -181,31 +181,32 @@ def test_a_folder_in_the_way_leaves_the_rest_as_it_was(
         assert Path("out/torques.csv").read_text() == "before"
 
 
-def test_what_was_moved_is_put_back_if_a_move_fails(
+def test_what_could_not_be_moved_is_moved_by_the_next_command(
     answered: Callable[[Estimate], Calls], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answered(fake_estimate())
-    assert run("estimate", "two-link", "trial.csv", "--no-report").exit_code == 0
-    before = {path.name: path.read_bytes() for path in Path("trial").iterdir()}
+    assert run("estimate", "two-link", "trial.csv").exit_code == 0
     answered(replace(fake_estimate(), iterations=99))
+    assert run("estimate", "two-link", "trial.csv", "--out", "whole").exit_code == 0
+    whole = {path.name: path.read_bytes() for path in Path("whole").iterdir()}
     move = os.replace
+    for blocked in whole:
+        answered(fake_estimate())
+        assert run("estimate", "two-link", "trial.csv").exit_code == 0
+        answered(replace(fake_estimate(), iterations=99))
 
-    def failing(source: Path, target: Path) -> None:
-        if Path(target) == Path("trial/report.html"):
-            raise OSError(28, "No space left on device")
-        move(source, target)
+        def failing(source: Path, target: Path, blocked: str = blocked) -> None:
+            if Path(target) == Path("trial") / blocked:
+                raise OSError(28, "No space left on device")
+            move(source, target)
 
-    def unable(*_: object, **__: object) -> None:
-        raise OSError(1, "Operation not permitted")
-
-    monkeypatch.setattr("predyn.results.folder.os.replace", failing)
-    for links in (True, False):
-        if not links:
-            monkeypatch.setattr("predyn.results.folder.os.link", unable)
-        result = run("estimate", "two-link", "trial.csv")
+        with monkeypatch.context() as patched:
+            patched.setattr("predyn.results.folder.os.replace", failing)
+            result = run("estimate", "two-link", "trial.csv")
         assert result.exit_code == 2
-        assert "trial: cannot be written: No space left on device" in result.stderr
-        assert {path.name: path.read_bytes() for path in Path("trial").iterdir()} == before
+        assert "could not be put in their places: No space left on device" in result.stderr
+        assert run("check", "trial").exit_code == 0
+        assert {path.name: path.read_bytes() for path in Path("trial").iterdir()} == whole
 
 
 def test_a_full_terminal_is_told(

@@ -151,22 +151,44 @@ def deep(data: bytes) -> bytes:
     return edited(data, edit)
 
 
-def many_groups(data: bytes) -> bytes:
+def many_members(data: bytes) -> bytes:
     def edit(file: Any) -> None:
         del file["starts"]
-        file.create_group("starts").attrs["%length"] = 13_000
-        for k in range(13_000):
-            file["starts"].create_group(str(k))
+        starts = file.create_group("starts")
+        starts.attrs["%length"] = 40_001
+        for k in range(40_001):
+            starts[str(k)] = h5py.SoftLink("/costs")
 
     return edited(data, edit, libver="latest")
 
 
-def many_attributes(data: bytes) -> bytes:
+def unwritten_words(data: bytes) -> bytes:
+    """A list of words as long as the file would allow, none of them there."""
+
     def edit(file: Any) -> None:
-        for k in range(13_000):
-            file.attrs[f"more{k}"] = k
+        del file["active"]
+        file["x"][...] = 0.0
+        file.create_dataset("more", data=np.zeros(2_000_000))
+        file.create_dataset("active", (900_000,), TEXTS)
 
-    return edited(data, edit, libver="latest")
+    return edited(data, edit)
+
+
+def shared_array(data: bytes) -> bytes:
+    """Many arrays that are all the same long one."""
+
+    def edit(file: Any) -> None:
+        del file["x"]
+        arrays = [np.zeros(125_003), *(np.zeros(1009) for _ in range(1500))]
+        made = file.create_dataset("x", (1501,), h5py.vlen_dtype("f8"))
+        for k, array in enumerate(arrays):
+            made[k] = array
+
+    body = edited(data, edit)
+    long = references(body, 125_003)[-1]
+    for short in references(body, 1009):
+        body = body.replace(short, long)
+    return body
 
 
 def unwritten(data: bytes) -> bytes:
@@ -285,11 +307,12 @@ RECORD = np.zeros(19, [("a", "f8"), ("b", "i4")])
 CRAFTED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "doubled-links": (doubled_links, "groups within groups"),
     "two-names": (two_names, "several names"),
-    "repeated-key": (repeated_key, "names an entry twice"),
+    "repeated-key": (repeated_key, "each once"),
     "loop": (loop, "several names"),
     "deep": (deep, "groups within groups"),
-    "many-groups": (many_groups, "more than 12000 entries"),
-    "many-attributes": (many_attributes, "more than 12000 entries"),
+    "many-members": (many_members, "more than 40000 entries"),
+    "unwritten-words": (unwritten_words, "more than 500000 words"),
+    "shared-array": (shared_array, "x: expected numbers or words"),
     "unwritten": (unwritten, "x: data larger than the file"),
     "compressed": (compressed, "x: data larger than the file"),
     "many-small-bombs": (many_small_bombs, "data larger than the file"),
@@ -299,14 +322,14 @@ CRAFTED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "shared-key": (shared_key, "too many texts or too long ones"),
     "named-type": (
         with_data("t", lambda file: np.dtype("f8")), "cannot be read|several|expected"),
-    "records": (with_data("t", lambda file: RECORD), "t: expected float64"),
+    "records": (with_data("t", lambda file: RECORD), "t: expected numbers or words"),
     "file-references": (
         with_data("t", lambda file: np.array([file.ref] * 3, h5py.ref_dtype)), "t: expected"),
     "scalar-words": (with_data("active", lambda file: "word"), "active"),
     "table-of-words": (
         with_data("active", lambda file: np.array([["a", "b"]], TEXTS)), "active"),
     "negative-count": (with_attribute("starts", "%length", -1), "expected -1 members"),
-    "words-for-length": (with_attribute("starts", "%length", "x"), "expected x members"),
+    "words-for-length": (with_attribute("starts", "%length", "x"), "expected x members|expected"),
     "numbers-for-order": (with_attribute("costs", ORDER, np.arange(3)), "costs"),
 }  # fmt: skip
 IMPOSSIBLE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
@@ -314,31 +337,34 @@ IMPOSSIBLE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "zero-duration": (with_attribute("curves/1", "duration", 0.0), "curves/1/duration"),
     "nan-duration": (with_attribute("curves/0", "duration", np.nan), "curves/0/duration"),
     "long-duration": (with_attribute("curves/0", "duration", 9e18), "t: expected times from 0 to"),
-    "falling-times": (with_value("t", lambda t: t[::-1]), "t: expected times that do not fall"),
+    "falling-times": (with_value("t", lambda t: t[::-1]), "t: expected non-decreasing times"),
     "nan-time": (with_value("t", one(np.nan)), "t: expected finite times"),
     "phase-77": (with_value("phase", one(77)), "phase: expected numbers from 0 to 1"),
-    "falling-phases": (with_value("phase", one(0)), "phase: expected numbers that do not fall"),
+    "falling-phases": (with_value("phase", one(0)), "phase: expected non-decreasing numbers"),
     "unknown-status": (with_attribute("/", "status", "great"), "status: expected one of optimal"),
     "nan-excess": (with_attribute("/", "max_violation_dense", np.nan), "max_violation_dense"),
     "negative-excess": (with_attribute("/", "max_violation", -1.0), "max_violation: expected"),
     "nan-in-violations": (with_value("violations/excess", one(np.nan)), "violations/excess"),
-    "nan-torque": (with_value("tau", one(np.nan)), "tau: expected finite numbers of a success"),
+    "nan-torque": (
+        with_value("tau", one(np.nan)),
+        "tau: expected finite numbers",
+    ),
     "fewer-limits": (with_data("limits/effort", lambda _: None), "limits"),
     "negative-iterations": (with_attribute("/", "iterations", -5), "iterations: expected"),
 }
 IMPOSSIBLE_ESTIMATES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
-    "falling-times": (with_value("t", lambda t: t[::-1]), "t: expected times that do not fall"),
-    "equal-times": (with_value("t", lambda t: 0.0 * t), "t: expected times that rise"),
+    "falling-times": (with_value("t", lambda t: t[::-1]), "t: expected non-decreasing times"),
+    "equal-times": (with_value("t", lambda t: 0.0 * t), "t: expected strictly increasing times"),
     "unknown-status": (with_attribute("/", "status", "optimal"), "status: expected one of conv"),
     "order": (with_attribute("/", "order", 3), "order: expected 0, 1 or 2"),
     "independent": (with_attribute("/", "independent", "feet"), "independent: expected one of"),
     "channel": (with_attribute("channels/0", "kind", "smell"), "channels/0/kind"),
     "channel-unit": (with_attribute("channels/0", "unit", "furlong"), "channels/0/unit"),
     "corner": (with_attribute("lcurve", "corner", 99), "lcurve/corner"),
-    "negative-sd": (with_value("tau_sd", one(-1.0)), "tau_sd: expected numbers from 0"),
+    "negative-sd": (with_value("tau_sd", one(-1.0)), "tau_sd: expected non-negative numbers"),
     "unknown-plate": (
         with_attribute("force_links", "plate", "nowhere"), "unknown frame|unknown link"),
-    "nan-torque": (with_value("tau", one(np.nan)), "tau: expected finite numbers of a success"),
+    "nan-torque": (with_value("tau", one(np.nan)), "tau: expected finite numbers"),
 }  # fmt: skip
 
 

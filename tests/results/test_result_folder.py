@@ -227,7 +227,8 @@ def test_killed_at_any_step_a_checkpoint_is_whole(tmp_path: Path) -> None:
     assert set(found) == {1.0, 2.0}
     assert any(hidden(folder) for folder in folders)
     for folder in folders:
-        fake_solution().save(folder / "checkpoint.h5")  # who writes next cleans up
+        with locked(folder):  # who writes next cleans up
+            pass
         assert [path.name for path in folder.iterdir()] == ["checkpoint.h5"]
 
 
@@ -280,37 +281,68 @@ def test_a_reader_leaves_a_replacement_in_progress_alone(before: Path) -> None:
     assert (before / "summary.json").read_text() == "{}"
 
 
-@pytest.mark.parametrize("call", ["link", "replace", "rename", "unlink"])
-@pytest.mark.parametrize("fails", range(6))
-def test_a_failure_at_any_step_leaves_the_folder_as_it_was(
+@pytest.mark.parametrize("call", ["replace", "rename", "unlink"])
+@pytest.mark.parametrize("fails", range(5))
+def test_a_failure_at_any_step_loses_nothing(
     call: str, fails: int, before: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One call fails; where there are fewer calls, all is new."""
+    """Before the decision the folder is as it was; after it the next command completes it."""
     old = {path.name: path.read_bytes() for path in before.iterdir()}
     new = {"b.h5": b"new", "solution.h5": b"new", "summary.json": b"new"}
-    writers = {
-        name: lambda path, data=data: files.write_bytes(path, data) for name, data in new.items()
-    }
     owner, name = (Path, "unlink") if call == "unlink" else (os, call)
     original, calls = getattr(owner, name), []
 
     def failing(*args: object, **options: object) -> None:
         calls.append(args)
-        if len(calls) == fails + 1 + 3 * (call == "replace"):  # 3 by write_bytes
+        if len(calls) == fails + 1:
             raise OSError(28, "No space left on device")
         original(*args, **options)
 
-    def no_copy(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
+    def write(path: Path) -> None:
+        path.write_bytes(b"new")
 
     with locked(before):
         monkeypatch.setattr(owner, name, failing)
-        monkeypatch.setattr(shutil, "copy2", no_copy)
         with contextlib.suppress(FileError):
-            replace_together(before, writers, stale=("report.html",))
-            old = {"notes.txt": old["notes.txt"], **new}
+            replace_together(before, dict.fromkeys(new, write), stale=("report.html",))
         monkeypatch.undo()
-    assert {path.name: path.read_bytes() for path in before.iterdir()} == old
+    decided = (before / COMMIT).exists() or (before / "b.h5").exists()
+    assert decided == (call != "rename" or fails > 0)
+    with locked(before):
+        pass
+    expected = {"notes.txt": old["notes.txt"], **new} if decided else old
+    assert {path.name: path.read_bytes() for path in before.iterdir()} == expected
+
+
+def test_a_commit_folder_that_is_not_ours_is_left_alone(before: Path, tmp_path: Path) -> None:
+    """Following it would move files of elsewhere."""
+    elsewhere = tmp_path / "elsewhere"
+    for part in ("new", "stale"):
+        (elsewhere / part).mkdir(parents=True)
+    (elsewhere / "new" / "summary.json").write_text("{}")
+    odd = before / COMMIT
+    for make in (
+        lambda: odd.symlink_to(elsewhere),
+        lambda: odd.write_text(""),
+        lambda: (odd.mkdir(), (odd / "stale").mkdir(), (odd / "new").symlink_to(elsewhere / "new")),
+        lambda: (odd.mkdir(), (odd / "new").mkdir()),
+    ):
+        make()
+        complete(before)
+        assert load_result(results.result_path(before)).objective == 1.0
+        with pytest.raises(FileError, match="predyn did not leave it like this"), locked(before):
+            pass
+        shutil.rmtree(odd) if odd.is_dir() and not odd.is_symlink() else odd.unlink()
+    assert (elsewhere / "new" / "summary.json").exists()
+    assert hidden(before) == []
+
+
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_a_lock_that_cannot_be_taken_is_named(before: Path, tmp_path: Path, kind: str) -> None:
+    lock = before / ".predyn-lock"
+    lock.mkdir() if kind == "folder" else lock.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FileError, match="predyn-lock: cannot be locked"), locked(before):
+        pass
 
 
 @posix
@@ -321,16 +353,17 @@ def test_leftovers_are_removed_only_if_nobody_uses_them(tmp_path: Path) -> None:
     dead = f".predyn-{process.pid}-{host}-00000000"
     elsewhere = f".predyn-{process.pid}-aaaaaaaa"
     kept = [
-        *(mine, f"{elsewhere}-00000000.h5", ".predyn-notes", ".predyn-00000000.h5", ".predyn"),
-        *("predyn-0-0", ".predyn-commit", ".predyn-lock", f"{dead}.h5.bak"),
+        *(mine, f"{elsewhere}-00000000.h5", ".predyn-settings", ".predyn-database.sqlite"),
+        *(".predyn", ".predyn-commit", ".predyn-lock", f"{dead}.h5.bak", f"{dead}00"),
     ]
-    gone = [dead, f"{dead}.h5", ".predyn-0123456789abcdef.h5", f"{elsewhere}-1111aaaa"]
+    gone = [dead, f"{dead}.h5", f"{elsewhere}-1111aaaa"]
     for name in kept + gone:
         (tmp_path / name).touch()
-    (tmp_path / f"{dead}0000").mkdir()
-    (tmp_path / f"{dead}0000" / "solution.h5").touch()
-    (tmp_path / f"{dead}1111").symlink_to(tmp_path / "predyn-0-0")
-    for name in gone[2:]:
+    folder = tmp_path / dead.replace("-00000000", "-00000001")
+    folder.mkdir()
+    (folder / "solution.h5").touch()
+    folder.with_name(dead.replace("-00000000", "-00000002")).symlink_to(tmp_path / ".predyn-notes")
+    for name in (*kept[2:4], gone[-1]):
         os.utime(tmp_path / name, (1e9, 1e9))
     files.remove_leftovers(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == set(kept)

@@ -111,6 +111,7 @@ def everything() -> tuple[object, ...]:
     return (*(signal.getsignal(number) for number in OTHERS), state())
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_every_signal_comes_at_the_end(handled: list[int]) -> None:
     before = everything()
     for number in OTHERS:
@@ -125,8 +126,9 @@ def test_every_signal_comes_at_the_end(handled: list[int]) -> None:
     assert handled == list(OTHERS)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_several_signals_come_and_none_is_lost(handled: list[int]) -> None:
-    """Each handler raises; Ctrl-C comes last, and is what is seen."""
+    """Each handler raises; that of the lowest number, here Ctrl-C, comes last and is seen."""
     before = everything()
     with pytest.raises(KeyboardInterrupt), held_back(every=True):  # noqa: PT012
         for number in (signal.SIGINT, *OTHERS):
@@ -136,6 +138,7 @@ def test_several_signals_come_and_none_is_lost(handled: list[int]) -> None:
     assert sorted(handled) == sorted(OTHERS)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.usefixtures("handled")
 def test_other_signals_come_at_once_unless_asked() -> None:
     before = everything()
@@ -145,6 +148,7 @@ def test_other_signals_come_at_once_unless_asked() -> None:
     assert everything() == before
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_signals_without_a_handler_in_python_stay_as_they_are() -> None:
     before = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     with held_back(every=True):
@@ -153,6 +157,7 @@ def test_signals_without_a_handler_in_python_stay_as_they_are() -> None:
     signal.signal(signal.SIGUSR1, before)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_alarms_do_not_stop_kernels_from_being_compiled() -> None:
     """A handler that raises again and again: each compilation is finished before it does."""
     code = """
@@ -188,5 +193,7 @@ print("rings", rings, compiled(7)(1.5))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split()[::2] == ["rings", "10.5"]
+    word, rings, result = done.stdout.split()
+    assert (word, result) == ("rings", "10.5")
+    assert int(rings) >= 3, "no alarm came while a kernel was compiled"
     assert not done.stderr

@@ -77,10 +77,9 @@ def test_solve_simulate_and_estimate() -> None:
     Path("good.csv").write_text("time,joint1,joint2\ns,rad,rad\n0,0,0\n0.1,0,0\n0.2,0,0\n")
     h5, csv = pipe("pipe.h5"), pipe("pipe.csv")
     toml, urdf = pipe("pipe.toml"), pipe("pipe.urdf")
-    # tree_reader refuses results in words of its own
     for option in ("--guess", "--resume-from"):
-        assert "pipe.h5: expected a" in refused("solve", "task.toml", "--quiet", option, h5)
-    assert "pipe.h5: expected a" in refused("simulate", h5)
+        assert PIPE in refused("solve", "task.toml", "--quiet", option, h5)
+    assert PIPE in refused("simulate", h5)
     assert PIPE in refused("solve", toml)
     assert PIPE in refused("simulate", toml)
     assert PIPE in refused("estimate", toml, "good.csv")

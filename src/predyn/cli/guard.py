@@ -19,7 +19,7 @@ from predyn.errors import PredynError
 BUG, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
 
 # control characters of ASCII and Latin-1, and those that turn the direction of writing
-COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -109,7 +109,7 @@ def harmless(text: str) -> str:
 
     Names and messages may come from files of others. Ends of lines and tabs stay.
     """
-    return COMMANDS.sub(lambda found: ascii(found[0])[1:-1], text)
+    return CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

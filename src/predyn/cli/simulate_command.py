@@ -51,7 +51,8 @@ def simulate(
     from predyn.storage.files import write_text
 
     path = Path(source)
-    in_folder = (path / results.SOLUTION).is_file()
+    in_folder = path.is_dir() and results.result_path(path) == path / results.SOLUTION
+    in_folder = in_folder and (path / results.SOLUTION).is_file()
     asked = bool(torque) or seconds is not None or rate is not None
     by_name = source in tasks.NAMES and asked
     motion: Replay | Trajectory

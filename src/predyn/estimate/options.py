@@ -11,8 +11,7 @@ import numpy as np
 from predyn.errors import InputError, unknown_name
 from predyn.estimate.matching import Matched
 from predyn.estimate.observations import Marker
-from predyn.estimate.regularisation import ORDERS
-from predyn.estimate.result import INDEPENDENT, JOINTS, LINKS
+from predyn.estimate.result import INDEPENDENT, JOINTS, LINKS, ORDERS
 from predyn.estimate.samples import roughness
 from predyn.estimate.spline_grid import Floats, Grid
 from predyn.model import Model

@@ -21,7 +21,6 @@ from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
 from predyn.model import PRISMATIC, Model
 
 PARALLEL = 1e-9
-ORDERS = (0, 1, 2)
 
 
 class Rows(NamedTuple):

@@ -28,6 +28,7 @@ STATUSES = CONVERGED, LIMITED, UNIDENTIFIABLE, INTERRUPTED = (
     "unidentifiable",
     "interrupted",
 )
+ORDERS = (0, 1, 2)  # of regularisation
 INDEPENDENT = JOINTS, LINKS, ACCELERATIONS = "joints", "links", "accelerations"
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from predyn.errors import FileError, unknown_name
 from predyn.estimate.result import (
     INDEPENDENT,
+    ORDERS,
     STATUSES,
     Channel,
     Estimate,
@@ -144,11 +145,11 @@ def _check_values(file: TreeReader, estimate: Estimate) -> None:
     file.choice("status", STATUSES)
     file.choice("independent", INDEPENDENT)
     file.count("iterations")
-    file.require(estimate.order in (0, 1, 2), "order", "0, 1 or 2")
-    file.require(np.diff(estimate.t) > 0.0, "t", "times that rise")
+    file.require(estimate.order in ORDERS, "order", "0, 1 or 2")
+    file.require(np.diff(estimate.t) > 0.0, "t", "strictly increasing times")
     file.require(len(estimate.t_tau) == len(estimate.t) - 1, "t_tau", "one time for each interval")
     for name in ("q_sd", "v_sd", "tau_sd"):  # infinite where the data do not tell
-        file.require(getattr(estimate, name) >= 0.0, name, "numbers from 0")
+        file.require(getattr(estimate, name) >= 0.0, name, "non-negative numbers")
     with located(file):
         for name in estimate.unactuated:
             estimate.model.joint_index(name)
@@ -158,7 +159,9 @@ def _check_values(file: TreeReader, estimate: Estimate) -> None:
                 raise unknown_name("recorded force", name, estimate.measurements.forces)
     if estimate.success:
         for name in ("q", "v", "a", "tau"):
-            file.require(np.isfinite(getattr(estimate, name)), name, "finite numbers of a success")
+            file.require(
+                np.isfinite(getattr(estimate, name)), name, "finite numbers, since it converged"
+            )
 
 
 def _channel_of(group: TreeReader) -> Channel:
@@ -176,8 +179,10 @@ def _channel_of(group: TreeReader) -> Channel:
 
 
 def _trial_of(group: TreeReader, n: int) -> OrderTrial:
+    order = group.value("order", int)
+    group.require(order in ORDERS, "order", "0, 1 or 2")
     return OrderTrial(
-        group.count("order"),
+        order,
         group.choice("independent", INDEPENDENT),
         group.value("log_evidence", float),
         group.array("weights", (n,)),

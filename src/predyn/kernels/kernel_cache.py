@@ -82,7 +82,8 @@ def folder() -> Path | None:
         tempfile.TemporaryFile(dir=path).close()
         if not (path / _MARK).exists():
             (path / _MARK).write_text("Compiled kernels of predyn. This folder may be deleted.\n")
-            _remove_old(base)
+            with contextlib.suppress(OSError):  # another process may be at it too
+                _remove_old(base)
     except OSError as error:
         warnings.warn(
             f"predyn keeps compiled kernels in {base}, which cannot be used ({error}): each "

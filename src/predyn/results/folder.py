@@ -1,10 +1,10 @@
 """A folder of results: one writer at a time, and files that are replaced together.
 
 The new files are first written to a hidden folder beside the old ones. Renaming that folder to
-`.predyn-commit` is the single step that decides: a process killed before it has changed nothing,
-and what it decided is completed by the next command that opens the folder. While files move, those
-derived from a result (summary, report, ...) go first and come last, so that at no moment does one
-of them stand beside another result.
+`.predyn-commit` is the single step that decides: before it nothing has changed, and after it the
+new files are safe. Should the process be killed, or a move fail, the next command that opens the
+folder moves what is still to be moved. Files derived from a result (summary, report, ...) go first
+and come last, so that at no moment does one of them stand beside another result.
 """
 
 from __future__ import annotations
@@ -12,16 +12,23 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from predyn.errors import FileError
-from predyn.storage.files import remove_leftovers, sync_folder, temporary_name, writable_folder
+from predyn.storage.files import (
+    not_written,
+    remove_leftovers,
+    sync_folder,
+    temporary_name,
+    writable_folder,
+)
 
 COMMIT = ".predyn-commit"
 LOCK = ".predyn-lock"
 RESULT_SUFFIX = ".h5"  # everything else in a folder is derived from these files
-NEW, STALE, BEFORE = "new", "stale", "before"  # parts of the hidden folder
+NEW, STALE = "new", "stale"  # parts of the hidden folder
+LOCK_SECONDS = 0.5  # for who opened the lock file of a process that was about to end
 
 
 @contextlib.contextmanager
@@ -30,17 +37,9 @@ def locked(folder: Path) -> Iterator[None]:
     made = not os.path.exists(folder)
     writable_folder(folder)
     try:
-        with _lock(folder) as ours:
-            if not ours:
-                raise FileError(
-                    f"{folder}: another predyn process is writing there; wait until it has ended "
-                    "or choose another folder"
-                )
+        with _lock(folder):
             remove_leftovers(folder)
-            try:
-                _move_into_place(folder)
-            except OSError as error:
-                raise _not_written(folder, error) from error
+            _move_into_place(folder)
             yield
     finally:
         if made:
@@ -54,10 +53,8 @@ def complete(folder: Path) -> None:
     Where that cannot be done (another process is at it, or the folder is read-only), the files in
     place are still a result with what belongs to it.
     """
-    if not (folder / COMMIT).is_dir():
-        return
-    with contextlib.suppress(OSError), _lock(folder) as ours:
-        if ours:
+    if os.path.lexists(folder / COMMIT):
+        with contextlib.suppress(FileError), _lock(folder):
             remove_leftovers(folder)
             _move_into_place(folder)
 
@@ -67,8 +64,8 @@ def replace_together(
 ) -> list[Path]:
     """Let each writer fill a file, then put all in their places; returns their paths.
 
-    To be called within `locked`. If a writer or a move fails, the folder is as it was. Stale files
-    are removed with the results they belonged to.
+    To be called within `locked`. If a writer fails, the folder is as it was. Stale files are
+    removed with the results they belonged to.
     """
     for name in (*writers, *stale):
         if (folder / name).is_dir():
@@ -77,104 +74,78 @@ def replace_together(
             )
     waiting = folder / temporary_name()
     try:
-        for part in (NEW, STALE, BEFORE):
+        for part in (NEW, STALE):
             (waiting / part).mkdir(parents=True)
         for name in stale:
             (waiting / STALE / name).touch()
         for name, write in writers.items():
             write(waiting / NEW / name)
-        for part in (NEW, STALE):
-            sync_folder(waiting / part)
+        for path in (waiting / NEW, waiting / STALE, waiting):
+            sync_folder(path)
         os.rename(waiting, folder / COMMIT)
-        sync_folder(folder)
-        try:
-            _move_into_place(folder)
-        except BaseException:
-            _undo(folder, list(writers), stale)
-            raise
     except FileError as error:
         raise FileError(str(error).replace(str(waiting / NEW), str(folder))) from error
     except OSError as error:
-        raise _not_written(folder, error) from error
+        raise not_written(folder, error) from error
     finally:
         shutil.rmtree(waiting, ignore_errors=True)
+    sync_folder(folder)
+    _move_into_place(folder)
     return [folder / name for name in writers]
 
 
 def _move_into_place(folder: Path) -> None:
     """Carry out what the commit folder says, if there is one, from wherever it stopped before."""
     commit = folder / COMMIT
-    if not commit.is_dir():
+    if not os.path.lexists(commit):
         return
-    results, derived = _by_kind(os.listdir(commit / NEW))
-    if results:  # otherwise they are in place, and derived files there belong to them
-        old = [*derived, *os.listdir(commit / STALE)]
-        for name in (*old, *results):
-            if os.path.lexists(folder / name):
-                _link(folder / name, commit / BEFORE / name)
-        for name in old:
-            (folder / name).unlink(missing_ok=True)
-    for name in (*results, *derived):
-        os.replace(commit / NEW / name, folder / name)
-    sync_folder(folder)
-    done = folder / temporary_name()
-    os.rename(commit, done)  # in one step: a commit folder that is there is whole
+    parts = (commit, commit / NEW, commit / STALE)
+    if any(part.is_symlink() or not part.is_dir() for part in parts):
+        raise FileError(f"{commit}: predyn did not leave it like this; move or remove it")
+    try:
+        results, derived = _by_kind(os.listdir(commit / NEW))
+        if results:  # otherwise they are in place, and derived files there belong to them
+            for name in (*derived, *os.listdir(commit / STALE)):
+                (folder / name).unlink(missing_ok=True)
+        for name in (*results, *derived):
+            os.replace(commit / NEW / name, folder / name)
+        sync_folder(folder)
+        done = folder / temporary_name()
+        os.rename(commit, done)  # in one step: a commit folder that is there is whole
+    except OSError as error:
+        raise FileError(
+            f"{folder}: the results in {commit / NEW} could not be put in their places: "
+            f"{error.strerror}; the next predyn command for this folder tries again"
+        ) from error
     shutil.rmtree(done, ignore_errors=True)
 
 
-def _undo(folder: Path, new: Sequence[str], stale: Sequence[str]) -> None:
-    """Put back what was there before, in the same order: a kill in here mixes nothing either."""
-    waiting = folder / temporary_name()
-    os.rename(folder / COMMIT, waiting)
-    results, derived = _by_kind(new)
-    moved = {name for name in new if not os.path.lexists(waiting / NEW / name)}
-    for name in moved.intersection(derived):
-        (folder / name).unlink(missing_ok=True)
-    for name in moved.intersection(results):
-        if os.path.lexists(waiting / BEFORE / name):
-            os.replace(waiting / BEFORE / name, folder / name)
-        else:
-            (folder / name).unlink(missing_ok=True)
-    for name in (*derived, *stale):
-        if os.path.lexists(waiting / BEFORE / name) and not os.path.lexists(folder / name):
-            os.rename(waiting / BEFORE / name, folder / name)
-    shutil.rmtree(waiting, ignore_errors=True)
-
-
-def _by_kind(names: Iterable[str]) -> tuple[list[str], list[str]]:
+def _by_kind(names: Collection[str]) -> tuple[list[str], list[str]]:
     """Results, and files derived from them."""
     results = sorted(name for name in names if name.endswith(RESULT_SUFFIX))
     return results, sorted(set(names) - set(results))
 
 
-def _link(path: Path, copy: Path) -> None:
-    """A second name of a file, or a copy where the file system has no second names."""
-    copy.unlink(missing_ok=True)
-    try:
-        os.link(path, copy, follow_symlinks=False)
-    except OSError:
-        shutil.copy2(path, copy, follow_symlinks=False)
-
-
 @contextlib.contextmanager
-def _lock(folder: Path) -> Iterator[bool]:
-    """Whether this process got the lock. The system releases it when its holder dies."""
+def _lock(folder: Path) -> Iterator[None]:
+    """Hold the lock, which the system releases when its holder dies; a FileError if it is taken."""
     from filelock import FileLock, Timeout
 
-    lock = FileLock(folder / LOCK, timeout=0)
+    lock = FileLock(folder / LOCK, timeout=LOCK_SECONDS)
     try:
         lock.acquire()
     except Timeout:
-        yield False
-        return
+        raise FileError(
+            f"{folder}: another predyn process is writing there; wait until it has ended or choose "
+            "another folder"
+        ) from None
+    except OSError as error:
+        raise FileError(f"{folder / LOCK}: cannot be locked: {error.strerror}") from error
     try:
-        yield True
+        yield
     finally:
-        # Still held: who waits for the old file sees that it has no name any more and tries again.
+        # Removed while held: who opened it before finds that it has no name any more, and tries
+        # again with a new one.
         with contextlib.suppress(OSError):
             (folder / LOCK).unlink(missing_ok=True)
         lock.release()
-
-
-def _not_written(folder: Path, error: OSError) -> FileError:
-    return FileError(f"{folder}: cannot be written: {error.strerror}")

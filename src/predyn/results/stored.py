@@ -104,7 +104,7 @@ def load_result(path: str | os.PathLike[str]) -> Solution | Estimate:
     from predyn.solution.file import load_solution
 
     refuse_irregular(path)
-    with contextlib.suppress(OSError, ValueError), open(path, "rb") as file:
+    with contextlib.suppress(OSError, ValueError), open(os.fspath(path), "rb") as file:
         if file.read(len(KIND)) == KIND.encode():
             return load_estimate(path)
     return load_solution(path)

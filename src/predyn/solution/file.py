@@ -149,7 +149,7 @@ def _check_values(file: TreeReader, solution: Solution) -> None:
     file.require(fits, "t", f"times from 0 to the duration of the phases, {whole:.6g} s")
     phase, last = solution.phase, len(solution.curves) - 1
     file.require((phase >= 0) & (phase <= last), "phase", f"numbers from 0 to {last}")
-    file.require(np.diff(phase) >= 0, "phase", "numbers that do not fall")
+    file.require(np.diff(phase) >= 0, "phase", "non-decreasing numbers")
     missing = [name for name in Limits._fields if name not in solution.limits]
     file.require(not missing, "limits", f"{', '.join(Limits._fields)}")
     for name in solution.passive:
@@ -157,10 +157,12 @@ def _check_values(file: TreeReader, solution: Solution) -> None:
             solution.model.joint_index(name)
     excess = ("max_violation", "max_violation_dense")
     for name in excess:
-        file.require(not getattr(solution, name) < 0.0, name, "a number from 0")
+        file.require(not getattr(solution, name) < 0.0, name, "a non-negative number")
     if solution.success:
         for name in ("objective", *excess, "x", "reactions", *SAMPLED):
-            file.require(np.isfinite(getattr(solution, name)), name, "finite numbers of a success")
+            file.require(
+                np.isfinite(getattr(solution, name)), name, "finite numbers, since it converged"
+            )
 
 
 def _curve_of(group: TreeReader, n: int) -> Curve:
@@ -177,7 +179,7 @@ def _violations_of(group: TreeReader) -> tuple[Violation, ...]:
     names = group.words("name")
     columns = [group.array(field, (len(names),)).tolist() for field in NUMBERS]
     for field in ("excess", "relative"):
-        group.require(group.tree[field] >= 0.0, field, "numbers from 0")
+        group.require(group.tree[field] >= 0.0, field, "non-negative numbers")
     return tuple(Violation(*row) for row in zip(names, *columns, strict=True))
 
 

@@ -1,7 +1,7 @@
 """Files are written whole or not at all: a failure leaves what was there before.
 
 A process that is killed while it writes leaves a temporary file behind. Its name holds the process
-and the machine, so that whoever writes there next can tell that it is abandoned and removes it.
+and the machine, so that whoever locks the folder next can tell that it is abandoned.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import contextlib
 import errno
 import hashlib
 import os
-import platform
 import re
 import secrets
 import shutil
@@ -32,9 +31,8 @@ NEXT_STEPS = {
     errno.ENAMETOOLONG: "choose a shorter name",
 }
 
-# Version 0.2 named neither process nor machine.
-_TEMPORARY = re.compile(r"\.predyn-((?P<pid>\d+)-(?P<host>[0-9a-f]{8})-)?\w{8,16}(\.\w+)?")
-_ABANDONED_SECONDS = 86400.0  # where the process that made a file cannot be asked after
+_TEMPORARY = re.compile(r"\.predyn-(?P<pid>\d+)-(?P<host>[0-9a-f]{8})-[0-9a-f]{8}(\.\w+)?")
+_ABANDONED_SECONDS = 86400.0  # where nobody knows whether the process still runs
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], None]) -> None:
@@ -52,7 +50,6 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], None]
         if earlier and not target.is_file():
             what = "a folder" if target.is_dir() else "a device"
             raise FileError(f"{path}: cannot be written: it is {what}; choose the name of a file")
-        remove_leftovers(target.parent)
         temporary = target.with_name(temporary_name(target.suffix))
         with open(temporary, "xb"):
             pass
@@ -67,7 +64,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], None]
             temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise _not_written(path, error) from error
+        raise not_written(path, error) from error
     sync_folder(target.parent)
 
 
@@ -97,7 +94,7 @@ def writable_folder(path: str | os.PathLike[str]) -> Path:
     except FileExistsError:
         raise FileError(f"{path}: expected a folder, this is a file; choose another name") from None
     except OSError as error:
-        raise _not_written(path, error) from error
+        raise not_written(path, error) from error
     return folder
 
 
@@ -107,11 +104,15 @@ def temporary_name(suffix: str = "") -> str:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the temporary files and folders of processes that no longer run."""
+    """Remove the temporary files and folders of processes that no longer run.
+
+    For folders that this process has locked: from within a container, the processes of another one
+    look as if they had ended.
+    """
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             match = _TEMPORARY.fullmatch(entry.name)
-            if match and _is_abandoned(entry, match["pid"], match["host"]):
+            if match and _is_abandoned(entry, int(match["pid"]), match["host"]):
                 if entry.is_dir(follow_symlinks=False):
                     shutil.rmtree(entry.path, ignore_errors=True)
                 else:
@@ -119,10 +120,10 @@ def remove_leftovers(folder: Path) -> None:
                         os.unlink(entry.path)
 
 
-def _is_abandoned(entry: os.DirEntry[str], pid: str | None, host: str | None) -> bool:
+def _is_abandoned(entry: os.DirEntry[str], pid: int, host: str) -> bool:
     if host == _host() and os.name != "nt":  # there os.kill(pid, 0) would interrupt the process
         try:
-            os.kill(int(pid or 0), 0)
+            os.kill(pid, 0)
         except (ProcessLookupError, OverflowError):
             return True
         except OSError:  # it runs as another user
@@ -132,7 +133,9 @@ def _is_abandoned(entry: os.DirEntry[str], pid: str | None, host: str | None) ->
 
 
 def _host() -> str:
-    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+    from socket import gethostname
+
+    return hashlib.sha256(gethostname().encode()).hexdigest()[:8]
 
 
 def _no_nul(path: str | os.PathLike[str]) -> None:
@@ -145,7 +148,7 @@ def _fill(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def _not_written(path: str | os.PathLike[str], error: OSError) -> FileError:
+def not_written(path: str | os.PathLike[str], error: OSError) -> FileError:
     cause = error.strerror or str(error) or type(error).__name__
     step = NEXT_STEPS.get(error.errno or 0, "choose another folder or try again")
     return FileError(f"{path}: cannot be written: {cause}; {step}")

@@ -29,10 +29,12 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 ORDER = "%order"  # attribute: keys of a group in the order of the dictionary
 LENGTH = "%length"  # attribute: number of members of a list
 MOST_BYTES = 2**28  # of a file
-MOST_ENTRIES = 12_000  # groups, datasets and attributes of a file
+MOST_ENTRIES = 40_000  # groups, datasets and attributes of a file
+MOST_WORDS = 500_000  # in all lists of words
 MOST_DEPTH = 16  # groups within groups
-MOST_TEXT = 2**27  # bytes that the texts in one attribute may take
-HEAP = re.compile(rb"GCOL.{4}(.{8})", re.DOTALL)  # HDF5 keeps texts in such collections: their size
+MOST_TEXT = 2**27  # bytes of the texts that are read at once
+LONG = 2**15  # bytes; longer texts are datasets of their own, outside of the collections
+HEAP = re.compile(rb"(?=GCOL\x01.{3}(.{8}))", re.DOTALL)  # a collection of texts, and its size
 Tree = dict[str, Any]
 
 
@@ -105,11 +107,13 @@ def _check_seal(file: BinaryIO, kind: str, version: int) -> tuple[int, int]:
     while piece := file.read(2**20):
         digest.update(piece)
         for match in HEAP.finditer(before + piece):
-            longest = max(longest, int.from_bytes(match[1], "little"))
+            collection = int.from_bytes(match[1], "little")
+            if collection <= size:  # otherwise it is none: numbers may look like one
+                longest = max(longest, collection)
         before = piece[-15:]
     if block != _block(digest.hexdigest(), kind, version):
         raise FileError("damaged, cut short, or changed after it was saved; save it again")
-    return size, min(longest, size)
+    return size, longest
 
 
 def _put(group: Any, key: str, value: Any, path: str) -> None:
@@ -137,6 +141,8 @@ def _put(group: Any, key: str, value: Any, path: str) -> None:
         group.create_dataset(name, data=texts, dtype=_words(), track_times=False)
     elif value is None:
         group.attrs[name] = h5py.Empty("f8")
+    elif isinstance(value, str) and len(text := _text(value, path).encode()) > LONG:
+        group.create_dataset(name, data=text, dtype=f"S{len(text)}", track_times=False)
     elif isinstance(value, str):
         group.attrs[name] = _text(value, path)
     elif isinstance(value, bool):
@@ -161,104 +167,140 @@ class _Reader:
     def __init__(self, size: int, longest: int) -> None:
         self.bytes_left = size  # all data of the file are in the file
         self.entries_left = MOST_ENTRIES
+        self.words_left = MOST_WORDS
         self.longest = longest
         self.seen: set[int] = set()
 
     def root(self, file: Any) -> Tree:
-        self._enter(file, 0)
-        return {key: self._get(file, key, 1) for key in sorted({*file, *file.attrs})}
+        self._enter(file.id, "/", 0)
+        attributes = [name.decode() for name in _attribute_names(file.id)]
+        return {key: self._get(file.id, key, "", 1) for key in sorted({*file, *attributes})}
 
-    def _enter(self, item: Any, depth: int) -> None:
+    def _enter(self, item: Any, path: str, depth: int) -> None:
         """Count an object in; each is there once."""
-        import h5py
+        from h5py import h5a, h5g, h5o
 
-        address = h5py.h5o.get_info(item.id).addr
+        address = h5o.get_info(item).addr
         if address in self.seen:
-            raise FileError(f"{item.name}: an object with several names; expected one")
+            raise FileError(f"{path}: an object with several names; expected one")
         self.seen.add(address)
-        members = len(item) if isinstance(item, h5py.Group) else 0
-        self.entries_left -= 1 + len(item.attrs)
+        members = item.get_num_objs() if isinstance(item, h5g.GroupID) else 0
+        self.entries_left -= 1 + h5a.get_num_attrs(item)
         if self.entries_left < members:
             raise FileError(f"more than {MOST_ENTRIES} entries")
         if depth > MOST_DEPTH:
-            raise FileError(f"{item.name:.60}: more than {MOST_DEPTH} groups within groups")
+            raise FileError(f"{path:.60}: more than {MOST_DEPTH} groups within groups")
 
-    def _get(self, group: Any, name: str, depth: int) -> Any:
+    def _get(self, group: Any, name: str, owner: str, depth: int) -> Any:
         """The value of an attribute, dataset or group."""
-        import h5py
+        from h5py import h5a, h5g, h5l, h5o
 
-        if name in group.attrs:
-            value = self._attribute(group, name)
-            return _single(value, f"{group.name}: attribute {name}")
-        if name not in group:
-            raise FileError(f"{group.name.rstrip('/')}/{name} is missing; the file is not complete")
-        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+        path, key = f"{owner}/{name}", name.encode()
+        if h5a.exists(group, key):
+            return _single(self._attribute(group, key, path), f"{owner or '/'}: attribute {name}")
+        if not group.links.exists(key):
+            raise FileError(f"{path} is missing; the file is not complete")
+        if group.links.get_info(key).type != h5l.TYPE_HARD:
             raise FileError(f"{name}: a link out of the file; expected data in the file")
-        item = group[name]
-        self._enter(item, depth)
-        if not isinstance(item, h5py.Group):
-            return self._dataset(item)
-        if LENGTH in item.attrs:
-            count = _single(self._attribute(item, LENGTH), f"{item.name}: {LENGTH}")
-            if count != len(item):
-                raise FileError(f"{item.name}: expected {count} members, got {len(item)}")
-            return tuple(self._get(item, str(k), depth + 1) for k in range(count))
-        keys = [str(key) for key in self._attribute(item, ORDER)]
-        if len(set(keys)) < len(keys):
-            raise FileError(f"{item.name}: {ORDER} names an entry twice")
-        return {key: self._get(item, _escaped(key), depth + 1) for key in keys}
+        item = h5o.open(group, key)
+        self._enter(item, path, depth)
+        if not isinstance(item, h5g.GroupID):
+            return self._dataset(item, path)
+        if h5a.exists(item, LENGTH.encode()):
+            count = _single(self._attribute(item, LENGTH.encode(), path), f"{path}: {LENGTH}")
+            if count != item.get_num_objs():
+                raise FileError(f"{path}: expected {count} members, got {item.get_num_objs()}")
+            return tuple(self._get(item, str(k), path, depth + 1) for k in range(count))
+        if not h5a.exists(item, ORDER.encode()):
+            raise FileError(f"{path}: {ORDER} is missing; the file is not complete")
+        keys = np.atleast_1d(self._attribute(item, ORDER.encode(), path)).tolist()
+        if not all(isinstance(key, str) for key in keys) or len(set(keys)) < len(keys):
+            raise FileError(f"{path}: {ORDER}: expected the names of the entries, each once")
+        return {key: self._get(item, _escaped(key), path, depth + 1) for key in keys}
 
-    def _attribute(self, item: Any, name: str) -> Any:
-        """An attribute, which can only be read whole."""
+    def _attribute(self, item: Any, name: bytes, path: str) -> Any:
+        """An attribute, which can only be read whole; None if it is empty."""
+        from h5py import h5a
+
+        attribute = h5a.open(item, name)
+        shape, dtype = attribute.shape, attribute.dtype
+        if shape is None:
+            return None
+        text, count = self._check_type(dtype, path), math.prod(shape)
+        if text and count > 1 and count * self.longest > MOST_TEXT:
+            raise FileError(f"{path}: too many texts or too long ones")
+        self._spend(count * dtype.itemsize, path)
+        value = np.empty(shape, dtype)
+        attribute.read(value)
+        if not text:
+            return value[()]
+        self._spend(sum(map(len, value.flat)), path)
+        return _decoded(value)
+
+    def _dataset(self, item: Any, path: str) -> Any:
+        """Numbers, a list of words, or one long text."""
+        from h5py import Dataset, h5d, h5s
+
+        if not isinstance(item, h5d.DatasetID) or item.shape is None:
+            raise FileError(f"{path}: expected numbers or words")
+        shape, dtype, properties = item.shape, item.dtype, item.get_create_plist()
+        text = self._check_type(dtype, path)
+        if properties.get_layout() == h5d.VIRTUAL or properties.get_external_count():
+            raise FileError(f"{path}: data outside of the file")
+        self._spend(math.prod(shape) * dtype.itemsize, path)
+        if text and len(shape) == 1:
+            return tuple(self._words(Dataset(item), path))
+        if text and (shape or text.length is None):
+            raise FileError(f"{path}: expected a list of words")
+        value = np.empty(shape, dtype)
+        item.read(h5s.ALL, h5s.ALL, value)
+        return _decoded(value) if text else np.asarray(value, dtype.newbyteorder("="))
+
+    def _words(self, data: Any, path: str) -> Iterator[str]:
+        """A few at a time: all could be the same very long one."""
+        self.words_left -= len(data)
+        if self.words_left < 0:
+            raise FileError(f"more than {MOST_WORDS} words")
+        step = max(1, MOST_TEXT // max(self.longest, data.dtype.itemsize, 1) // 4)
+        for k in range(0, len(data), step):
+            words = data[k : k + step]
+            self._spend(sum(map(len, words)), path)
+            yield from _decoded(words)
+
+    def _check_type(self, dtype: Any, path: str) -> Any:
+        """What h5py knows of a text's type, None for numbers; anything else is refused unread."""
         import h5py
 
-        attribute = item.attrs.get_id(name)
-        count, stored = math.prod(attribute.shape or ()), attribute.dtype.itemsize
-        if (
-            h5py.check_string_dtype(attribute.dtype)
-            and count > 1
-            and count * self.longest > MOST_TEXT
-        ):
-            raise FileError(f"{item.name}: attribute {name}: too many texts or too long ones")
-        self._spend(count * stored, item)
-        value = item.attrs[name]
-        self._spend(len(value) if isinstance(value, str) else 0, item)
-        return value
+        text = h5py.check_string_dtype(dtype)
+        if text is None and dtype.kind not in "biuf":
+            raise FileError(f"{path}: expected numbers or words, got {dtype}")
+        return text
 
-    def _dataset(self, item: Any) -> Any:
-        import h5py
-
-        if item.is_virtual or item.external:
-            raise FileError(f"{item.name}: data outside of the file")
-        self._spend(item.nbytes, item)
-        if h5py.check_string_dtype(item.dtype):
-            if item.ndim != 1:
-                raise FileError(f"{item.name}: expected a list of words")
-            return tuple(self._words(item))
-        return np.asarray(item[...], item.dtype.newbyteorder("="))
-
-    def _words(self, item: Any) -> Iterator[str]:
-        """One by one: several could be the same very long one."""
-        texts = item.asstr()
-        for k in range(len(item)):
-            word = str(texts[k])
-            self._spend(len(word), item)
-            yield word
-
-    def _spend(self, count: int, item: Any) -> None:
+    def _spend(self, count: int, path: str) -> None:
         self.bytes_left -= count
         if self.bytes_left < 0:
-            raise FileError(f"{item.name}: data larger than the file")
+            raise FileError(f"{path}: data larger than the file")
+
+
+def _attribute_names(item: Any) -> list[bytes]:
+    from h5py import h5a
+
+    names: list[bytes] = []
+    h5a.iterate(item, names.append)
+    return names
+
+
+def _decoded(words: Any) -> Any:
+    """Bytes as text; of an array the array."""
+    if words.ndim == 0:
+        return words[()].decode()
+    return np.array([word.decode() for word in words.ravel()], object).reshape(words.shape)
 
 
 def _single(value: Any, what: str) -> Any:
-    import h5py
-
-    if isinstance(value, h5py.Empty):
-        return None
     if isinstance(value, np.generic):
         value = value.item()
-    if not isinstance(value, str | bool | int | float):
+    if value is not None and not isinstance(value, str | bool | int | float):
         raise FileError(f"{what}: expected one value, got {value!r:.60}")
     return value
 

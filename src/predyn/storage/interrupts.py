@@ -45,7 +45,7 @@ def _noted(signals: Iterable[int]) -> Iterator[None]:
             signal.signal(number, came.__setitem__)
         yield
     finally:
-        # Handlers may raise: even so all are put back, then all are called, that of Ctrl-C last.
+        # Handlers may raise: even so all are put back, and all are called.
         with ExitStack() as stack:
             for number in before:
                 stack.callback(deliver, number)

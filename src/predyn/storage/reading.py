@@ -1,4 +1,4 @@
-"""What may be read: regular files only, since opening a named pipe waits for a writer for ever."""
+"""What may be read: regular files only, since opening a named pipe would wait for a writer."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ KINDS: Final = (
 def refuse_irregular(path: str | os.PathLike[str]) -> None:
     """A FileError if the path leads to something that is not a file; nothing is opened.
 
-    A path that leads nowhere is left to whoever opens it, who says so.
+    A path that leads nowhere, or is none, is left to whoever opens it, who says so.
     """
     try:
-        mode = os.stat(path).st_mode
+        mode = os.stat(os.fspath(path)).st_mode
     except (OSError, TypeError, ValueError):
         return
     if stat.S_ISREG(mode):

@@ -22,7 +22,7 @@ def read_file(
     """What `make` finds in a file of this kind; every error is a FileError with the path."""
     refuse_irregular(path)
     try:
-        with open(path, "rb") as file:
+        with open(os.fspath(path), "rb") as file:
             tree = hdf5_tree.decode(file, kind, version)
         return make(TreeReader(tree))
     except PredynError as error:
@@ -67,14 +67,14 @@ class TreeReader:
 
     def count(self, name: str) -> int:
         value: int = self.value(name, int)
-        self.require(value >= 0, name, "a number from 0")
+        self.require(value >= 0, name, "a non-negative number")
         return value
 
     def times(self, name: str) -> Any:
         """Seconds, in order."""
         t = self.array(name, (None,))
         self.require(np.isfinite(t), name, "finite times")
-        self.require(np.diff(t) >= 0.0, name, "times that do not fall")
+        self.require(np.diff(t) >= 0.0, name, "non-decreasing times")
         return t
 
     def array(
