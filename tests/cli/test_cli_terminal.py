@@ -17,7 +17,7 @@ from predyn.cli.guard import harmless
 
 EVIL = "\x1b]0;title\x07\x9b2J\u202eknee"  # sets a title, clears the screen, writes leftwards
 SHOWN = r"\x1b]0;title\x07\x9b2J\u202eknee"
-RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\udc80-\udcff]")
 IN_TOML = r"\u001b]0;title\u0007\u009b2J\u202eknee"
 IN_XML = "\x9b2J\u202eknee"  # XML has no other control characters
 DATA = Path(__file__).parents[1] / "load" / "data"
@@ -57,7 +57,12 @@ def written(name: str, text: str) -> str:
 
 
 def test_what_is_escaped() -> None:
-    every = "".join(map(chr, [*range(0xA0), *range(0x2028, 0x2030), *range(0x2065, 0x206A)]))
+    every = "".join(
+        map(
+            chr,
+            [*range(0xA0), *range(0x200E, 0x2030), *range(0x2065, 0x206A), *range(0xDC80, 0xDD00)],
+        )
+    )
     assert not RAW.search(harmless(every))
     assert harmless(EVIL) == SHOWN
     plain = "Größe τ₁ ≤ 5 N m\n\t→ knee 膝 \\x1b"

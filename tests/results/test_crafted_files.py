@@ -210,6 +210,17 @@ def compressed(data: bytes) -> bytes:
     return edited(data, edit)
 
 
+def large_chunk(data: bytes) -> bytes:
+    """Little data in a chunk that would take 1 GB."""
+
+    def edit(file: Any) -> None:
+        del file["x"]
+        options = {"chunks": (1 << 27,), "maxshape": (None,), "compression": "gzip"}
+        file.create_dataset("x", (1000,), "f8", **options)
+
+    return edited(data, edit)
+
+
 def many_small_bombs(data: bytes) -> bytes:
     """Each is no larger than the file, all together are."""
 
@@ -286,6 +297,25 @@ def with_attribute(owner: str, name: str, value: Any) -> Callable[[bytes], bytes
     return lambda data: edited(data, lambda file: file[owner].attrs.create(name, value))
 
 
+def without(owner: str, name: str) -> Callable[[bytes], bytes]:
+    def edit(file: Any) -> None:
+        order = [key for key in file[owner].attrs[ORDER] if key != name]
+        file[owner].attrs[ORDER] = np.array(order, TEXTS)
+        del file[owner].attrs[name]
+
+    return lambda data: edited(data, edit)
+
+
+def empty_comparison(data: bytes) -> bytes:
+    def edit(file: Any) -> None:
+        for name in ("t", "q", "v", "a", "tau"):
+            empty = file["comparison"][name][:0]
+            del file["comparison"][name]
+            file["comparison"][name] = empty
+
+    return edited(data, edit)
+
+
 def with_value(name: str, change: Callable[[Any], Any]) -> Callable[[bytes], bytes]:
     def edit(file: Any) -> None:
         file[name][...] = change(file[name][...])
@@ -314,7 +344,8 @@ CRAFTED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "unwritten-words": (unwritten_words, "more than 500000 words"),
     "shared-array": (shared_array, "x: expected numbers or words"),
     "unwritten": (unwritten, "x: data larger than the file"),
-    "compressed": (compressed, "x: data larger than the file"),
+    "compressed": (compressed, "x: data in chunks"),
+    "large-chunk": (large_chunk, "x: data in chunks"),
     "many-small-bombs": (many_small_bombs, "data larger than the file"),
     "wide-attribute": (wide_attribute, "data larger than the file|cannot be read"),
     "wide-dataset": (wide_dataset, "likely file corruption"),
@@ -350,6 +381,11 @@ IMPOSSIBLE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         "tau: expected finite numbers",
     ),
     "fewer-limits": (with_data("limits/effort", lambda _: None), "limits"),
+    "start-without-objective": (without("starts/0", "objective"), "starts/0/objective is missing"),
+    "start-with-words": (with_attribute("starts/0", "objective", "low"), "starts/0/objective"),
+    "start-with-unknown-status": (with_attribute("starts/0", "status", "x"), "starts/0/status"),
+    "scalar-history": (with_data("history/objective", lambda _: 1.0), "history/objective"),
+    "far-force": (with_value("forces/0/point", one(1e300)), "forces/0/point: expected numbers up"),
     "negative-iterations": (with_attribute("/", "iterations", -5), "iterations: expected"),
 }
 IMPOSSIBLE_ESTIMATES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
@@ -361,6 +397,8 @@ IMPOSSIBLE_ESTIMATES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "channel": (with_attribute("channels/0", "kind", "smell"), "channels/0/kind"),
     "channel-unit": (with_attribute("channels/0", "unit", "furlong"), "channels/0/unit"),
     "corner": (with_attribute("lcurve", "corner", 99), "lcurve/corner"),
+    "order-of-a-trial": (with_attribute("orders/0", "order", 2**62), "orders/0/order"),
+    "empty-comparison": (empty_comparison, "comparison/t: expected at least one time"),
     "negative-sd": (with_value("tau_sd", one(-1.0)), "tau_sd: expected non-negative numbers"),
     "unknown-plate": (
         with_attribute("force_links", "plate", "nowhere"), "unknown frame|unknown link"),

@@ -232,6 +232,26 @@ def test_killed_at_any_step_a_checkpoint_is_whole(tmp_path: Path) -> None:
         assert [path.name for path in folder.iterdir()] == ["checkpoint.h5"]
 
 
+def test_what_stands_in_the_way_is_found_before_the_solve(before: Path) -> None:
+    (before / "report.html").unlink()
+    (before / "report.html").mkdir()
+    (before / "not-converged").touch()
+    with pytest.raises(FileError, match=r"report.html: cannot be written: it is a folder"):
+        locked(before, ("solution.h5", "report.html")).__enter__()
+    with pytest.raises(FileError, match="not-converged: expected a folder"):
+        results.refuse_obstacles(before)
+    assert hidden(before) == []
+
+
+@posix
+def test_a_committed_result_is_found_by_its_file_name(before: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    for part in ("new", "stale"):
+        (folder / COMMIT / part).mkdir(parents=True)
+    shutil.copy(before / "solution.h5", folder / COMMIT / "new")
+    assert load_result(results.result_path(folder / "solution.h5")).objective == 1.0
+
+
 def test_only_one_process_writes_at_a_time(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     with locked(folder):

@@ -93,8 +93,8 @@ def test_round_trip_of_odd_values(tmp_path):
         active=(),
         forces=(),
         starts=(
-            {"status": "optimal", "seed": 3, "best": True, "none": None, "q": np.arange(3)},
-            {"words": ("a", "b"), "more": {"x": 0.5, "y": {}}},
+            {"status": "optimal", "objective": 1.0, "best": True, "none": None, "q": np.arange(3)},
+            {"status": "diverged", "objective": np.nan, "words": ("a", "b"), "more": {"x": {}}},
         ),
         provenance={"task": "x = 1\n" * 20000},
     )
@@ -351,7 +351,7 @@ def test_nothing_outside_of_the_file_is_read(saved, tmp_path):
 
     def huge(file):
         del file["x"]
-        file.create_dataset("x", (1 << 40,), "f8", chunks=(1 << 10,))
+        file.create_dataset("x", (1 << 40,), "f8")
 
     for edit in (external_link, external_data, virtual):
         refused(edited(saved, edit), tmp_path, "out")

@@ -128,8 +128,10 @@ def estimate(
         recording = replace(recording, forces=plates)
     folder = out or Path(results.folder_name(data.stem))
     tell_compiling(quiet)
-    with locked(folder):
+    names = (results.ESTIMATE, results.SUMMARY, results.REPORT, estimate_results.TORQUES)
+    with locked(folder, names):
         results.refuse_other(folder, results.SOLUTION)
+        results.refuse_obstacles(folder)
         with _Progress(quiet) as progress, warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # the text below has them
             found = estimate_torques(

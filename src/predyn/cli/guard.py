@@ -18,8 +18,11 @@ from predyn.errors import PredynError
 
 BUG, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
 
-# control characters of ASCII and Latin-1, and those that turn the direction of writing
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# control characters of ASCII and Latin-1, those that break lines or turn the direction of writing,
+# and bytes of file names that are not UTF-8
+CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\udc80-\udcff]"
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -86,8 +86,9 @@ def solve(
     if resume and resume_from is not None:
         raise InputError("expected --resume or --resume-from, got both")
     near = None if guess is None else load(guess)
-    with locked(folder):
+    with locked(folder, (results.SOLUTION, results.SUMMARY, results.REPORT)):
         results.refuse_other(folder, results.ESTIMATE)
+        results.refuse_obstacles(folder)
         if resume:
             resume_from = results.latest(folder)
         solution = _solved(

@@ -200,6 +200,7 @@ def _lcurve_of(group: TreeReader) -> LCurve:
 
 def _filtered_of(group: TreeReader, n: int) -> Filtered:
     t = group.times("t")
+    group.require(len(t) > 0, "t", "at least one time")
     parts = (group.array(name, (len(t), n)) for name in ("q", "v", "a", "tau"))
     return Filtered(group.value("cutoff", float), t, *parts)
 

@@ -32,10 +32,15 @@ LOCK_SECONDS = 0.5  # for who opened the lock file of a process that was about t
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Make the folder if need be and keep other writers out; one that stays empty is removed."""
+def locked(folder: Path, names: Collection[str] = ()) -> Iterator[None]:
+    """Make the folder if need be and keep other writers out; one that stays empty is removed.
+
+    names: files that are to be written there. What stands in their way is an error at once, and not
+    only after a long solve.
+    """
     made = not os.path.exists(folder)
     writable_folder(folder)
+    _refuse_folders(folder, names)
     try:
         with _lock(folder):
             remove_leftovers(folder)
@@ -67,11 +72,7 @@ def replace_together(
     To be called within `locked`. If a writer fails, the folder is as it was. Stale files are
     removed with the results they belonged to.
     """
-    for name in (*writers, *stale):
-        if (folder / name).is_dir():
-            raise FileError(
-                f"{folder / name}: cannot be written: it is a folder; move it or choose another one"
-            )
+    _refuse_folders(folder, (*writers, *stale))
     waiting = folder / temporary_name()
     try:
         for part in (NEW, STALE):
@@ -118,6 +119,14 @@ def _move_into_place(folder: Path) -> None:
             f"{error.strerror}; the next predyn command for this folder tries again"
         ) from error
     shutil.rmtree(done, ignore_errors=True)
+
+
+def _refuse_folders(folder: Path, names: Collection[str]) -> None:
+    for name in names:
+        if (folder / name).is_dir():
+            raise FileError(
+                f"{folder / name}: cannot be written: it is a folder; move it or choose another one"
+            )
 
 
 def _by_kind(names: Collection[str]) -> tuple[list[str], list[str]]:

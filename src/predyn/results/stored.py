@@ -35,6 +35,15 @@ def folder_name(task: str) -> str:
     return re.sub(r"[^\w.-]+", "-", task).strip("-.")[:LONGEST] or "result"
 
 
+def refuse_obstacles(folder: Path) -> None:
+    """A file where the subfolder for a failed run would be, found before the run."""
+    if os.path.lexists(folder / ASIDE) and not (folder / ASIDE).is_dir():
+        raise FileError(
+            f"{folder / ASIDE}: expected a folder for runs that do not converge, this is a file; "
+            "move it or choose another folder"
+        )
+
+
 def refuse_other(folder: Path, other: str) -> None:
     """A folder with a result of the other kind is not taken: summary and report would be lost."""
     if os.path.exists(folder / other):
@@ -84,9 +93,9 @@ def holds_success(folder: Path, name: str) -> bool:
 
 def result_path(path: Path) -> Path:
     """The file of a result; of a folder the solution or the estimate in it."""
+    complete(path if path.is_dir() else path.parent)
     if not path.is_dir():
         return path
-    complete(path)
     return path / (ESTIMATE if not (path / SOLUTION).is_file() and (path / ESTIMATE).is_file()
                    else SOLUTION)  # fmt: skip
 

@@ -31,6 +31,7 @@ SAMPLED = ("q", "v", "a", "tau")
 ARRAYS = (*SAMPLED, "t", "reactions", "x")
 WORDS = ("phase_names", "active", "passive")
 FORCE = ("force", "moment", "point")
+LARGEST = 1e15  # N, N m or m
 VIOLATIONS = ("violations", "dense_violations")
 NUMBERS = tuple(name for name in Violation._fields if name != "name")
 
@@ -109,8 +110,8 @@ def _solution_of(file: TreeReader) -> Solution:
     entries |= {name: file.words(name) for name in WORDS}
     entries |= {name: file.array(name, (len(t), n)) for name in SAMPLED}
     entries |= {name: _violations_of(file.group(name)) for name in VIOLATIONS}
-    for name in ("multipliers", "history"):
-        entries[name] = file.mapping(name, lambda group, key: group.array(key, None))
+    entries["multipliers"] = file.mapping("multipliers", lambda group, key: group.array(key, None))
+    entries["history"] = file.mapping("history", lambda group, key: group.array(key, (None,)))
     for name in ("costs", "timings"):
         entries[name] = file.mapping(name, lambda group, key: group.value(key, float))
     curves = tuple(_curve_of(group, n) for group in file.groups("curves"))
@@ -131,7 +132,7 @@ def _solution_of(file: TreeReader) -> Solution:
         jacobian=(rows, pattern.array("columns", rows.shape, np.int32)),
         x=file.array("x", (None,)),
         forces=tuple(_force_of(group, model) for group in file.groups("forces")),
-        starts=tuple(group.tree for group in file.groups("starts")),
+        starts=tuple(_start_of(group) for group in file.groups("starts")),
         provenance=file.mapping("provenance", lambda group, key: group.value(key, str)),
         **entries,
     )
@@ -183,9 +184,17 @@ def _violations_of(group: TreeReader) -> tuple[Violation, ...]:
     return tuple(Violation(*row) for row in zip(names, *columns, strict=True))
 
 
+def _start_of(group: TreeReader) -> Tree:
+    group.choice("status", (*SUCCESS, *FAILURE))
+    group.value("objective", float)
+    return group.tree
+
+
 def _force_of(group: TreeReader, model: Model) -> Tree:
     force: Tree = {"link": group.value("link", str)}
-    force |= {name: group.array(name, (3,)) for name in FORCE}
+    for name in FORCE:
+        force[name] = group.array(name, (3,))
+        group.require(np.abs(force[name]) <= LARGEST, name, f"numbers up to {LARGEST:g}")
     force["frame"] = group.value("frame", str)
     with located(group):
         model.frame(force["link"])

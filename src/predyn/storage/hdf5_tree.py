@@ -173,6 +173,8 @@ class _Reader:
 
     def root(self, file: Any) -> Tree:
         self._enter(file.id, "/", 0)
+        if not all(isinstance(name, str) for name in file):
+            raise FileError("a name that is not UTF-8")
         attributes = [name.decode() for name in _attribute_names(file.id)]
         return {key: self._get(file.id, key, "", 1) for key in sorted({*file, *attributes})}
 
@@ -247,6 +249,8 @@ class _Reader:
         text = self._check_type(dtype, path)
         if properties.get_layout() == h5d.VIRTUAL or properties.get_external_count():
             raise FileError(f"{path}: data outside of the file")
+        if properties.get_layout() == h5d.CHUNKED:  # a chunk may be far larger than the data
+            raise FileError(f"{path}: data in chunks; expected them in one piece")
         self._spend(math.prod(shape) * dtype.itemsize, path)
         if text and len(shape) == 1:
             return tuple(self._words(Dataset(item), path))
