@@ -125,8 +125,18 @@ def test_the_page_of_terms_names_every_term_with_its_parameters() -> None:
 
 
 LISTED = (
-    *("", "cli", "curves", "dynamics", "estimate", "kernels", "load", "model", "models", "nlp"),
-    *("problem", "published", "recordings", "results", "samples", "simulation", "solution"),
+    *("", "channels", "cli", "curves", "dynamics", "estimate", "kernels", "load", "model"),
+    *(
+        "models",
+        "nlp",
+        "problem",
+        "published",
+        "recordings",
+        "results",
+        "samples",
+        "simulation",
+        "solution",
+    ),
     *("solving", "storage", "transcribe", "transcribe/shooting"),
 )  # file by file
 

@@ -22,10 +22,11 @@ from predyn.estimate.result import (
     Filtered,
     OrderTrial,
 )
-from predyn.model import PRISMATIC, Model
+from predyn.model import Model
 from predyn.model.stored import model_of, tree_of_model
 from predyn.published.lcurve import LCurve
 from predyn.recordings.measurements import MeasuredForce, Measurements
+from predyn.samples.registry import units
 from predyn.storage import hdf5_tree
 from predyn.storage.files import write_bytes
 from predyn.storage.hdf5_tree import Tree
@@ -96,18 +97,14 @@ def _measurements_tree(data: Measurements) -> Tree:
 
 def _notes(model: Model) -> dict[str, dict[str, Any]]:
     """Attributes for those who read the file by h5py alone."""
-    slides = [kind == PRISMATIC for kind in model.kind]
-    positions = ["m" if slide else "rad" for slide in slides]
-    speeds = [f"{unit}/s" for unit in positions]
-    efforts = ["N" if slide else "N m" for slide in slides]
-    units = {
-        "q": positions, "q_sd": positions, "v": speeds, "v_sd": speeds,
-        "a": [f"{unit}/s^2" for unit in positions], "tau": efforts, "tau_sd": efforts,
-        "grid_error": efforts, "weights": efforts,
+    channel_of = {
+        "q": "q", "q_sd": "q", "v": "v", "v_sd": "v", "a": "a",
+        "tau": "tau", "tau_sd": "tau", "grid_error": "tau", "weights": "tau",
     }  # fmt: skip
     joints = list(model.joint_names)
     notes: dict[str, dict[str, Any]] = {
-        name: {"joint_names": joints, "units": unit} for name, unit in units.items()
+        name: {"joint_names": joints, "units": list(units(model, channel))}
+        for name, channel in channel_of.items()
     }
     notes["t"] = {"units": "s", "meaning": "ends of the intervals"}
     notes["t_tau"] = {"units": "s", "meaning": "middles of the intervals, where a and tau hold"}

@@ -1,9 +1,9 @@
 """What terms may look at: named channels at instants."""
 
+from predyn.samples.registry import STATES
 from predyn.samples.samples import (
     FRAME_PARTS,
     SIDES,
-    STATES,
     Samples,
     channel_size,
     random_samples,

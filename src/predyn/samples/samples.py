@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from predyn.errors import unknown_name
 from predyn.model import Model
+from predyn.samples.registry import units
 
-STATES = ("q", "v", "a", "jerk")  # what a curve of joint positions gives, in order of derivative
 SIDES = ("first", "second")
 FRAME_PARTS = {
     "R": slice(0, 9),
@@ -62,17 +62,7 @@ def split_side(channel: str) -> tuple[int, str]:
 
 def channel_size(model: Model, channel: str) -> int:
     """Components of a channel; an InputError says which names there are."""
-    name = split_side(channel)[1]
-    if name in (*STATES, "tau"):
-        return model.n
-    if name == "t":
-        return 1
-    if name == "reactions":
-        return 6 * model.n
-    if name.startswith("frame:"):
-        model.frame(name[len("frame:") :])
-        return 24
-    raise unknown_name("channel", name, (*STATES, "t", "tau", "reactions", "frame:NAME"))
+    return len(units(model, split_side(channel)[1]))
 
 
 def random_samples(model: Model, channels: tuple[str, ...], instants: int, seed: int) -> Samples:

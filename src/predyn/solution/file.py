@@ -13,8 +13,9 @@ import numpy as np
 
 from predyn.curves.bspline import BSpline
 from predyn.errors import FileError
-from predyn.model import PRISMATIC, Limits, Model
+from predyn.model import Limits, Model
 from predyn.model.stored import model_of, tree_of_model
+from predyn.samples.registry import units
 from predyn.solution.solution import FAILURE, SUCCESS, Curve, Solution, Violation
 from predyn.storage import hdf5_tree
 from predyn.storage.files import write_bytes
@@ -81,23 +82,15 @@ def _tree_of(solution: Solution) -> Tree:
 
 def _notes(model: Model) -> dict[str, dict[str, Any]]:
     """Attributes for those who read the file by h5py alone."""
-    slides = [kind == PRISMATIC for kind in model.kind]
-    positions = ["m" if slide else "rad" for slide in slides]
-    units = {
-        "q": positions,
-        "v": [f"{unit}/s" for unit in positions],
-        "a": [f"{unit}/s^2" for unit in positions],
-        "tau": ["N" if slide else "N m" for slide in slides],
-    }
     joints = list(model.joint_names)
     notes: dict[str, dict[str, Any]] = {
-        name: {"joint_names": joints, "units": unit} for name, unit in units.items()
+        name: {"joint_names": joints, "units": list(units(model, name))} for name in SAMPLED
     }
     notes["t"] = {"units": "s"}
     notes["phase"] = {"meaning": "number of the phase, from 0"}
     notes["reactions"] = {
         "joint_names": joints,
-        "units": ["N m"] * 3 + ["N"] * 3,
+        "units": list(units(model, "reactions")[:6]),
         "meaning": "moment and force that link j receives through joint j, in link axes",
     }
     return notes

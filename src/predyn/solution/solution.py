@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,10 @@ from predyn import __version__
 from predyn.curves.bspline import BSpline
 from predyn.errors import InputError, NotConverged, unknown_name
 from predyn.model import PRISMATIC, Model
+from predyn.samples.registry import STATES, implementation
+
+if TYPE_CHECKING:
+    from predyn.kernels.forces import ExternalForce
 
 Floats = NDArray[np.float64]
 SUCCESS = ("optimal", "acceptable")
@@ -121,21 +125,46 @@ class Solution:
         """
         from predyn.dynamics.reactions import joint_reactions
         from predyn.dynamics.rnea import inverse_dynamics
-        from predyn.kernels.forces import ExternalForce
 
         times = self._times(t)
-        flat, phases = times.ravel(), self.phase_at(t).ravel()
+        q, v, a, jerk = self._states(times)
+        forces = self._external_forces()
+        tau = inverse_dynamics(self.model, q, v, a, forces=forces)
+        reactions = joint_reactions(self.model, q, v, a, forces=forces)
+        return Sample(times, q, v, a, jerk, tau, reactions)
+
+    def channel(self, name: str, t: ArrayLike) -> Floats:
+        """A channel at times t (s, from the start of the motion): (..., components).
+
+        name: "q", "tau", "reactions", "frame:tip" and so on, all that terms can look at; "t" is
+        the time since the start of the phase.
+        """
+        times = self._times(t)
+        if name == "t":
+            return np.asarray(times - self._starts()[self.phase_at(t)])[..., None]
+        states = self._states(times)
+        if name in STATES:
+            return np.asarray(states[STATES.index(name)])
+        module, member = implementation(name)
+        flat = states[:3].reshape(3, -1, self.model.n)
+        found = module.values(self.model, member, tuple(flat), self._external_forces())
+        return np.asarray(found).reshape(*times.shape, -1)
+
+    def _states(self, times: Floats) -> Floats:
+        """q, v, a, jerk: (4, ..., n)."""
+        flat, phases = times.ravel(), self.phase_at(times).ravel()
         states = np.empty((4, flat.size, self.model.n))
         for k, (curve, start) in enumerate(zip(self.curves, self._starts(), strict=True)):
             inside = phases == k
             s = (flat[inside] - start) / curve.duration
             spline = BSpline(curve.degree, curve.knots)
             states[:, inside] = spline.evaluate(curve.control, np.clip(s, 0.0, 1.0), curve.duration)
-        q, v, a, jerk = states.reshape(4, *times.shape, self.model.n)
-        forces = [ExternalForce(**force) for force in self.forces]
-        tau = inverse_dynamics(self.model, q, v, a, forces=forces)
-        reactions = joint_reactions(self.model, q, v, a, forces=forces)
-        return Sample(times, q, v, a, jerk, tau, reactions)
+        return states.reshape(4, *times.shape, self.model.n)
+
+    def _external_forces(self) -> list[ExternalForce]:
+        from predyn.kernels.forces import ExternalForce
+
+        return [ExternalForce(**force) for force in self.forces]
 
     def phase_at(self, t: ArrayLike) -> NDArray[np.int64]:
         """Number of the phase at times t (s); between two phases the later one."""

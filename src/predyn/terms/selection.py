@@ -9,16 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.errors import InputError, unknown_name
 from predyn.model import PRISMATIC, Model
+from predyn.samples.registry import units
 
 Floats = NDArray[np.float64]
 AXES = "xyz"
-UNITS = {  # of a joint that turns, of one that slides
-    "q": ("rad", "m"),
-    "v": ("rad/s", "m/s"),
-    "a": ("rad/s^2", "m/s^2"),
-    "jerk": ("rad/s^3", "m/s^3"),
-    "tau": ("N m", "N"),
-}
 LIMITS = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "effort"}
 
 
@@ -41,8 +35,8 @@ def joint_names(model: Model, index: NDArray[np.int64]) -> tuple[str, ...]:
 
 def joint_units(model: Model, index: NDArray[np.int64], channel: str) -> tuple[str, ...]:
     """Units of a channel for joints by number."""
-    turning, sliding = UNITS[channel]
-    return tuple(sliding if model.kind[j] == PRISMATIC else turning for j in index)
+    of_all = units(model, channel)
+    return tuple(of_all[j] for j in index)
 
 
 def joint_limits(model: Model, index: NDArray[np.int64], channel: str) -> Floats:

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.channels.derived import ChannelPart
 from predyn.kernels.batch import Direct, aligned
 from predyn.kernels.lanes import WIDTH
 from predyn.samples import STATES
 from predyn.transcribe import kernels
-from predyn.transcribe.channels import ChannelPart
 from predyn.transcribe.kernels import Floats, FromChannel, FromStates, Groups
 
 _NOTHING = FromChannel(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 3), np.int64))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.channels.derived import ChannelPart
 from predyn.curves.bspline import BSpline
 from predyn.kernels.batch import Direct, aligned
 from predyn.kernels.lanes import WIDTH
@@ -21,7 +22,6 @@ from predyn.samples import STATES, Samples, split_side
 from predyn.terms.term import LOSSES, Residual, Smoothed
 from predyn.transcribe import curvature, kernels
 from predyn.transcribe.chained import Chained
-from predyn.transcribe.channels import ChannelPart
 from predyn.transcribe.curvature import OnChannel, Spread
 from predyn.transcribe.kernels import Affine, Floats, Instants, Ints, Sums
 from predyn.transcribe.pool import Sampled, in_lanes, padded

@@ -12,13 +12,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.channels.derived import Derived, derived_channel
 from predyn.curves.bspline import BSpline
 from predyn.kernels.batch import Direct, aligned
 from predyn.kernels.forces import ExternalForce
 from predyn.kernels.lanes import WIDTH
 from predyn.model import Model
 from predyn.transcribe import kernels
-from predyn.transcribe.channels import Derived, derived_channel
 from predyn.transcribe.kernels import Floats, Instants
 
 

@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.curves.bspline import BSpline
-from predyn.dynamics.kinematics import frame_kinematics
-from predyn.dynamics.reactions import joint_reactions
-from predyn.dynamics.rnea import inverse_dynamics
 from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
 from predyn.samples import STATES, Samples, split_side
+from predyn.samples.registry import implementation
 from predyn.solution import Curve, Violation
 from predyn.terms.joints import JointTorque
 from predyn.terms.term import Residual
@@ -41,19 +39,11 @@ def curve_samples(
     states = spline.evaluate(curve.control, s, curve.duration)
     q, v, a, _ = states
     found = {name: x.T for name, x in zip(STATES, states, strict=True)}
-    for channel in channels:
-        name = split_side(channel)[1]
-        if name == "t":
-            found["t"] = s[None] * curve.duration
-        elif name == "tau":
-            found["tau"] = inverse_dynamics(model, q, v, a, forces=forces).T
-        elif name == "reactions":
-            wrench = joint_reactions(model, q, v, a, forces=forces)
-            found["reactions"] = wrench.reshape(len(s), -1).T
-        elif name.startswith("frame:"):
-            motion = frame_kinematics(model, name.removeprefix("frame:"), q, v, a)
-            parts = [x.reshape(len(s), -1) for x in motion]
-            found[name] = np.concatenate(parts, axis=1).T
+    found["t"] = s[None] * curve.duration
+    for name in dict.fromkeys(split_side(channel)[1] for channel in channels):
+        if name not in found:
+            module, member = implementation(name)
+            found[name] = module.values(model, member, (q, v, a), forces).T
     return Samples(found)
 
 

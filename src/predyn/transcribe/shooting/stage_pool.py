@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.channels.torques import Torques
 from predyn.curves.bspline import BSpline
 from predyn.dynamics.articulated import COLUMNS
 from predyn.dynamics.hybrid_partitioned import partitioned_work
@@ -18,7 +19,6 @@ from predyn.kernels.forces import ExternalForce
 from predyn.kernels.lanes import WIDTH
 from predyn.kernels.tree import has_coupled_rotors, tree_of
 from predyn.model import Model
-from predyn.transcribe.channels import Torques
 from predyn.transcribe.kernels import Floats
 from predyn.transcribe.pool import Pool
 from predyn.transcribe.shooting import segments, stages

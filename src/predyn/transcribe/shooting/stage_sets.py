@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.channels.derived import Derived
 from predyn.curves.bspline import BSpline
 from predyn.kernels.batch import Direct, aligned
 from predyn.kernels.lanes import WIDTH
 from predyn.model import Model
-from predyn.transcribe.channels import Derived
 from predyn.transcribe.curvature import Spread
 from predyn.transcribe.instants import InstantSet
 from predyn.transcribe.kernels import Floats, Instants, Ints

@@ -1,0 +1,89 @@
+"""The list of channels: names, components, units, and where each is computed.
+
+A new channel is a module with two functions and one entry in CHANNELS, or a call of `register`:
+
+    values(model, member, (q, v, a), forces)    (instants, components), by public functions
+    in_lanes(model, member, states, forces)     a channels.derived.Derived, for programs
+
+Modules are named, not imported: terms look channels up without loading kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from predyn.errors import InputError, unknown_name
+from predyn.model import PRISMATIC, Model
+
+STATES = ("q", "v", "a", "jerk")  # what a curve of joint positions gives, in order of derivative
+
+
+class Channel(NamedTuple):
+    """One channel, or a family whose names are a prefix and a member's name."""
+
+    name: str  # that of a family ends in a colon
+    units: Callable[[Model, str], tuple[str, ...]]  # of the components, for a member
+    module: Any = ""  # the module that computes it, or its name; "" for what curves give
+
+
+def _by_joint(hinge: str, slide: str) -> Callable[[Model, str], tuple[str, ...]]:
+    return lambda model, _: tuple(slide if k == PRISMATIC else hinge for k in model.kind)
+
+
+def _frame_units(model: Model, member: str) -> tuple[str, ...]:
+    model.frame(member)  # an InputError lists the frames
+    motion = ("m", "rad/s", "m/s", "rad/s^2", "m/s^2")
+    return ("1",) * 9 + tuple(unit for unit in motion for _ in range(3))
+
+
+CHANNELS = {
+    channel.name: channel
+    for channel in (
+        Channel("q", _by_joint("rad", "m")),
+        Channel("v", _by_joint("rad/s", "m/s")),
+        Channel("a", _by_joint("rad/s^2", "m/s^2")),
+        Channel("jerk", _by_joint("rad/s^3", "m/s^3")),
+        Channel("t", lambda model, _: ("s",)),
+        Channel("tau", _by_joint("N m", "N"), "predyn.channels.torques"),
+        Channel(
+            "reactions",
+            lambda model, _: ("N m", "N m", "N m", "N", "N", "N") * model.n,
+            "predyn.channels.reactions",
+        ),
+        Channel("frame:", _frame_units, "predyn.channels.frames"),
+    )
+}
+
+
+def register(channel: Channel) -> None:
+    """Add a channel of your own; its name must be new."""
+    if channel.name in CHANNELS:
+        raise InputError(f"channel {channel.name!r}: there is one of that name")
+    CHANNELS[channel.name] = channel
+
+
+def find(name: str) -> tuple[Channel, str]:
+    """The channel and, of a family, the member; an InputError lists the names there are."""
+    family, colon, member = name.partition(":")
+    channel = CHANNELS.get(family + colon)
+    if channel is None:
+        choices = [f"{x}NAME" if x.endswith(":") else x for x in CHANNELS]
+        raise unknown_name("channel", name, choices)
+    return channel, member
+
+
+def units(model: Model, name: str) -> tuple[str, ...]:
+    """The unit of each component."""
+    channel, member = find(name)
+    return channel.units(model, member)
+
+
+def implementation(name: str) -> tuple[Any, str]:
+    """The module that computes a channel, and the member's name."""
+    channel, member = find(name)
+    if not channel.module:
+        raise InputError(f"channel {name!r}: the curves give it, nothing is computed")
+    module = channel.module
+    return import_module(module) if isinstance(module, str) else module, member
