@@ -29,7 +29,7 @@ test: $(READY)
 	$(PY) -m ruff format --quiet --check .
 	$(PY) -m mypy --no-error-summary
 	.venv/bin/lint-imports --no-cache
-	$(PY) -m mkdocs --quiet build --strict --site-dir build/docs
+	$(PY) -m mkdocs build --strict --site-dir build/docs
 	$(PYTEST)
 
 bench: $(READY)

@@ -28,10 +28,10 @@ import cold_start  # noqa: E402
 import growth  # noqa: E402
 import hybrid  # noqa: E402
 import predict  # noqa: E402
-import simulation  # noqa: E402
 import swingup  # noqa: E402
 
 import estimate  # noqa: E402
+import simulation  # noqa: E402
 
 
 def show(title: str, rows: list[dict]) -> None:
