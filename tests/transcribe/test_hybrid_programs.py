@@ -11,13 +11,14 @@ import pytest
 
 from oracles.casadi_hybrid import casadi_residuals
 from oracles.casadi_terms import RESIDUALS
+from predyn.channels import derived, frames
 from predyn.config import read_task
 from predyn.kernels.batch import aligned
 from predyn.models import gymnast
 from predyn.nlp import SolverOptions
 from predyn.problem import Constraint, Cost, Spline
 from predyn.terms import Effort, JointTorque
-from predyn.transcribe import chained, channels, instants, pool
+from predyn.transcribe import chained, instants, pool
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.shooting import hybrid, stage_pool, stage_sets
 from predyn.transcribe.shooting.hybrid import HybridProgram
@@ -42,7 +43,17 @@ def _poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
         array[:] = np.nan
         return array
 
-    for module in (chained, channels, hybrid, instants, pool, stage_pool, stage_sets):
+    for module in (
+        chained,
+        derived,
+        frames,
+        torques,
+        hybrid,
+        instants,
+        pool,
+        stage_pool,
+        stage_sets,
+    ):
         monkeypatch.setattr(module, "aligned", nothing)
 
 

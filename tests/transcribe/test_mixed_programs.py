@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from predyn.channels import derived, frames
 from predyn.kernels.batch import aligned
 from predyn.nlp import check_derivatives
 from predyn.terms import TERMS
-from predyn.transcribe import chained, channels, instants
+from predyn.transcribe import chained, instants
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.spline import SplineProgram
 from transcribe.problem_cases import PAIRS, SINGLE, problem_cases
@@ -36,7 +37,7 @@ def _poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
         array[:] = np.nan
         return array
 
-    for module in (chained, channels, instants):
+    for module in (chained, derived, frames, instants):
         monkeypatch.setattr(module, "aligned", nothing)
 
 
