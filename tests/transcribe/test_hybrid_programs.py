@@ -47,7 +47,6 @@ def _poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
         chained,
         derived,
         frames,
-        torques,
         hybrid,
         instants,
         pool,
