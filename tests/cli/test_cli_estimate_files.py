@@ -141,7 +141,7 @@ def test_names_that_match_nothing_are_told_with_the_near_ones() -> None:
     Path("trial.csv").write_text(text)
     result = run("estimate", "trujillo-two-link", "trial.csv")
     assert result.exit_code == 2
-    assert "end3 (near: end2" in result.stderr
+    assert "end3 (similar: end2" in result.stderr
     assert not Path("trial").exists()
 
 

@@ -117,8 +117,8 @@ def place_markers(
         if distance > FAR
     ]
     messages += [
-        f"joint {model.joint_names[j]!r}: nothing in the static recording tells its value; "
-        f"{q[j]:.3g} is taken; give it in pose, or markers that are frames of the model"
+        f"joint {model.joint_names[j]!r}: the static recording does not determine its value; "
+        f"{q[j]:.3g} is used; give it in pose, or record markers that are frames of the model"
         for j in np.flatnonzero(_carrying(model, links.values()) & ~seen)
     ]
     frames = tuple(
@@ -147,7 +147,7 @@ def _links(model: Model, static: Measurements, markers: Mapping[str, str]) -> di
         elif name in model.frame_names:
             problems.append(
                 f"marker {name!r}: the model has a frame or link of that name; a marker that is "
-                "in the model already counts as a landmark, leave it out of markers"
+                "already in the model serves as a landmark: remove it from markers"
             )
         if link not in model.link_names:
             problems.append(
@@ -198,7 +198,7 @@ def _check_measured(places: Mapping[str, Floats]) -> None:
             got = "".join(axis for axis, x in zip("xyz", place, strict=True) if np.isfinite(x))
             raise InputError(
                 f"marker {name!r}: expected at least two of its components x, y, z in some sample "
-                f"of the static recording, got {got or 'none'}; leave it out, or record it again"
+                f"of the static recording, got {got or 'none'}; remove it, or record it again"
             )
 
 
@@ -209,7 +209,7 @@ def _fitted_pose(
     targets: Sequence[_Target],
     places: Mapping[str, Floats],
 ) -> tuple[Floats, Bools]:
-    """The pose (n,), and which of its joints were given, measured or told by the targets."""
+    """The pose (n,), and which of its joints are given, measured or determined by the targets."""
     given = np.isfinite(known)
     angles = {}
     for name, values in static.angles.items():

@@ -1,4 +1,4 @@
-"""Estimate: the torques behind a recorded motion, how sure they are, what speaks against them."""
+"""Estimate: the torques behind a recorded motion, with their uncertainty and warnings."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Estimate:
 
     The motion has constant acceleration on each of K intervals; `tau[k]` is held over interval k.
     Standard deviations are those of the linearised problem at the estimate, for the given or
-    estimated noise and weights: they do not count errors of the model.
+    estimated noise and weights: they do not account for errors of the model.
     """
 
     name: str

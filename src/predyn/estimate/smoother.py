@@ -38,7 +38,7 @@ DAMPINGS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # shares of the diagonal, unt
 
 SINGULAR = (
     "the measurements do not determine the motion: the normal equations are singular; measure more "
-    "joints or markers, or leave weights and noise levels to be estimated"
+    "joints or markers, or let weights and noise levels be estimated"
 )
 
 

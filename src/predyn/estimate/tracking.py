@@ -30,13 +30,13 @@ CANDIDATES = 4  # first poses that are followed over time, if they fit equally w
 
 
 class Tracked(NamedTuple):
-    """A motion near measurements, and what must be said about it."""
+    """A motion near the measurements, and warnings about it."""
 
     q: Floats  # (M, n)
     warnings: list[str]
 
 
-def followed(
+def track_poses(
     model: Model,
     times: Floats,
     angles: Mapping[int, Floats],
@@ -79,21 +79,21 @@ def followed(
             best, least = found, total
     assert best is not None
     alike = sum(total <= EQUAL * least + fit.counts.sum() * SAME**2 for total in totals)
-    told = []
+    messages = []
     if alike > 1 and guess is None:
-        told.append(
-            f"the markers allow {alike} motions or more; the one nearest to zero positions was "
-            "followed: give a guess of the first pose, or measure more"
+        messages.append(
+            f"the markers allow {alike} motions or more; the one nearest to zero joint positions "
+            "was used: give a guess of the first pose, or measure more"
         )
-    told += _mirrored(fit, times[samples], samples, best)
-    return Tracked(_filled(fit, times, samples, best), told)
+    messages += _warn_of_mirror_image(fit, times[samples], samples, best)
+    return Tracked(_filled(fit, times, samples, best), messages)
 
 
-def _mirrored(fit: PoseFit, times: Floats, samples: Ints, found: Fitted) -> list[str]:
-    """Whether the motion comes by a pose after which markers allow two motions.
+def _warn_of_mirror_image(fit: PoseFit, times: Floats, samples: Ints, found: Fitted) -> list[str]:
+    """A warning if the motion passes a pose after which the markers allow two motions.
 
-    There the measurements resolve some movement far less than usual, such as that of a knee which
-    is stretched out.
+    There the measurements resolve some movement far less than usual, as with a fully extended
+    knee.
     """
     full = np.flatnonzero(fit.counts[samples] == fit.counts[samples].max())
     least = np.linalg.eigvalsh(found.normal[full])[:, 0]
@@ -102,8 +102,8 @@ def _mirrored(fit: PoseFit, times: Floats, samples: Ints, found: Fitted) -> list
         return []
     at = times[full[int(np.argmin(least))]]
     return [
-        f"at {at:.4g} s the markers leave a movement open, as of a knee that is stretched out; "
-        "what comes before or after may be the mirror image of the motion: measure more there"
+        f"at {at:.4g} s the markers leave a movement open, as with a fully extended knee; the "
+        "motion before or after it may be a mirror image of the true one: measure more there"
     ]
 
 

@@ -6,7 +6,7 @@ from html import escape
 
 import numpy as np
 
-from predyn.estimate.channel_doubts import COLOURED
+from predyn.estimate.channel_warnings import COLOURED
 from predyn.estimate.result import BAND, Channel, Estimate, OrderTrial
 from predyn.model import PRISMATIC
 from predyn.view.estimate_charts import DEGREES, residuals
