@@ -76,13 +76,15 @@ def estimate(
     weight: Annotated[
         list[str] | None,
         typer.Option(
-            help="Typical size of what is penalised: a number, or JOINT=NUMBER (repeatable)."
+            help="Typical size of what is penalised: a number, or JOINT=NUMBER (repeatable; "
+            "default: chosen by evidence)."
         ),
     ] = None,
     noise: Annotated[
         list[str] | None,
         typer.Option(
-            help="Standard deviation of the noise, rad or m: a number, or NAME=NUMBER (repeatable)."
+            help="Standard deviation of the noise, rad or m: a number, or NAME=NUMBER (repeatable; "
+            "default: estimated)."
         ),
     ] = None,
     unactuated: Annotated[
@@ -103,10 +105,12 @@ def estimate(
         str, typer.Option(help="File axes that become the model's x, y, z, for example x-zy.")
     ] = "xyz",
     cutoff: Annotated[
-        float | None, typer.Option(help="Cut-off frequency of the filter for comparison, Hz.")
+        float | None,
+        typer.Option(help="Cut-off of the comparison filter, Hz (default: by residual analysis)."),
     ] = None,
     step: Annotated[
-        float | None, typer.Option(help="Interval over which each torque is constant, s.")
+        float | None,
+        typer.Option(help="Interval of constant torque, s (default: the median sample interval)."),
     ] = None,
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,

@@ -28,7 +28,9 @@ def simulate(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(parser=place, metavar="PATH", help="Folder for simulation.csv."),
+        typer.Option(
+            parser=place, metavar="PATH", help="Folder for simulation.csv (default: not written)."
+        ),
     ] = None,
     torque: Annotated[
         list[str] | None, typer.Option(help="Tasks only: constant torque JOINT=VALUE (repeatable).")
