@@ -305,11 +305,11 @@ def entries(*pairs, kind=np.int32):
         ({"hessian_pattern": entries((4, 0))}, "hessian_pattern rows: entry 0 is 4"),
         (
             {"x_lower": np.array([1.0, 1, 6, 1])},
-            r"variable x\[2\]: no number is at least 6 and at most 5",
+            r"variable x\[2\]: no number lies between the bounds 6 and 5",
         ),
         (
             {"g_lower": np.array([25.0, 41])},
-            r"constraint row\[1\]: no number is at least 41 and at most 40",
+            r"constraint row\[1\]: no number lies between the bounds 41 and 40",
         ),
         ({"g_upper": np.array([np.nan, 40])}, r"constraint row\[0\]"),
         ({"x_lower": np.array([np.inf] * 4), "x_upper": np.array([np.inf] * 4)}, r"and 3 more"),
