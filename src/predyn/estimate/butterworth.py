@@ -39,13 +39,13 @@ def residual_cutoff(t: Floats, values: Floats) -> float:
     tried = np.geomspace(min(SLOWEST, 0.1 * nyquist), 0.75 * nyquist, TRIED)
     left = np.array([np.std(values - butterworth(t, values, f), axis=0) for f in tried])
     high = tried > 0.5 * tried[-1]
-    found = []
+    cutoffs = []
     for column in left.T:
         slope, noise = np.polyfit(tried[high], column[high], 1)
         below = np.flatnonzero(column <= noise) if slope < 0.0 else np.zeros(0, int)
         if len(below):
-            found.append(tried[below[0]])
-    return float(np.median(found)) if found else float(tried[len(tried) // 2])
+            cutoffs.append(tried[below[0]])
+    return float(np.median(cutoffs)) if cutoffs else float(tried[len(tried) // 2])
 
 
 def filtered(

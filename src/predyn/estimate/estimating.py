@@ -70,8 +70,8 @@ def estimate_torques(
 
     data        a recording, or the path of one (.csv, .trc, .c3d, .mot, .sto); its joints and
                 markers are those joints and frames of the model that have the same names
-    order       0, 1 or 2: what is taken as likely is that torques, their changes from interval to
-                interval, or the changes of those are small (default: by evidence)
+    order       0, 1 or 2: penalise torques, their differences from interval to interval, or
+                their second differences (default: by evidence)
     total_variation  torques that switch: few changes, of any size
     independent  what changes independently: the torques of "joints"; those on "links" (a link's
                 joint less the joints it carries about parallel axes); or "accelerations" of joints,

@@ -117,7 +117,7 @@ def pose_of(model: Model, guess: Mapping[str, float] | None) -> Floats | None:
 def weights_of(
     model: Model, weight: float | Mapping[str, float] | None, unactuated: Iterable[int] = ()
 ) -> Floats | None:
-    """Given scales (n,), NaN where they are to be found."""
+    """Given scales (n,), NaN where they are to be estimated."""
     if weight is None:
         return None
     if not isinstance(weight, Mapping):
@@ -135,7 +135,7 @@ def weights_of(
 
 
 def known_noise(matched: Matched, noise: float | Mapping[str, float] | None) -> Floats:
-    """Given noise levels in the order of what was observed, NaN where they are to be found."""
+    """Given noise levels in the order of what was observed, NaN where they are to be estimated."""
     names = [x.name for x in matched.observed]
     known = np.full(len(names), np.nan)
     if noise is None:

@@ -179,9 +179,9 @@ def _standing(values: Floats) -> Floats:
     """(3,) median of a marker's samples; NaN for a component that is always missing."""
     place = np.full(3, np.nan)
     for k in range(3):
-        there = np.isfinite(values[:, k])
-        if there.any():
-            place[k] = np.median(values[there, k])
+        present = np.isfinite(values[:, k])
+        if present.any():
+            place[k] = np.median(values[present, k])
     return place
 
 
@@ -213,9 +213,9 @@ def _fitted_pose(
     given = np.isfinite(known)
     angles = {}
     for name, values in static.angles.items():
-        there = np.isfinite(values)
-        if name in model.joint_names and there.any() and not given[model.joint_index(name)]:
-            angles[model.joint_index(name)] = np.array([np.median(values[there])])
+        present = np.isfinite(values)
+        if name in model.joint_names and present.any() and not given[model.joint_index(name)]:
+            angles[model.joint_index(name)] = np.array([np.median(values[present])])
     low, high = model.limits.position.T
     rest = np.where(given, known, np.clip(0.0, low, high))
     where = np.array([places[name] for name, _ in targets]).reshape(1, len(targets), 3)
@@ -231,21 +231,21 @@ def _residuals(
     """Distance of each marker from where the pose has it, the larger one if it has two places."""
     residuals: dict[str, float] = {}
     for name, (link, p) in targets:
-        there = frame_kinematics(model, model.link_names[link], q, point=p).p
-        distance = float(np.linalg.norm((places[name] - there)[np.isfinite(places[name])]))
+        modelled = frame_kinematics(model, model.link_names[link], q, point=p).p
+        distance = float(np.linalg.norm((places[name] - modelled)[np.isfinite(places[name])]))
         residuals[name] = max(distance, residuals.get(name, 0.0))
     return residuals
 
 
 def _carrying(model: Model, links: Iterable[str]) -> Bools:
     """(n,) joints between the world and one of the links."""
-    found = np.zeros(model.n, bool)
+    carrying = np.zeros(model.n, bool)
     for link in links:
         j = model.link_index(link)
         while j >= 0:
-            found[j] = True
+            carrying[j] = True
             j = int(model.parent[j])
-    return found
+    return carrying
 
 
 def _in_link(model: Model, q: Floats, link: str, place: Floats) -> Floats:

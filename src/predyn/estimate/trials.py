@@ -140,10 +140,10 @@ class Search:
         if self.weight is not None or interrupted or not np.isfinite(best.log_evidence):
             return done
         tau, a = self.driving.torques(best.c), self.driving.grid.middle(best.c)[2]
-        found = usual_size(tau), usual_size(a)
-        if not (found[0] > OUTGROWN * self.sizes[0])[self.active].any():
+        sizes = usual_size(tau), usual_size(a)
+        if not (sizes[0] > OUTGROWN * self.sizes[0])[self.active].any():
             return done
-        self.sizes = np.maximum(self.sizes[0], found[0]), np.maximum(self.sizes[1], found[1])
+        self.sizes = np.maximum(self.sizes[0], sizes[0]), np.maximum(self.sizes[1], sizes[1])
         return self._trials(orders, kinds, best.c)
 
     def _trials(self, orders: Sequence[int], kinds: Sequence[str], c: Floats) -> list[Trial]:

@@ -35,8 +35,8 @@ LOCK_SECONDS = 0.5  # for who opened the lock file of a process that was about t
 def locked(folder: Path, names: Collection[str] = ()) -> Iterator[None]:
     """Make the folder if need be and keep other writers out; one that stays empty is removed.
 
-    names: files that are to be written there. What stands in their way is an error at once, and not
-    only after a long solve.
+    names: files that are to be written there. Obstacles are errors at once, and not only
+    after a long solve.
     """
     made = not os.path.exists(folder)
     writable_folder(folder)
@@ -112,7 +112,7 @@ def _move_into_place(folder: Path) -> None:
             os.replace(commit / NEW / name, folder / name)
         sync_folder(folder)
         done = folder / temporary_name()
-        os.rename(commit, done)  # in one step: a commit folder that is there is whole
+        os.rename(commit, done)  # in one step: an existing commit folder is complete
     except OSError as error:
         raise FileError(
             f"{folder}: the results in {commit / NEW} could not be moved into place: "

@@ -64,8 +64,8 @@ def latest(folder: Path) -> Path:
 def write_results(solution: Solution, folder: Path) -> list[Path]:
     """Write solution and summary; returns their paths.
 
-    What did not converge goes to a subfolder if the folder holds a result that did. A report of
-    what was there before is removed: it would show another motion.
+    A solution that did not converge goes to a subfolder if the folder holds one that did. An old
+    report is removed: it would show another motion.
     """
     summary = json.dumps(solution.summary(), indent=2) + "\n"
     writers = {SOLUTION: solution.save, SUMMARY: lambda path: write_text(path, summary)}

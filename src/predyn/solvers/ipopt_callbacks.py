@@ -48,7 +48,7 @@ class Iterate(NamedTuple):
 
 Report = Callable[[Iterate], bool | None]
 
-# What is kept of every iteration.
+# What is recorded of every iteration.
 HISTORY_FIELDS = (
     *("iteration", "objective", "violation", "step"),
     *("dual_infeasibility", "mu", "elapsed", "restoration"),
@@ -62,8 +62,8 @@ class _Memory(dict[tuple[int, int], Floats]):
         if len(self) >= _KEPT_ARRAYS:
             self.clear()
         address, size = key
-        there: Any = (c_double * size).from_address(address) if size else bytearray()
-        array = self[key] = np.frombuffer(there)
+        memory: Any = (c_double * size).from_address(address) if size else bytearray()
+        array = self[key] = np.frombuffer(memory)
         return array
 
 

@@ -112,7 +112,7 @@ def _out_of_reach(problem: Problem, solution: Solution) -> str:
     goals = f" ({', '.join(asked[:4])})" if asked else ""
     held = f", with {', '.join(solution.active[:4])} at their bounds" if solution.active else ""
     return (
-        f"the passive joints may be unable to reach what is required{goals}{held}: allow more time "
+        f"the passive joints may be unable to reach their goals{goals}{held}: allow more time "
         "or torque, other end values, or use a guess that swings"
     )
 

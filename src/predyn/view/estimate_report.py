@@ -32,7 +32,7 @@ NOTHING = (
 
 
 def write_estimate_report(estimate: Estimate, path: str | os.PathLike[str]) -> None:
-    """Write the report, or leave what was there: a half-written file never appears."""
+    """Write the report, or leave the old file: a half-written file never appears."""
     write_text(path, estimate_html(estimate))
 
 

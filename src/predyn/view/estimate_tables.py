@@ -87,12 +87,12 @@ def _noise_cards(estimate: Estimate) -> list[Card]:
         ("angle", "m", 1e3),
         ("marker", "m", 1e3),
     ):
-        found = [c for c in estimate.channels if c.kind == kind and c.unit == unit]
-        if not found:
+        channels = [c for c in estimate.channels if c.kind == kind and c.unit == unit]
+        if not channels:
             continue
-        levels = [factor * c.sd for c in found]
+        levels = [factor * c.sd for c in channels]
         low, high = shown(min(levels), 3), shown(max(levels), 3)
-        how = {c.estimated for c in found}
+        how = {c.estimated for c in channels}
         note = "estimated" if how == {True} else "given" if how == {False} else "given or estimated"
         what = {"rad": "angles", "m": "slides" if kind == "angle" else "markers"}[unit]
         text = low if low == high else f"{low} to {high}"

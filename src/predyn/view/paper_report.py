@@ -150,13 +150,17 @@ def _data_charts(run: PaperRun, times: Times) -> list[Spec]:
 
 def _published_charts(run: PaperRun, times: Times) -> list[Spec]:
     """Figures 5 and 6."""
-    t, true, found = run.published.rigid.t, run.published.rigid.torques, run.published.estimate.u
+    t, true, estimated = (
+        run.published.rigid.t,
+        run.published.rigid.torques,
+        run.published.estimate.u,
+    )
     return [
         _still(
             f"Figure {k + 5}: torque on link {k + 1}",
             "N m",
             [
-                series(times, t, found[:, k], "published method", ORANGE, step=True),
+                series(times, t, estimated[:, k], "published method", ORANGE, step=True),
                 series(times, t, true[:, k], "true", TRUE, step=True),
             ],
         )

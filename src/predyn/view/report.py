@@ -41,7 +41,7 @@ SCRIPTS = (*CHARTS, *ANIMATION, "page.js")
 
 
 def write_report(solution: Solution, path: str | os.PathLike[str]) -> None:
-    """Write the report, or leave what was there: a half-written file never appears."""
+    """Write the report, or leave the old file: a half-written file never appears."""
     write_text(path, report_html(solution))
 
 

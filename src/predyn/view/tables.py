@@ -66,10 +66,10 @@ def verdict(solution: Solution) -> str:
     if solution.success:
         message += _between(solution)
         return f'<div class="message">{message}</div>' if message else ""
-    found = [violation for violation in solution.violations if violation.relative > NOISE]
+    violated = [violation for violation in solution.violations if violation.relative > NOISE]
     worst = (
-        f"<h3>Worst violations</h3>{violations(found[:10])}"
-        if found
+        f"<h3>Worst violations</h3>{violations(violated[:10])}"
+        if violated
         else "<p>No constraint is violated: the objective had not converged.</p>"
     )
     return (
@@ -140,19 +140,19 @@ def _phases(solution: Solution) -> str:
     return f"{len(solution.curves)} phases" if len(solution.curves) > 1 else ""
 
 
-def _worst(found: Sequence[Violation]) -> str:
-    if not found or not found[0].excess > 0.0:
+def _worst(listed: Sequence[Violation]) -> str:
+    if not listed or not listed[0].excess > 0.0:
         return "relative to the limit"
-    return f"relative: {found[0].name}{_when(found[0])}"
+    return f"relative: {listed[0].name}{_when(listed[0])}"
 
 
 def _when(violation: Violation) -> str:
     return f", t = {shown(violation.time, 4)} s" if np.isfinite(violation.time) else ""
 
 
-def violations(found: Sequence[Violation]) -> str:
+def violations(listed: Sequence[Violation]) -> str:
     """Violations in the order given, the first MOST_ROWS."""
-    if not found:
+    if not listed:
         return "<p>None.</p>"
     head = ("Name", "Excess", "Relative", "Value", "Lower", "Upper", "Time [s]")
     rows = [
@@ -162,9 +162,9 @@ def violations(found: Sequence[Violation]) -> str:
             *(shown(x, 6) for x in (v.value, v.lower, v.upper)),
             shown(v.time, 4),
         )
-        for v in found[:MOST_ROWS]
+        for v in listed[:MOST_ROWS]
     ]
-    more = len(found) - len(rows)
+    more = len(listed) - len(rows)
     rest = f"<p>and {more} more, all smaller.</p>" if more > 0 else ""
     return table(head, rows, "tnnnnnn") + rest
 
@@ -210,17 +210,17 @@ def starts(solution: Solution) -> str:
 
 def _spread(solution: Solution) -> str:
     """How many starts converged, and how far apart their local optima are."""
-    found = [
+    objectives = [
         float(start["objective"])
         for start in solution.starts
         if start.get("status") in SUCCESS and np.isfinite(start.get("objective", np.nan))
     ]
-    if not found:
+    if not objectives:
         return "<p>None converged.</p>"
-    best, worst, middle = min(found), max(found), float(np.median(found))
-    near = sum(value - best <= SAME * max(abs(best), 1e-12) for value in found)
+    best, worst, middle = min(objectives), max(objectives), float(np.median(objectives))
+    near = sum(value - best <= SAME * max(abs(best), 1e-12) for value in objectives)
     return (
-        f"<p>{len(found)} of {len(solution.starts)} converged, to objectives from "
+        f"<p>{len(objectives)} of {len(solution.starts)} converged, to objectives from "
         f"{shown(best, 7)} to {shown(worst, 7)} (median {shown(middle, 7)}); {near} reached the "
         "best.</p>"
     )

@@ -153,8 +153,10 @@ def _largest(t: Floats, values: Floats) -> tuple[Floats, Floats]:
     if size < 2:
         return t, values
     groups = [slice(k, k + size) for k in range(0, len(t), size)]
-    kept = [values[g][np.abs(values[g]).argmax(axis=0), np.arange(values.shape[1])] for g in groups]
-    return np.array([t[g].mean() for g in groups]), np.array(kept)
+    largest = [
+        values[g][np.abs(values[g]).argmax(axis=0), np.arange(values.shape[1])] for g in groups
+    ]
+    return np.array([t[g].mean() for g in groups]), np.array(largest)
 
 
 def _line(joint: int, name: str, values: Floats) -> dict[str, Any]:
