@@ -292,7 +292,7 @@ def test_lengths_that_cannot_be_are_refused() -> None:
     bad("length of link 'foot': it has no child joint and no frame", model=bare,
         lengths={"foot": ("ANKLE", "TOE")})  # fmt: skip
     at_joint = leg().with_placement("knee", p=(0.0, 0.0, 0.0))
-    bad("length of link 'thigh': its end sits at its joint", model=at_joint, lengths=LENGTHS)
+    bad("length of link 'thigh': its end is at its joint, so", model=at_joint, lengths=LENGTHS)
 
 
 def test_missing_markers_are_refused() -> None:

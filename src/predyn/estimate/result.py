@@ -94,9 +94,7 @@ class Estimate:
     order: int
     total_variation: bool
     independent: str  # what changes independently: torques of "joints", on "links", "accelerations"
-    weights: (
-        Floats  # (n,) size of a torque (0), of its change over an interval (1), of that of it (2)
-    )
+    weights: Floats  # (n,) size of a torque (0), of its difference (1) or second difference (2)
     orders: tuple[OrderTrial, ...]
     lcurve: LCurve
     comparison: Filtered | None
