@@ -124,7 +124,10 @@ def test_quiet_without_report(tmp_path: Path) -> None:
         (["solve", TESTS / "problems/bad/misspelt_key.toml"], "did you mean 'weight'?"),
         (["solve", TASK, "--tolerance", "-1"], "tolerance: expected a number from 1e-13"),
         (["solve", TASK, "--segments", "1", "--guess", "no.h5"], "no.h5"),
-        (["solve", TASK, "--resume"], "nothing to resume from"),
+        (
+            ["solve", TASK, "--resume"],
+            "nothing to resume from: expected checkpoint.h5 or solution.h5",
+        ),
         (["solve", "arm-2r-min-effort", "--segments", "1"], "no freedom left"),
         (["check", "missing.urdf"], "missing.urdf"),
         (["check", "photo.png"], "expected a task (.toml"),
@@ -225,7 +228,7 @@ def test_what_stops_the_report_leaves_the_solution(
     if trouble is KeyboardInterrupt:
         assert result.exit_code == 130
         (line,) = result.stderr.splitlines()
-        told = "interrupted while writing the report; `predyn report out` makes it"
+        told = "interrupted while writing the report; to write it: predyn report out"
         assert line == f"predyn: {told}"
     else:
         assert result.exit_code == (2 if isinstance(trouble, FileError) else 1)
@@ -293,7 +296,7 @@ def test_ctrl_c_saves_the_best_iterate_and_is_code_130() -> None:
 
 
 def test_kernels_that_are_not_kept_yet_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = "predyn: compiling kernels, once; they are kept on disk\n"
+    told = "predyn: compiling kernels; they are cached on disk, so this happens only once\n"
     options = ("solve", TASK, "--no-report", "--segments", "10")
     Path("empty").mkdir()
     monkeypatch.setattr(kernel_cache, "folder", lambda: Path("empty"))
@@ -350,7 +353,7 @@ def test_check_of_a_task_a_model_and_a_solution(solved: Path) -> None:
     (Path(TASK) / "solution.h5").write_bytes((solved / "solution.h5").read_bytes())
     named = run("check", TASK)
     assert "status" not in named.stdout
-    assert f"this is the task; its solution: predyn check ./{TASK}" in named.stderr
+    assert f"this is the task; to check its solution: predyn check ./{TASK}" in named.stderr
     assert "status" in run("check", f"./{TASK}").stdout
     Path("broken.urdf").write_text("<robot name='x'><link/></robot>")
     assert run("check", "broken.urdf").exit_code == 2

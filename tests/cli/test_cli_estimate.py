@@ -121,7 +121,7 @@ def test_forces_come_from_a_file_of_their_own(answered: Callable[[Estimate], Cal
     assert calls[0]["data"].angles.keys() == {"joint1", "joint2"}
     result = run("estimate", "two-link", "trial.csv", "--forces-from", "trial.csv")
     assert result.exit_code == 2
-    assert "holds no forces" in result.stderr
+    assert "contains no forces" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_what_is_no_answer_is_written_and_told(
     result = run("estimate", "two-link", "trial.csv")
     assert result.exit_code == code
     assert {path.name for path in Path("trial").iterdir()} == FILES
-    assert f"predyn: not an answer: {status}: the data do not tell" in result.stderr
+    assert f"predyn: no valid estimate: {status}: the data do not tell" in result.stderr
     assert run("check", "trial").exit_code == 3
 
 
@@ -204,7 +204,7 @@ def test_what_could_not_be_moved_is_moved_by_the_next_command(
             patched.setattr("predyn.results.folder.os.replace", failing)
             result = run("estimate", "two-link", "trial.csv")
         assert result.exit_code == 2
-        assert "could not be put in their places: No space left on device" in result.stderr
+        assert "could not be moved into place: No space left on device" in result.stderr
         assert run("check", "trial").exit_code == 0
         assert {path.name: path.read_bytes() for path in Path("trial").iterdir()} == whole
 
@@ -220,7 +220,7 @@ def test_a_full_terminal_is_told(
     monkeypatch.setattr("predyn.results.estimates.estimate_text", full)
     result = run("estimate", "two-link", "trial.csv")
     assert result.exit_code == 2
-    assert "predyn: the output cannot be shown: No space left on device" in result.stderr
+    assert "predyn: cannot write the output: No space left on device" in result.stderr
     assert {path.name for path in Path("trial").iterdir()} == FILES
 
 
@@ -239,13 +239,13 @@ def test_a_solution_is_not_mixed_up_with_an_estimate(
     fake_solution().save("trial/solution.h5")
     result = run("estimate", "two-link", "trial.csv")
     assert result.exit_code == 2
-    assert "holds another kind of result, solution.h5" in result.stderr
+    assert "contains another kind of result, solution.h5" in result.stderr
     assert calls == []
     Path("other").mkdir()
     fake_estimate().save("other/result.h5")
     result = run("solve", "two-link-lifting", "--out", "other")
     assert result.exit_code == 2
-    assert "holds another kind of result, result.h5" in result.stderr
+    assert "contains another kind of result, result.h5" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_a_solution_is_not_mixed_up_with_an_estimate(
         (["two-link", "trial.csv", "--noise", "1", "--noise", "2"], "expected NAME=NUMBER"),
         (["two-link", "trial.csv", "--weight", "a=1", "--weight", "a=2"], "'a' is given twice"),
         (["two-link", "trial.csv", "--force", "plate"], "--force: expected PLATE=LINK"),
-        (["two-link", "trial.csv", "--out", ""], "expected a path, got an empty text"),
+        (["two-link", "trial.csv", "--out", ""], "expected a path, got an empty string"),
         (["two-link", "trial.csv", "--out", "x" * 5000], "File name too long"),
         (["two-link", "trial.csv", "--out", "trial.csv"], "expected a folder, this is a file"),
     ],
@@ -310,7 +310,7 @@ def test_export_takes_estimates(answered: Callable[[Estimate], Calls]) -> None:
         assert Path(name).stat().st_size > 100
     result = run("export", "trial", "--to", "b.csv", "--rate", "100")
     assert result.exit_code == 2
-    assert "an estimate is written at its own instants" in result.stderr
+    assert "an estimate is written at its own times" in result.stderr
     assert not Path("b.csv").exists()
     result = run("export", "trial", "--to", "b.xls")
     assert result.exit_code == 2
@@ -338,7 +338,7 @@ def test_other_files_of_a_folder_are_named() -> None:
         assert result.exit_code == 2
         told = f"predyn {command} both/hanging.h5"
         assert result.stderr == (
-            "predyn: both: holds neither solution.h5 nor result.h5, but hanging.h5, upright.h5; "
+            "predyn: both: contains neither solution.h5 nor result.h5, but hanging.h5, upright.h5; "
             f"name the file: {told}\n"
         )
         if command != "view":

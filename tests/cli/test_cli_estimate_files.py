@@ -109,8 +109,8 @@ def test_check_says_what_a_recording_holds(suffix: str) -> None:
     result = run("check", path)
     assert result.exit_code == 0
     lines = [line.split() for line in result.stdout.splitlines()]
-    assert "101 samples from 0 to 1 s, 100 a second" in result.stdout
-    assert lines[1] == ["name", "kind", "missing", "least", "largest"]
+    assert "101 samples from 0 to 1 s, 100 per second" in result.stdout
+    assert lines[1] == ["name", "kind", "missing", "smallest", "largest"]
     gaps = {line[0]: line[2] for line in lines[2:] if "marker" in line}
     assert set(gaps) == {f"{name}.{axis}" for name in ("end1", "end2") for axis in "xyz"}
     assert gaps["end1.x"] == ("13.9%" if suffix == ".csv" else "none")  # 14 of 101
@@ -141,7 +141,7 @@ def test_names_that_match_nothing_are_told_with_the_near_ones() -> None:
     Path("trial.csv").write_text(text)
     result = run("estimate", "trujillo-two-link", "trial.csv")
     assert result.exit_code == 2
-    assert "end3 (near: end2" in result.stderr
+    assert "end3 (similar: end2" in result.stderr
     assert not Path("trial").exists()
 
 
@@ -161,7 +161,7 @@ def test_ctrl_c_keeps_what_was_reached() -> None:
     stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 130, stderr
     assert "Traceback" not in stderr
-    assert "predyn: not an answer: interrupted" in stderr
+    assert "predyn: no valid estimate: interrupted" in stderr
     assert "wrote trial/result.h5" in stdout
     assert {path.name for path in Path("trial").iterdir()} == FILES
     assert load_estimate("trial/result.h5").status == "interrupted"

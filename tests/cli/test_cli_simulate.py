@@ -64,7 +64,7 @@ def test_an_option_for_tasks_takes_the_task_of_that_name(option: list[str]) -> N
     fake_solution().save(f"{TASK}/solution.h5")
     result = run("simulate", TASK, *option)
     assert result.exit_code == 0
-    assert "simulated from its first state" in result.stdout
+    assert "simulated from its initial state" in result.stdout
     assert result.stderr == f"predyn: simulating the task {TASK}\n"
     refused = run("simulate", f"./{TASK}", *option)
     assert refused.exit_code == 2
@@ -73,7 +73,7 @@ def test_an_option_for_tasks_takes_the_task_of_that_name(option: list[str]) -> N
 
 def test_a_torque_at_a_joint_without_a_motor_is_told() -> None:
     options = ("simulate", "acrobot-swingup", "--seconds", "0.1")
-    told = "note: no motor in this task at joint1: the torque acts all the same"
+    told = "note: joint1: no motor in this task; the torque is applied anyway"
     pushed = run(*options, "--torque", "joint1=1")
     assert pushed.exit_code == 0
     assert told in pushed.stderr
@@ -83,7 +83,7 @@ def test_a_torque_at_a_joint_without_a_motor_is_told() -> None:
 def test_a_task_falls_freely_for_its_duration() -> None:
     result = run("simulate", TASK, "--out", "out")
     assert result.exit_code == 0
-    assert "two-link-lifting, simulated from its first state: finished" in result.stdout
+    assert "two-link-lifting, simulated from its initial state: finished" in result.stdout
     assert "the task's external forces act" in result.stdout
     header, rows = table("out/simulation.csv")
     problem = predyn.load_task(TASK)
@@ -113,8 +113,8 @@ def test_what_the_task_leaves_free_is_zero_and_told() -> None:
     Path("open.toml").write_text(text)
     result = run("simulate", "open.toml", "--seconds", "0.1")
     assert result.exit_code == 0
-    assert "note: the task leaves the first position of joint2 free: taken as 0" in result.stderr
-    assert "note: the task leaves the first velocity of joint1, joint2 free" in result.stderr
+    assert "note: the task leaves the initial position of joint2 free: 0 is used" in result.stderr
+    assert "note: the task leaves the initial velocity of joint1, joint2 free" in result.stderr
 
 
 def test_a_simulation_that_diverges_is_written_and_code_3() -> None:
@@ -146,7 +146,7 @@ def test_a_simulation_that_diverges_is_written_and_code_3() -> None:
         ([TASK, "--torque", "joint1=nan"], "control: expected finite numbers"),
         ([TASK, "--seconds", "-1"], "--seconds: expected a finite number above 0, got -1.0"),
         ([TASK, "--rate", "0"], "--rate: expected a finite number above 0"),
-        ([TASK, "--rate", "1e12"], "makes more than 10000000 rows"),
+        ([TASK, "--rate", "1e12"], "gives more than 10000000 rows"),
     ],
 )
 def test_bad_input_is_one_message_and_code_2(

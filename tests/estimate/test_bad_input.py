@@ -40,7 +40,7 @@ PUSHED = replace(GOOD, forces={"plate": plate()})
 
 
 def estimated(data: Measurements = GOOD, model: Model = MODEL, **options: object) -> Estimate:
-    """The estimate, with doubts collected; all numbers are finite and each doubt was issued."""
+    """The estimate; all numbers are finite and each warning was issued."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         estimate = estimate_torques(model, data, **options)
@@ -51,7 +51,7 @@ def estimated(data: Measurements = GOOD, model: Model = MODEL, **options: object
     return estimate
 
 
-def told(estimate: Estimate) -> str:
+def messages_of(estimate: Estimate) -> str:
     return "\n".join(estimate.warnings)
 
 
@@ -87,11 +87,11 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
     "weight too large": ({"weight": {"j1": 1e200}}, "weight of joint j1: expected a size in N m"),
     "weight of no motor": (
         {"weight": {"j0": 3.0}, "unactuated": ["j0"]},
-        "weight of joint j0: the joint is named as unactuated",
+        "weight of joint j0: the joint is listed as unactuated",
     ),
     "noise not square": ({"noise": 1e-200}, "noise: expected a size in rad or m between 1e-30"),
-    "noise far too small": ({"noise": 1e-20}, "noise of j0: 1e-20 is out of all proportion"),
-    "noise far too large": ({"noise": {"j2": 1e20}}, r"noise of j2: 1e\+20 is out of all prop"),
+    "noise far too small": ({"noise": 1e-20}, "noise of j0: 1e-20 is implausible: the noise"),
+    "noise far too large": ({"noise": {"j2": 1e20}}, r"noise of j2: 1e\+20 is implausible: the"),
     "noise 0": ({"noise": 0.0}, "noise: expected a finite number above 0, got 0"),
     "noise negative": ({"noise": -1e-3}, "noise: expected a finite number above 0, got -0.001"),
     "noise NaN": ({"noise": np.nan}, "noise: expected a finite number above 0, got nan"),
@@ -104,9 +104,9 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
     "unactuated numbers": ({"unactuated": [0]}, "expected a name"),
     "unactuated a number": ({"unactuated": 5}, "unactuated: expected a list of joint"),
     "unactuated None": ({"unactuated": None}, "unactuated: expected a list of joint names"),
-    "step too long": ({"step": 0.5}, "makes 2 intervals in 1 s; expected at least 5"),
+    "step too long": ({"step": 0.5}, "gives 2 intervals in 1 s; expected at least 5"),
     "step too short": ({"step": 1e-9}, "expected at most 1000000: use a longer step"),
-    "step tiny": ({"step": 1e-300}, r"makes 1e\+300 intervals; expected at most 1000000"),
+    "step tiny": ({"step": 1e-300}, r"gives 1e\+300 intervals; expected at most 1000000"),
     "step 0": ({"step": 0}, "step: expected a finite number above 0, got 0"),
     "step NaN": ({"step": np.nan}, "step: expected a finite number above 0, got nan"),
     "cutoff 0": ({"cutoff": 0}, "cutoff: expected a finite number above 0, got 0"),
@@ -157,13 +157,13 @@ def test_names_that_match_nothing_are_told_with_near_ones() -> None:
         markers={"m0-1": MARKERS.markers["m0_1"]},
     )
     found = estimated(data)
-    assert "left out: J1 (near: j1); elbow; m0-1 (near: m0_1" in told(found)
+    assert "skipped: J1 (similar: j1); elbow; m0-1 (similar: m0_1" in messages_of(found)
     assert found.tau == pytest.approx(estimated().tau)
 
 
 def test_nothing_that_matches_is_an_error() -> None:
     data = Measurements(T, {"J1": Q[:, 1], "elbow": Q[:, 0]})
-    with pytest.raises(InputError, match=r"J1 \(near: j1\); elbow; joints of the model: j0, j1"):
+    with pytest.raises(InputError, match=r"J1 \(similar: j1\); elbow; joints of the model: j0, j1"):
         estimate_torques(MODEL, data)
 
 
@@ -176,16 +176,16 @@ def test_forces_alone_are_an_error() -> None:
 def test_a_channel_without_samples_is_left_out_and_told() -> None:
     data = replace(MARKERS, angles={"j1": NOTHING})
     found = estimated(data)
-    assert told(found) == "joint j1: every sample is missing; it is left out"
+    assert messages_of(found) == "joint j1: every sample is missing; skipped"
     assert found.tau == pytest.approx(estimated(MARKERS).tau)
     empty = np.full((101, 3), np.nan)
     found = estimated(replace(GOOD, markers={"m1_0": empty}))
-    assert told(found) == "marker m1_0: every sample is missing; it is left out"
+    assert messages_of(found) == "marker m1_0: every sample is missing; skipped"
 
 
 def test_channels_that_are_all_missing_are_an_error() -> None:
     data = Measurements(T, dict.fromkeys(MODEL.joint_names, NOTHING))
-    with pytest.raises(InputError, match="nothing in it can be used; joint j0: every sample is"):
+    with pytest.raises(InputError, match="contains nothing usable; joint j0: every sample is"):
         estimate_torques(MODEL, data)
 
 
@@ -203,19 +203,19 @@ def test_too_few_samples() -> None:
 
     with pytest.raises(InputError, match="7 samples; expected at least 8"):
         estimate_torques(MODEL, cut(7))
-    assert re.search("of .*j1: the measurements say nothing", told(estimated(cut(8))))
+    assert re.search("of .*j1: the measurements do not determine", messages_of(estimated(cut(8))))
 
 
 def test_a_joint_that_nothing_measures_is_named() -> None:
     found = estimated(Measurements(T, {name: GOOD.angles[name] for name in ("j0", "j1")}))
     assert found.status == "unidentifiable"
-    assert "leave the position of j2 open" in found.message
+    assert "do not determine the position of j2: it" in found.message
     found = estimated(Measurements(T, {name: GOOD.angles[name] for name in ("j0", "j2")}))
-    assert "leave the position of j1 open" in found.message
+    assert "do not determine the position of j1: it" in found.message
     one = replace(MODEL, frames=(Frame("first", 0, np.eye(3), np.array([0.3, 0.1, 0.0])),))
     found = estimated(recorded(one, T, Q, joints=(), markers=("first",)), one)
     assert found.status == "unidentifiable"
-    assert "leave the position of j1, j2 open" in found.message
+    assert "do not determine the position of j1, j2: it" in found.message
 
 
 # ---- forces
@@ -230,19 +230,20 @@ def test_a_force_with_a_gap_is_refused() -> None:
 
 def test_a_force_of_another_time_is_refused() -> None:
     data = replace(GOOD, forces={"plate": plate(T + 5.0)})
-    with pytest.raises(InputError, match="from 5 to 6 s, the motion from 0 to 1 s: they share no"):
+    with pytest.raises(InputError, match="from 5 to 6 s, the motion from 0 to 1 s: the times do"):
         estimate_torques(MODEL, data, forces={"plate": "l2"})
 
 
 def test_a_force_over_a_part_of_the_motion_is_told() -> None:
     data = replace(GOOD, forces={"plate": plate(0.5 * T)})
     found = estimated(data, forces={"plate": "l2"})
-    assert "force plate: recorded from 0 to 0.5 s only; it is zero in the rest" in told(found)
+    text = messages_of(found)
+    assert "force plate: recorded from 0 to 0.5 s only; taken as zero in the rest" in text
 
 
 def test_a_force_without_a_link_is_told() -> None:
-    text = told(estimated(PUSHED))
-    assert 'say which link it acts on: forces={"plate": link}, or --force plate=LINK' in text
+    text = messages_of(estimated(PUSHED))
+    assert 'give the link it acts on: forces={"plate": link}, or --force plate=LINK' in text
 
 
 # ---- levels that leave nothing to find
@@ -256,19 +257,19 @@ def test_weights_that_leave_nothing_to_find(weight: object, switching: bool) -> 
     except InputError as error:
         assert "the measurements do not determine the motion" in str(error)  # noqa: PT017
         return
-    assert not found.success or told(found)
-    assert told(found)
+    assert not found.success or messages_of(found)
+    assert messages_of(found)
 
 
 @pytest.mark.parametrize(
     ("noise", "way"),
     [
-        (1e-9, r"the noise given, 1e-09, is far below what neighbouring samples show, 0\.0"),
-        (10.0, r"residuals are [\d.e-]+ times the noise given, which is too large"),
+        (1e-9, r"the given noise, 1e-09, is far below that between neighbouring samples, 0\.0"),
+        (10.0, r"residuals are [\d.e-]+ times the given noise, which is too large"),
     ],
 )
 def test_noise_that_cannot_be_is_told_in_the_right_direction(noise: float, way: str) -> None:
-    text = told(estimated(noise=noise))
+    text = messages_of(estimated(noise=noise))
     for name in MODEL.joint_names:
         assert re.search(f"{name}: {way}", text), text
 
@@ -276,24 +277,25 @@ def test_noise_that_cannot_be_is_told_in_the_right_direction(noise: float, way: 
 @pytest.mark.parametrize("weight", [1e-12, 1e-6, {"j0": 1e-12}])
 def test_a_weight_too_small_asks_for_a_larger_one(weight: object) -> None:
     """Order 1: with order 0 a torque that is not to be leaves the fall of an arm, a wild motion."""
-    text = told(estimated(weight=weight, order=1, independent="joints"))
+    text = messages_of(estimated(weight=weight, order=1, independent="joints"))
     names = "j0" if isinstance(weight, dict) else "j0, j1, j2"
-    assert f"torque of {names}: the measurements say nothing about how it changes; a weight" in text
-    assert re.search(r"larger ones \(about [\d.]+\) follow the data", text)
-    assert "found to be constant" not in text
+    start = f"torque of {names}: the measurements do not determine how it changes; the weight"
+    assert start in text
+    assert re.search(r"the data; try a larger one \(about [\d.]+\)", text)
+    assert "estimated as constant" not in text
 
 
 # ---- data that are odd
 
 
-def test_clean_data_give_the_torques_and_a_doubt_about_bands() -> None:
+def test_clean_data_give_the_torques_and_a_warning_about_bands() -> None:
     for data in (
         recorded(MODEL, T, Q, noise=0.0),
         recorded(MODEL, T, Q, joints=(), markers=tuple(MARKERS.markers), noise=0.0),
     ):
         found = estimated(data)
         assert away(found) < 2e-3
-        assert "estimated as none" in told(found)
+        assert "estimated as zero" in messages_of(found)
 
 
 def test_a_pose_that_is_held_takes_constant_torques() -> None:
@@ -302,7 +304,7 @@ def test_a_pose_that_is_held_takes_constant_torques() -> None:
     found = estimated(Measurements(T, {name: still[:, 0] for name in MODEL.joint_names}))
     truth = held.torques(MODEL, found.t_tau)
     assert found.tau == pytest.approx(truth, abs=1e-3 * rms(truth))
-    assert told(found)
+    assert messages_of(found)
 
 
 ODD: dict[str, Callable[[], Measurements]] = {
@@ -334,13 +336,13 @@ ODD: dict[str, Callable[[], Measurements]] = {
 
 @pytest.mark.parametrize("case", ODD)
 def test_data_that_cannot_be_are_told(case: str) -> None:
-    assert said(ODD[case]())
+    assert message_of(ODD[case]())
 
 
-def said(data: Measurements) -> str:
-    """The doubts, or the error if nothing can be made of the data."""
+def message_of(data: Measurements) -> str:
+    """The warnings, or the error if nothing can be made of the data."""
     try:
-        return told(estimated(data))
+        return messages_of(estimated(data))
     except InputError as error:
         return str(error)
 
@@ -354,24 +356,22 @@ def wild(value: float) -> Measurements:
 def test_wild_samples_are_named() -> None:
     with pytest.raises(InputError, match=r"joint j1: jumps by 1e\+08 \w+ after sample 49; mark"):
         estimate_torques(MODEL, wild(1e8))
-    found = told(estimated(wild(3.0)))
+    found = messages_of(estimated(wild(3.0)))
     assert re.search(r"joint j1: jumps by [23]\.\d+ \w+ after sample 49 \(2 jumps in all\)", found)
 
 
 def test_speeds_that_nothing_has_ask_for_units() -> None:
-    text = told(estimated(ODD["seconds taken as milliseconds"]()))
-    assert re.search(
-        r"nothing moves as fast as j0 \([\d.e+]+ \w+/s\), j1 .* j2 .*; check the", text
-    )
-    assert "check the units of positions" in said(ODD["degrees taken as rad"]())
-    assert "milliseconds?" in told(estimated(ODD["milliseconds taken as seconds"]()))
+    text = messages_of(estimated(ODD["seconds taken as milliseconds"]()))
+    assert re.search(r"implausible speed of j0 \([\d.e+]+ \w+/s\), j1 .* j2 .*; check the", text)
+    assert "check the units of positions" in message_of(ODD["degrees taken as rad"]())
+    assert "milliseconds?" in messages_of(estimated(ODD["milliseconds taken as seconds"]()))
 
 
 @pytest.mark.parametrize("case", ["markers in mm taken as m", "axes of markers exchanged"])
 def test_markers_that_do_not_fit_are_told_in_one_sentence(case: str) -> None:
     found = estimated(ODD[case]())
-    (about,) = [text for text in found.warnings if "from where the model can have them" in text]
-    assert re.match(r"markers m\d_\d \([\d.e+]+ m\), .*check units, axes, names, lengths", about)
+    (about,) = [text for text in found.warnings if "from where the model can place them" in text]
+    assert re.match(r"markers m\d_\d \([\d.e+]+ m\), .*check units, axes, names, link", about)
     assert len(found.warnings) < 4, found.warnings
 
 
@@ -379,23 +379,23 @@ def test_one_marker_at_the_end_allows_several_motions() -> None:
     """Its three coordinates are as many as the joints, and both signs of an elbow fit."""
     model = replace(MODEL, frames=(Frame("tip", 2, np.eye(3), np.array([0.3, 0.1, 0.2])),))
     data = recorded(model, T, Q, joints=(), markers=("tip",), noise=1e-4)
-    assert "the markers allow" in told(estimated(data, model))
+    assert "the markers allow" in messages_of(estimated(data, model))
     guess = dict(zip(MODEL.joint_names, Q[0], strict=True))
-    assert "the markers allow" not in told(estimated(data, model, guess=guess))
+    assert "the markers allow" not in messages_of(estimated(data, model, guess=guess))
 
 
 def test_lengths_are_no_angles() -> None:
     kinds = ["m" if kind == PRISMATIC else "rad" for kind in MODEL.kind]
     units = dict(zip(MODEL.joint_names, kinds, strict=True))
-    assert told(estimated(replace(GOOD, units=units))) == ""
+    assert messages_of(estimated(replace(GOOD, units=units))) == ""
     wrong = {**units, "j0": "rad" if units["j0"] == "m" else "m"}
-    with pytest.raises(InputError, match=r"joint 'j0' (turns|slides), and its column is in"):
+    with pytest.raises(InputError, match=r"joint 'j0' (rotates|slides), but its column is in"):
         estimate_torques(MODEL, replace(GOOD, units=wrong))
 
 
 def test_a_gap_of_a_minute_is_refused_before_the_work() -> None:
     late = np.where(T < 0.5, T, T + 60.0)
-    with pytest.raises(InputError, match=r"no samples from 0\.49 to 60\.5 s.*; cut the"):
+    with pytest.raises(InputError, match=r"no samples from 0\.49 to 60\.5 s.*; split the"):
         estimate_torques(MODEL, Measurements(late, GOOD.angles))
 
 
@@ -404,9 +404,12 @@ def test_one_marker_under_two_names_is_told() -> None:
     again = Frame("again", 2, np.eye(3), frames["m2_0"].p)
     model = replace(MODEL, frames=(*MODEL.frames, again))
     data = replace(MARKERS, markers={**MARKERS.markers, "again": MARKERS.markers["m2_0"]})
-    text = told(estimated(data, model))
-    assert "the same noise is in m2_0.x and again.x, m2_0.y and again.y, m2_0.z and again.z" in text
-    assert "the same noise" not in told(estimated(MARKERS))
+    text = messages_of(estimated(data, model))
+    assert (
+        "the same noise appears in m2_0.x and again.x, m2_0.y and again.y, m2_0.z and again.z"
+        in text
+    )
+    assert "the same noise" not in messages_of(estimated(MARKERS))
 
 
 def test_markers_in_one_place_leave_the_rest_to_what_is_likely() -> None:
@@ -426,7 +429,7 @@ def test_hinges_in_line_with_one_marker_are_told() -> None:
     q = np.stack((0.3 * np.sin(4.0 * T), 0.2 * np.cos(5.0 * T)), axis=1)
     found = estimated(recorded(model, T, q, joints=(), markers=("tip",), noise=NOISE), model)
     assert found.status == "unidentifiable"
-    assert "leave the position of one, two open" in found.message
+    assert "do not determine the position of one, two: it" in found.message
 
 
 # ---- Ctrl-C

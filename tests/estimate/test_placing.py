@@ -230,7 +230,7 @@ def test_what_is_doubtful_is_named() -> None:
     warned("'thigh' is scaled by 1.12e+03", leg(), metres, SITES, lengths=LENGTHS)
     warned("'HIP' is 0.5 m from", leg().with_placement("hip", p=(0.1, 0.9, 0.7)), static, SITES,
            lengths=LENGTHS)  # fmt: skip
-    warned("joint 'hip': nothing in the static", leg(), static, SITES)
+    warned("joint 'hip': the static recording does not", leg(), static, SITES)
     moving = {name: values + np.linspace(0.0, 0.1, 50)[:, None] * [1.0, 0.0, 0.0]
               for name, values in static.markers.items()}  # fmt: skip
     warned("'HIP' moves by 0.08 m", leg(), replace(static, markers=moving), SITES, lengths=LENGTHS)
@@ -292,7 +292,7 @@ def test_lengths_that_cannot_be_are_refused() -> None:
     bad("length of link 'foot': it has no child joint and no frame", model=bare,
         lengths={"foot": ("ANKLE", "TOE")})  # fmt: skip
     at_joint = leg().with_placement("knee", p=(0.0, 0.0, 0.0))
-    bad("length of link 'thigh': its end sits at its joint", model=at_joint, lengths=LENGTHS)
+    bad("length of link 'thigh': its end is at its joint, so", model=at_joint, lengths=LENGTHS)
 
 
 def test_missing_markers_are_refused() -> None:

@@ -61,7 +61,9 @@ def test_a_jump_is_named_with_its_sample() -> None:
     speed, jumps = odd_steps("marker heel", T, points, "m")
     assert speed == 0.0
     # the swing takes 0.02 m of the 2 m back
-    assert jumps.startswith("marker heel: jumps by 1.98 m after sample 40; mark wild samples as")
+    assert jumps.startswith(
+        "marker heel: jumps by 1.98 m after sample 40; mark outliers as missing"
+    )
 
 
 def test_two_jumps_are_counted_and_wild_ones_refused() -> None:

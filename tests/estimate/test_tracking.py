@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from predyn.dynamics import frame_kinematics
-from predyn.estimate.tracking import followed
+from predyn.estimate.tracking import track_poses
 from predyn.model import PRISMATIC, REVOLUTE, Frame, Model
 from predyn.model.builder import ModelBuilder
 from predyn.models import random_tree
@@ -63,7 +63,7 @@ def residuals(model: Model, q: np.ndarray, markers: list) -> np.ndarray:
 def test_markers_alone_give_back_motions_over_several_turns(n: int, seed: int) -> None:
     model = marked_tree(n, seed)
     t, q = motion(model, 300, seed)
-    found = followed(model, t, {}, seen(model, q, 0.0, 0.0, seed)).q
+    found = track_poses(model, t, {}, seen(model, q, 0.0, 0.0, seed)).q
     # a descent ends when a step gains less than 1e-12 in squared residuals, and takes that step:
     # it moves points by 1e-6 at most and leaves a second-order error, here over levers of 0.01
     assert abs(whole_turns(model, found - q)).max() < 1e-6
@@ -74,7 +74,7 @@ def test_gaps_and_noise_leave_the_motion_on_its_branch(n: int, seed: int) -> Non
     model = marked_tree(n, seed)
     t, q = motion(model, 400, seed)
     markers = seen(model, q, NOISE, 0.1, seed)
-    found = followed(model, t, {}, markers).q
+    found = track_poses(model, t, {}, markers).q
     error = abs(whole_turns(model, found - q))
     assert np.median(error) < 2 * NOISE
     assert error.max() < 0.5  # rad: no other branch, no other turn
@@ -90,7 +90,7 @@ def test_angles_and_markers_together_know_the_turns() -> None:
     for j in (0, 3, 5):
         angles[j] = q[:, j] + NOISE * rng.standard_normal(len(t))
         angles[j][rng.random(len(t)) < 0.1] = np.nan
-    found = followed(model, t, angles, seen(model, q, NOISE, 0.1, seed)).q
+    found = track_poses(model, t, angles, seen(model, q, NOISE, 0.1, seed)).q
     for j in angles:
         assert abs(found[:, j] - q[:, j]).max() < 0.1
     assert np.median(abs(whole_turns(model, found - q))) < 2 * NOISE
@@ -100,7 +100,9 @@ def test_angles_alone_are_joined_across_gaps_and_the_rest_keeps_the_guess() -> N
     model = random_tree(3, 0)
     t = np.array([0.0, 1.0, 2.0, 4.0, 5.0])
     values = np.array([np.nan, 1.0, np.nan, 4.0, np.nan])
-    found = followed(model, t, {1: values, 2: np.full(5, np.nan)}, [], np.array([0.1, 0.2, 0.3])).q
+    found = track_poses(
+        model, t, {1: values, 2: np.full(5, np.nan)}, [], np.array([0.1, 0.2, 0.3])
+    ).q
     np.testing.assert_allclose(found[:, 1], [1.0, 1.0, 2.0, 4.0, 4.0], rtol=0, atol=1e-15)
     np.testing.assert_array_equal(found[:, [0, 2]], np.tile([0.1, 0.3], (5, 1)))
 
@@ -111,7 +113,7 @@ def test_samples_without_measurements_lie_between_their_neighbours() -> None:
     markers = seen(model, q, 0.0, 0.0, 1)
     for _, places in markers:
         places[:3] = places[20:30] = np.nan
-    found = followed(model, t, {}, markers).q
+    found = track_poses(model, t, {}, markers).q
     np.testing.assert_allclose(found[:3], np.tile(found[3], (3, 1)), rtol=0, atol=1e-12)
     between = (t[20:30] - t[19])[:, None] / (t[30] - t[19])
     expected = found[19] + between * (found[30] - found[19])
@@ -125,7 +127,7 @@ def test_joints_that_nothing_measures_keep_the_guess() -> None:
     markers = [pair for pair, frame in zip(seen(model, q, 0.0, 0.0, 2), model.frames, strict=True)
                if frame.link not in last]  # fmt: skip
     guess = np.linspace(-0.5, 0.5, model.n)
-    found = followed(model, t, {}, markers, guess).q
+    found = track_poses(model, t, {}, markers, guess).q
     np.testing.assert_allclose(found[:, last], np.tile(guess[last], (50, 1)), rtol=0, atol=1e-12)
     assert np.nanmax(abs(residuals(model, found, markers))) < 1e-6
 
@@ -152,14 +154,14 @@ def test_of_two_branches_the_guess_decides(side: float) -> None:
     model = planar_arm()
     t, q = reaching()
     hand = frame_kinematics(model, "hand", q).p
-    found = followed(model, t, {}, [("hand", hand)], np.array([0.0, side])).q
+    found = track_poses(model, t, {}, [("hand", hand)], np.array([0.0, side])).q
     np.testing.assert_allclose(found[:, 1], -side * q[:, 1], rtol=0, atol=1e-6)
 
 
 def test_of_two_branches_the_one_within_the_limits_is_taken() -> None:
     model = planar_arm((0.0, 2.5))
     t, q = reaching()
-    found = followed(model, t, {}, [("hand", frame_kinematics(model, "hand", q).p)]).q
+    found = track_poses(model, t, {}, [("hand", frame_kinematics(model, "hand", q).p)]).q
     np.testing.assert_allclose(found[:, 1], -q[:, 1], rtol=0, atol=1e-6)
 
 
@@ -170,7 +172,7 @@ def test_later_samples_decide_between_branches_too() -> None:
     elbow = frame_kinematics(model, "at_elbow", q).p
     hand[120:125] = np.nan
     elbow[:120] = elbow[125:] = np.nan
-    found = followed(model, t, {}, [("hand", hand), ("at_elbow", elbow)], np.array([0.0, 1.0])).q
+    found = track_poses(model, t, {}, [("hand", hand), ("at_elbow", elbow)], np.array([0.0, 1.0])).q
     np.testing.assert_allclose(found[:120], q[:120], rtol=0, atol=1e-6)
 
 
@@ -183,7 +185,7 @@ def test_two_of_three_components_are_enough_for_a_planar_arm() -> None:
         places = frame_kinematics(model, name, q).p
         places[:, 2] = np.nan
         markers.append((name, places))
-    found = followed(model, t, {}, markers).q
+    found = track_poses(model, t, {}, markers).q
     assert abs(whole_turns(model, found - q)).max() < 1e-6
 
 
@@ -194,7 +196,7 @@ def test_a_motion_is_found_again_after_a_long_gap(seed: int) -> None:
     markers = seen(model, q, NOISE, 0.0, seed)
     for _, places in markers:
         places[200:230] = np.nan  # up to a quarter of a turn in each of ten joints
-    found = followed(model, t, {}, markers).q
+    found = track_poses(model, t, {}, markers).q
     assert np.nanmax(abs(residuals(model, found, markers))) < 6 * NOISE
 
 
@@ -215,21 +217,21 @@ def test_markers_that_allow_two_motions_are_told() -> None:
     q = np.stack((0.4 * np.sin(3.0 * t), 0.9 + 0.3 * np.sin(4.0 * t)), axis=1)
     both = seen(model, q, NOISE, 0.0, 0)
     (hand,) = [marker for marker in both if marker[0] == "hand"]
-    (text,) = followed(model, t, {}, [hand]).warnings
+    (text,) = track_poses(model, t, {}, [hand]).warnings
     assert text.startswith("the markers allow 2 motions or more")
     assert "give a guess" in text
-    told = followed(model, t, {}, [hand], np.array([0.0, 1.0]))
-    assert told.warnings == []
-    assert abs(told.q - q).max() < 0.03  # 10 deviations of 1 mm over 0.3 m
-    assert followed(model, t, {}, both).warnings == []
-    assert followed(model, t, {0: q[:, 0], 1: q[:, 1]}, []).warnings == []
+    tracked = track_poses(model, t, {}, [hand], np.array([0.0, 1.0]))
+    assert tracked.warnings == []
+    assert abs(tracked.q - q).max() < 0.03  # 10 deviations of 1 mm over 0.3 m
+    assert track_poses(model, t, {}, both).warnings == []
+    assert track_poses(model, t, {0: q[:, 0], 1: q[:, 1]}, []).warnings == []
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_enough_markers_allow_one_motion(seed: int) -> None:
     model = marked_tree(4, seed, each=3)
     t, q = motion(model, 60, seed)
-    assert followed(model, t, {}, seen(model, q, NOISE, 0.1, seed)).warnings == []
+    assert track_poses(model, t, {}, seen(model, q, NOISE, 0.1, seed)).warnings == []
 
 
 def test_a_pose_after_which_two_motions_are_possible_is_told() -> None:
@@ -239,5 +241,5 @@ def test_a_pose_after_which_two_motions_are_possible_is_told() -> None:
     for middle, mirrored in ((0.0, True), (1.0, False)):
         q = np.stack((0.4 * np.sin(3.0 * t), middle + 0.6 * np.sin(4.0 * t)), axis=1)
         hand = [x for x in seen(model, q, 1e-5, 0.0, 0) if x[0] == "hand"]
-        told = followed(model, t, {}, hand, np.array([0.0, 0.1 + middle])).warnings
-        assert [("mirror image" in text) for text in told] == [True] * mirrored
+        tracked = track_poses(model, t, {}, hand, np.array([0.0, 0.1 + middle])).warnings
+        assert [("mirror image" in text) for text in tracked] == [True] * mirrored

@@ -79,8 +79,8 @@ def spoil(value, k):
     ("method", "k", "named"),
     [
         ("gradient", 2, "gradient of the objective is {} for x[2]"),
-        ("jacobian", 6, "derivative of row[1] by x[2] is {}"),
-        ("hessian", 4, "by x[2] and x[1] is {}"),
+        ("jacobian", 6, "derivative of row[1] with respect to x[2] is {}"),
+        ("hessian", 4, "in x[2] and x[1] is {}"),
     ],
 )
 def test_a_derivative_that_is_not_finite_is_named(method, k, named, after, value):
@@ -109,7 +109,7 @@ def test_how_memory_is_looked_at_changes_nothing(setting, monkeypatch):
     assert np.array_equal(result.x, usual.x)
     assert result.iterations == usual.iterations
     result = solve_nlp(Hooked("jacobian", 3, spoil(np.inf, 6)), HS071.start, OPTIONS)
-    assert "derivative of row[1] by x[2] is inf" in result.message
+    assert "derivative of row[1] with respect to x[2] is inf" in result.message
 
 
 class Logarithm(Linear):
@@ -305,11 +305,11 @@ def entries(*pairs, kind=np.int32):
         ({"hessian_pattern": entries((4, 0))}, "hessian_pattern rows: entry 0 is 4"),
         (
             {"x_lower": np.array([1.0, 1, 6, 1])},
-            r"variable x\[2\]: no number is at least 6 and at most 5",
+            r"variable x\[2\]: no number lies between the bounds 6 and 5",
         ),
         (
             {"g_lower": np.array([25.0, 41])},
-            r"constraint row\[1\]: no number is at least 41 and at most 40",
+            r"constraint row\[1\]: no number lies between the bounds 41 and 40",
         ),
         ({"g_upper": np.array([np.nan, 40])}, r"constraint row\[0\]"),
         ({"x_lower": np.array([np.inf] * 4), "x_upper": np.array([np.inf] * 4)}, r"and 3 more"),

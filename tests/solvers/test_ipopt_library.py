@@ -41,7 +41,7 @@ def test_without_casadi(monkeypatch):
 
 
 def test_without_the_library(folder):
-    with pytest.raises(PredynError, match=r"no IPOPT library .*; install it anew"):
+    with pytest.raises(PredynError, match=r"no IPOPT library .*; reinstall it"):
         ipopt_library.ipopt()
 
 
@@ -50,7 +50,7 @@ def test_a_library_that_cannot_be_loaded(folder):
         sys.platform, "libipopt.so.3"
     )
     (folder / name).write_bytes(b"not a library")
-    with pytest.raises(PredynError, match=r"cannot be loaded from .*; install it anew"):
+    with pytest.raises(PredynError, match=r"cannot be loaded from .*; reinstall it"):
         ipopt_library.ipopt()
 
 

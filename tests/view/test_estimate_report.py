@@ -1,4 +1,4 @@
-"""The report of an estimate without a browser: complete, honest about doubts, small, escaped."""
+"""The report of an estimate without a browser: complete, with its warnings, small, escaped."""
 
 from dataclasses import replace
 
@@ -37,16 +37,16 @@ def test_numbers_are_shown():
     text = Page(estimate_html(fake_estimate())).text
     for expected in ("arm-trial", "✓ converged", WARNING, "50 per second", "of 20 ms", "0.573 °",
                      "2 mm", "given", "estimated", "14.5 above the next", "1 ✓", "±",
-                     "Butterworth filter (6 Hz)", "Assumed size: of the torque", "trial.csv",
+                     "Butterworth filter (6 Hz)", "Assumed size: that of the torque", "trial.csv",
                      "angles in degrees", "acts on link2", "10 of 244"):  # fmt: skip
         assert expected in text
-    assert "not an answer" not in text
+    assert "not a valid estimate" not in text
 
 
 def test_failure_is_plain():
     page = Page(estimate_html(fake_estimate(status="unidentifiable")))
     assert "✗ unidentifiable" in page.text
-    alarm = page.text[page.text.index("These torques are not an answer") :][:120]
+    alarm = page.text[page.text.index("These torques are not a valid estimate") :][:120]
     assert "the data do not tell the torque of joint2" in alarm
 
 
@@ -133,10 +133,10 @@ def test_trials_are_in_order():
     first, second, third = estimate.orders
     trials = (third, second, first._replace(independent="accelerations"), first)
     words = orders(replace(estimate, orders=trials))
-    assert "What is small" in words
+    assert "Penalised" in words
     places = [words.index(text) for text in (
-        ">torques of joints", ">accelerations of joints", ">changes of torques",
-        ">changes of changes of torques")]  # fmt: skip
+        ">torques of joints", ">accelerations of joints", ">differences of torques",
+        ">second differences of torques")]  # fmt: skip
     assert places == sorted(places)
 
 
@@ -214,8 +214,8 @@ def test_the_clock_has_the_times_of_the_recording():
 
 def test_total_variation_and_given_order_are_told():
     estimate = fake_estimate()
-    assert "Total variation was asked for" in estimate_html(replace(estimate, total_variation=True))
-    assert "Order 1, as told" in estimate_html(replace(estimate, orders=()))
+    assert "Total variation, as requested" in estimate_html(replace(estimate, total_variation=True))
+    assert "Order 1, as given" in estimate_html(replace(estimate, orders=()))
 
 
 def test_no_motion_is_told_not_drawn():

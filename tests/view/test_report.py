@@ -108,10 +108,10 @@ def test_paths_are_named_in_their_colours():
 def test_the_method_is_told_in_words():
     swing = fake_solution(model=predyn.models.acrobot())
     said = {
-        repr(Spline(segments=6)): "all joints move along B-splines of degree 3 with 6 segments",
+        repr(Spline(segments=6)): "all joints follow B-splines of degree 3 with 6 segments",
         repr(Hybrid(steps=2)): "with 3 segments; those without a motor (joint1) are integrated by "
-        "the Runge-Kutta method of order 4, 2 steps a segment, in every segment anew",
-        repr(Hybrid(steps=2, shooting="single")): "from the start to the end (single shooting)",
+        "the fourth-order Runge-Kutta method, 2 steps per segment, separately in each segment",
+        repr(Hybrid(steps=2, shooting="single")): "from start to end (single shooting)",
     }
     for recorded, words in said.items():
         told = replace(swing, passive=("joint1",), provenance={"transcription": recorded})
@@ -134,7 +134,7 @@ def test_spread_of_the_starts():
     runs = [(9.5, "optimal"), (9.5000001, "acceptable"), (110.0, "optimal"), (3.0, "infeasible")]
     runs = [{"start": k, "status": s, "objective": f} for k, (f, s) in enumerate(runs, 1)]
     text = Page(report_html(replace(fake_solution(), starts=tuple(runs)))).text
-    told = "3 of 4 converged, to objectives from 9.5 to 110, half of them to at most 9.5; 2 to the"
+    told = "3 of 4 converged, to objectives from 9.5 to 110 (median 9.5); 2 reached the best."
     assert told in text
     assert text.count("Start ") == 1  # one column of numbers
     none = replace(fake_solution(), starts=tuple(runs[3:]))

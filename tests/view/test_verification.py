@@ -86,44 +86,44 @@ def test_replay_is_shown():
     gained, torques, forces = (line["y"][-1] for line in energy["series"])
     assert gained == pytest.approx(torques + forces, abs=1e-3 * abs(torques))
     page = Page(report_html(solution))
-    assert "Replay ends off by" in page.text
+    assert "Replay error at the end" in page.text
     assert "largest imbalance" in page.text
     assert len(page.data["verification"]) == 3
 
 
-def test_what_makes_doubtful_is_marked():
+def test_warnings_are_marked():
     solution = swinging()  # the grip needs a torque, so that the replay goes elsewhere
     checks = verified(solution)
     share = np.abs(checks.passive).max() / np.abs(solution.at(checks.t).tau[:, 1]).max()
     assert checks.passive_share == pytest.approx(share, rel=0.05)
     assert checks.effort >= np.abs(solution.tau[:, 1]).max()
-    assert checks.doubts == ["torque at passive joints", "replay ends elsewhere"]
-    assert all(card.doubtful for card in verification_cards(checks))
+    assert checks.warnings == ["torque at passive joints", "replay ends elsewhere"]
+    assert all(card.warning for card in verification_cards(checks))
     html = report_html(solution)
     text = Page(html).text
     assert "✓ optimal" in text
     assert "⚠ torque at passive joints" in text
-    assert "by the method hybrid" in text
-    assert html.count('<div class="doubt">') == 2
+    assert "with the method hybrid" in text
+    assert html.count('<div class="warning">') == 2
 
 
 def test_a_motion_that_is_confirmed_has_no_marks():
     html = report_html(fake_solution())
-    assert verified(fake_solution()).doubts == []
+    assert verified(fake_solution()).warnings == []
     assert "⚠" not in html
-    assert 'class="doubt"' not in html
+    assert 'class="warning"' not in html
     assert "message caution" not in html
 
 
 def test_a_replay_that_is_off_without_passive_torque_is_unstable(monkeypatch):
     whole = verification.replay(fake_solution())
-    for degrees, doubts in ((4.9, []), (5.1, ["replay ends elsewhere"])):
+    for degrees, expected in ((4.9, []), (5.1, ["replay ends elsewhere"])):
         off = replace(whole, dq=whole.dq + np.radians(degrees))
         monkeypatch.setattr(verification, "replay", lambda solution, max_steps, off=off: off)
-        assert verified(fake_solution()).doubts == doubts
+        assert verified(fake_solution()).warnings == expected
     text = Page(report_html(fake_solution())).text
     assert "The replay ends elsewhere: the motion is unstable" in text
-    assert "by the method hybrid" not in text
+    assert "with the method hybrid" not in text
 
 
 def test_slides_are_measured_in_metres():
@@ -161,7 +161,7 @@ def test_replay_that_stops_early_is_told(monkeypatch):
 def test_what_did_not_converge_is_not_replayed(monkeypatch):
     monkeypatch.setattr(verification, "replay", None)
     page = Page(report_html(fake_solution(status="infeasible")))
-    assert "No replay: only what converged is replayed." in page.text
+    assert "No replay: only converged motions are replayed." in page.text
 
 
 @pytest.mark.parametrize("model", [None, predyn.models.branched_acrobot(),

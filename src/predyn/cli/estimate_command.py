@@ -19,9 +19,9 @@ from predyn.cli.guard import (
     AllowCode,
     harmless,
     place,
+    report_compiling,
     say,
     show,
-    tell_compiling,
 )
 from predyn.errors import DataWarning, InputError, unknown_name
 
@@ -43,65 +43,86 @@ def estimate(
     ],
     data: Annotated[
         Path | None,
-        typer.Argument(help="The recording: .csv, .trc, .c3d, .mot or .sto.", show_default=False),
+        typer.Argument(help="Recording: .csv, .trc, .c3d, .mot or .sto.", show_default=False),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            parser=place, metavar="PATH", help="Folder for the results; ./NAME-OF-DATA unless told."
+            parser=place,
+            metavar="PATH",
+            help="Folder for the results (default: ./NAME, after the recording).",
         ),
     ] = None,
     order: Annotated[
         int | None,
         typer.Option(
-            min=0, max=2, help="What is small: torques (0), their changes (1), those of these (2)."
+            min=0,
+            max=2,
+            help="Penalise torques (0), their differences (1) or second differences (2) "
+            "(default: chosen by evidence).",
         ),
     ] = None,
     total_variation: Annotated[
-        bool, typer.Option("--total-variation", help="Torques that switch: few changes, any size.")
+        bool,
+        typer.Option("--total-variation", help="For torques that switch: few changes of any size."),
     ] = False,
     independent: Annotated[
-        str | None, typer.Option(help="joints, links or accelerations: what changes independently.")
+        str | None,
+        typer.Option(
+            help="What changes independently: joints, links or accelerations "
+            "(default: chosen by evidence)."
+        ),
     ] = None,
     weight: Annotated[
         list[str] | None,
-        typer.Option(help="Usual size of what is small: a number, or JOINT=NUMBER; repeat it."),
+        typer.Option(
+            help="Typical size of what is penalised: a number, or JOINT=NUMBER (repeatable; "
+            "default: chosen by evidence)."
+        ),
     ] = None,
     noise: Annotated[
         list[str] | None,
         typer.Option(
-            help="Its level (standard deviation), rad or m: a number, or NAME=NUMBER; repeat it."
+            help="Standard deviation of the noise, rad or m: a number, or NAME=NUMBER (repeatable; "
+            "default: estimated)."
         ),
     ] = None,
     unactuated: Annotated[
-        list[str] | None, typer.Option(help="A joint without torque; repeat it.")
+        list[str] | None, typer.Option(help="A joint without a motor (repeatable).")
     ] = None,
     force: Annotated[
-        list[str] | None, typer.Option(help="PLATE=LINK: what a recorded force acts on; repeat it.")
+        list[str] | None,
+        typer.Option(help="PLATE=LINK: link a recorded force acts on (repeatable)."),
     ] = None,
     forces_from: Annotated[
-        Path | None, typer.Option(help="A file with the forces, if DATA has none (same axes).")
+        Path | None, typer.Option(help="File with the forces, if DATA has none (same axes).")
     ] = None,
     guess: Annotated[
         list[str] | None,
-        typer.Option(help="JOINT=NUMBER of a pose near the first one, rad or m; repeat it."),
+        typer.Option(help="JOINT=NUMBER: a pose near the first one, rad or m (repeatable)."),
     ] = None,
     axes: Annotated[
-        str, typer.Option(help="Axes of the file that are the model's x, y, z, such as x-zy.")
+        str, typer.Option(help="File axes that become the model's x, y, z, for example x-zy.")
     ] = "xyz",
-    cutoff: Annotated[float | None, typer.Option(help="Hz, of the filter to compare with.")] = None,
-    step: Annotated[float | None, typer.Option(help="s, of the grid of the torques.")] = None,
+    cutoff: Annotated[
+        float | None,
+        typer.Option(help="Cut-off of the comparison filter, Hz (default: by residual analysis)."),
+    ] = None,
+    step: Annotated[
+        float | None,
+        typer.Option(help="Interval of constant torque, s (default: the median sample interval)."),
+    ] = None,
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
 ) -> None:
-    """Find the torques behind a recorded motion, with 95 % bands.
+    """Estimate the torques behind a recorded motion, with 95 % bands.
 
-    Joints and markers of the recording are the joints and frames of the model with their names.
-    Writes result.h5, torques.csv, summary.json and report.html. Exit code 0: found; 2: something
-    is wrong in the input; 3: not converged, or the data do not tell; 130: interrupted. What was
-    reached is written in the last two cases too, but never in the place of a result that converged.
+    Joints and markers of the recording are matched by name to joints and frames of the model.
+    Writes result.h5, torques.csv, summary.json and report.html. Exit code 0: converged; 2: invalid
+    input; 3: not converged, or the data do not determine the torques; 130: interrupted. Partial
+    results are written for 3 and 130 too, but never replace a result that converged.
 
     `predyn estimate trujillo-two-link` without data runs the published example.
     """
@@ -114,9 +135,7 @@ def estimate(
 
     if data is None:
         if model.replace("_", "-") != PAPER:
-            raise InputError(
-                f"expected a recording after {model}; only {PAPER} has an example without one"
-            )
+            raise InputError(f"expected a recording after {model}; only {PAPER} runs without one")
         _paper(out or Path(PAPER), quiet, not no_report)
         return
     mechanism = _model(model, allow_absolute, allow_code)
@@ -124,17 +143,17 @@ def estimate(
     if forces_from is not None:
         plates = load_measurements(forces_from, axes=axes).forces
         if not plates:
-            raise InputError(f"--forces-from {forces_from}: the file holds no forces")
+            raise InputError(f"--forces-from {forces_from}: the file contains no forces")
         recording = replace(recording, forces=plates)
     folder = out or Path(results.folder_name(data.stem))
-    tell_compiling(quiet)
+    report_compiling(quiet)
     names = (results.ESTIMATE, results.SUMMARY, results.REPORT, estimate_results.TORQUES)
     with locked(folder, names):
         results.refuse_other(folder, results.SOLUTION)
         results.refuse_obstacles(folder)
         with _Progress(quiet) as progress, warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # the text below has them
-            found = estimate_torques(
+            warnings.simplefilter("ignore", DataWarning)  # they are printed below
+            result = estimate_torques(
                 mechanism,
                 recording,
                 order=order,
@@ -151,17 +170,20 @@ def estimate(
                 report=progress,
             )
         with held_back():
-            written = estimate_results.write_estimate(found, folder, not no_report)
-            show(estimate_results.estimate_text(found))
+            written = estimate_results.write_estimate(result, folder, not no_report)
+            show(estimate_results.estimate_text(result))
             show("\n".join(["", *(f"wrote {path}" for path in written)]))
-    _end(found)
+    _end(result)
 
 
-def _end(found: Estimate) -> None:
-    if found.success:
+def _end(result: Estimate) -> None:
+    if result.success:
         return
-    say(f"predyn: not an answer: {found.status}" + (f": {found.message}" if found.message else ""))
-    raise typer.Exit(INTERRUPTED if found.status == "interrupted" else NOT_CONVERGED)
+    say(
+        f"predyn: no valid estimate: {result.status}"
+        + (f": {result.message}" if result.message else "")
+    )
+    raise typer.Exit(INTERRUPTED if result.status == "interrupted" else NOT_CONVERGED)
 
 
 def _model(source: str, allow_absolute: bool, allow_code: bool) -> Model:
@@ -177,16 +199,16 @@ def _model(source: str, allow_absolute: bool, allow_code: bool) -> Model:
         from predyn.config import load_task
 
         return load_task(source, allow_absolute=allow_absolute, allow_code=allow_code).model
-    names = [name.replace("_", "-") for name in models.__all__ if name not in NOT_ALONE]
+    names = [name.replace("_", "-") for name in models.__all__ if name not in SIZED]
     if source.replace("_", "-") not in names:
         raise InputError(
-            f"{unknown_name('model', source, names)}; a .urdf file or a task (.toml) will do too"
+            f"{unknown_name('model', source, names)}; a .urdf file or a task (.toml) also works"
         )
-    made: Model = getattr(models, source.replace("-", "_"))()
-    return made
+    mechanism: Model = getattr(models, source.replace("-", "_"))()
+    return mechanism
 
 
-NOT_ALONE = ("random_tree", "pendulum_chain")  # models that need to be told their size
+SIZED = ("random_tree", "pendulum_chain")  # models that need a size
 
 
 def _numbers(option: str, given: Sequence[str] | None) -> float | dict[str, float] | None:
@@ -230,21 +252,21 @@ class _Progress:
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
         self.live = sys.stderr.isatty()
-        self.told = False
+        self.titled = False
 
     def __enter__(self) -> _Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.told and self.live:
+        if self.titled and self.live:
             say("")
 
     def __call__(self, iteration: int, value: float, step: float, text: str) -> None:
         if self.quiet:
             return
-        if not self.told:
+        if not self.titled:
             say(f"{'iteration':>9} {'value':>15} {'step':>8}")
-            self.told = True
+            self.titled = True
         line = f"{iteration:9d} {value:15.8g} {step:8.1e}  {text}"
         typer.echo((CLEAR if self.live else "") + harmless(line), err=True, nl=not self.live)
 
@@ -256,11 +278,11 @@ def _paper(folder: Path, quiet: bool, report: bool) -> None:
     from predyn.results.folder import locked
     from predyn.storage.interrupts import held_back
 
-    tell_compiling(quiet)
-    tell = None if quiet else lambda text: say(f"predyn: {text}")
+    report_compiling(quiet)
+    report_step = None if quiet else lambda text: say(f"predyn: {text}")
     with locked(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        runs = [paper_results.run_paper(start, tell=tell) for start in STARTS]
+        runs = [paper_results.run_paper(start, report=report_step) for start in STARTS]
         with held_back():
             written = paper_results.write_paper(runs, folder, report)
             show(paper_results.paper_text(runs))

@@ -1,4 +1,4 @@
-"""predyn check, report, view, export: what is made of files."""
+"""predyn check, report, view, export: commands that read files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check(
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Say what a file holds and what is wrong in it."""
+    """Show what a file contains and what is wrong with it."""
     from predyn.recordings.loading import READERS, load_measurements
     from predyn.results import descriptions
 
@@ -53,7 +53,7 @@ def check(
 
         problem = load_task(file, allow_absolute=allow_absolute, allow_code=allow_code)
         if (Path(file) / "solution.h5").is_file():
-            say(f"predyn: note: this is the task; its solution: predyn check ./{file}")
+            say(f"predyn: note: this is the task; to check its solution: predyn check ./{file}")
         show(descriptions.problem_text(problem))
         show(descriptions.model_text(problem.model, problem.limits))
     else:
@@ -79,8 +79,8 @@ def _check_result(path: Path) -> None:
         show(estimate_text(result))
         show(descriptions.model_text(result.model))
     if not result.success:
-        what = "a solution" if isinstance(result, Solution) else "an answer"
-        say(f"predyn: not {what}: {result.status}")
+        what = "solution" if isinstance(result, Solution) else "estimate"
+        say(f"predyn: no valid {what}: {result.status}")
         raise typer.Exit(NOT_CONVERGED)
 
 
@@ -91,31 +91,33 @@ def report(
         typer.Option(
             parser=place,
             metavar="PATH",
-            help="HTML file; report.html beside the result unless told, NAME.html beside NAME.h5.",
+            help="HTML file (default: report.html next to the result; NAME.html next to NAME.h5).",
         ),
     ] = None,
 ) -> None:
-    """Write the report of a solution or estimate: one HTML file that needs only a browser."""
+    """Write the report of a solution or estimate: one self-contained HTML file."""
     from predyn.results.folder import locked
     from predyn.results.stored import ESTIMATE, REPORT, SOLUTION
     from predyn.storage.files import write_text
     from predyn.view.server import html_of
 
     path = path_of_result(result, "report")
-    usual = path.name in (SOLUTION, ESTIMATE)  # of other files a folder may hold several
+    usual = path.name in (SOLUTION, ESTIMATE)  # a folder may hold several other files
     target = out or (path.with_name(REPORT) if usual else path.with_suffix(".html"))
     beside = path.is_file() and target.parent.resolve() == path.parent.resolve()
-    with locked(path.parent) if beside else nullcontext():  # the result is not replaced meanwhile
+    with (
+        locked(path.parent) if beside else nullcontext()
+    ):  # so that the result is not replaced meanwhile
         write_text(target, html_of(load_any(path)))
     show(f"wrote {target}")
 
 
 def view(
     result: ResultFile,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 picks a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
-    """Show a solution or estimate in the browser, served to this machine only."""
+    """Show a solution or estimate in the browser, served on this machine only."""
     from predyn.view.server import serve
 
     path_of_result(result, "view")
@@ -125,20 +127,18 @@ def view(
 def export(
     result: ResultFile,
     to: Annotated[Path, typer.Option(help="File to write: .csv, .sto, .mot or .h5.")],
-    rate: Annotated[
-        float | None, typer.Option(help="Samples per second; of solutions only.")
-    ] = None,
+    rate: Annotated[float | None, typer.Option(help="Samples per second (solutions only).")] = None,
 ) -> None:
-    """Write the motion of a solution or estimate for other programs."""
+    """Export the motion of a solution or estimate for other programs."""
     from predyn.solution import Solution
 
-    found = load_any(path_of_result(result, "export"))
-    if isinstance(found, Solution):
-        found.export(to, rate)
+    loaded = load_any(path_of_result(result, "export"))
+    if isinstance(loaded, Solution):
+        loaded.export(to, rate)
     elif rate is not None:
-        raise InputError("--rate: an estimate is written at its own instants; leave it out")
+        raise InputError("--rate: an estimate is written at its own times; omit this option")
     else:
-        found.export(to)
+        loaded.export(to)
     show(f"wrote {to}")
-    if not found.success:
-        say(f"predyn: note: it did not converge: {found.status}")
+    if not loaded.success:
+        say(f"predyn: note: the result did not converge: {loaded.status}")

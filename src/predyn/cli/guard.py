@@ -44,15 +44,19 @@ ResultFile = Annotated[
     ),
 ]
 AllowAbsolute = Annotated[
-    bool, typer.Option(help="Let the task read files that are not beside or below it.")
+    bool, typer.Option(help="Allow the task to read files outside its own folder.")
 ]
-AllowCode = Annotated[bool, typer.Option(help="Let the task run the Python functions it names.")]
+AllowCode = Annotated[
+    bool, typer.Option(help="Allow the task to run the Python functions it names.")
+]
 
 
 def place(text: str) -> Path:
-    """The path of an option; an empty one is a slip, such as a variable that is not set."""
+    """The path of an option; an empty one is a mistake, such as an unset shell variable."""
     if not text.strip():
-        raise typer.BadParameter("expected a path, got an empty text; . is the working folder")
+        raise typer.BadParameter(
+            "expected a path, got an empty string; use . for the working folder"
+        )
     return Path(text)
 
 
@@ -79,16 +83,16 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
         except (typer.Exit, BrokenPipeError):
             raise
         except Exception as error:
-            if isinstance(error.__context__, KeyboardInterrupt):  # a module that was being loaded
+            if isinstance(error.__context__, KeyboardInterrupt):  # while a module was being loaded
                 say("predyn: interrupted")
                 raise typer.Exit(INTERRUPTED) from None
             if _debug:
                 raise
             if isinstance(error, OSError) and error.filename is None:  # files have names
-                say(f"predyn: the output cannot be shown: {error.strerror}")
+                say(f"predyn: cannot write the output: {error.strerror}")
                 raise typer.Exit(BAD_INPUT) from None
             say(
-                f"predyn: this should not have happened: {type(error).__name__}: {error}\n"
+                f"predyn: internal error: {type(error).__name__}: {error}\n"
                 f"Please report it with the task file and the output of `predyn --debug "
                 f"{' '.join(sys.argv[1:])}` (predyn {__version__})."
             )
@@ -108,11 +112,11 @@ def say(text: str) -> None:
 
 
 def harmless(text: str) -> str:
-    """The text with all that could command a terminal written as escapes: \\x1b, \\u202e.
+    """The text with everything that could control a terminal written as escapes: \\x1b, \\u202e.
 
-    Names and messages may come from files of others. Ends of lines and tabs stay.
+    Names and messages may come from untrusted files. Line ends and tabs stay.
     """
-    return CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+    return CONTROL.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -131,18 +135,18 @@ def _options(
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     global _debug
     _debug = debug
 
 
-def tell_compiling(quiet: bool) -> None:
-    """Where a run takes longer because kernels are new: say why, once."""
+def report_compiling(quiet: bool) -> None:
+    """Report once that kernels are being compiled, which makes a run take longer."""
     from predyn.kernels import kernel_cache
 
-    def tell() -> None:
+    def report() -> None:
         kernel_cache.compiling.clear()
-        say("predyn: compiling kernels, once; they are kept on disk")
+        say("predyn: compiling kernels; they are cached on disk, so this happens only once")
 
-    kernel_cache.compiling[:] = [] if quiet else [tell]
+    kernel_cache.compiling[:] = [] if quiet else [report]

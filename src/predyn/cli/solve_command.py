@@ -15,9 +15,9 @@ from predyn.cli.guard import (
     AllowAbsolute,
     AllowCode,
     place,
+    report_compiling,
     say,
     show,
-    tell_compiling,
 )
 from predyn.cli.stored import load
 from predyn.errors import InputError, unknown_name
@@ -35,7 +35,7 @@ def examples() -> None:
     for name in tasks.NAMES:
         task = tomllib.loads(tasks.path_of(name).read_text(encoding="utf-8"))
         typer.echo(f"{name:<{width}}  {task['description']}")
-    typer.echo(f"\nSolve one: predyn solve {tasks.NAMES[1]}\nTheir files: {tasks.FOLDER}")
+    typer.echo(f"\nSolve one: predyn solve {tasks.NAMES[1]}\nTask files: {tasks.FOLDER}")
 
 
 def solve(
@@ -43,25 +43,33 @@ def solve(
     out: Annotated[
         Path | None,
         typer.Option(
-            parser=place, metavar="PATH", help="Folder for the results; ./NAME unless told."
+            parser=place, metavar="PATH", help="Folder for the results (default: ./NAME)."
         ),
     ] = None,
-    starts: Annotated[int, typer.Option(min=1, help="How many guesses to try.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Of the guesses after the first.")] = 0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the latest in DIR.")] = False,
+    starts: Annotated[
+        int, typer.Option(min=1, help="Number of starts from different guesses.")
+    ] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Random seed for the starts after the first.")
+    ] = 0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue from the latest result in the folder.")
+    ] = False,
     resume_from: Annotated[
-        Path | None, typer.Option(help="Go on from this checkpoint or solution.")
+        Path | None, typer.Option(help="Continue from this checkpoint or solution.")
     ] = None,
-    guess: Annotated[Path | None, typer.Option(help="A solution.h5 to start near.")] = None,
+    guess: Annotated[
+        Path | None, typer.Option(help="A solution.h5 to use as the initial guess.")
+    ] = None,
     refine: Annotated[
-        bool | None, typer.Option(help="Refine until limits hold between the points too.")
+        bool | None, typer.Option(help="Refine until limits also hold between the limit points.")
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="spline or hybrid, in place of the task's own.")
+        str | None, typer.Option(help="spline or hybrid; overrides the task.")
     ] = None,
     segments: Annotated[int | None, typer.Option(min=1, help="Spline segments per phase.")] = None,
-    tolerance: Annotated[float | None, typer.Option(help="Of the solver.")] = None,
-    max_seconds: Annotated[float | None, typer.Option(help="Time limit of the solver.")] = None,
+    tolerance: Annotated[float | None, typer.Option(help="Solver tolerance.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="Time limit of the solver, s.")] = None,
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
@@ -69,9 +77,9 @@ def solve(
 ) -> None:
     """Find the optimal motion of a task.
 
-    Writes solution.h5, summary.json and report.html. Exit code 0: solved; 2: something is wrong in
-    the input; 3: not converged; 130: interrupted. What was reached is written in the last two
-    cases too, but never in the place of a result that converged.
+    Writes solution.h5, summary.json and report.html. Exit code 0: solved; 2: invalid input; 3: not
+    converged; 130: interrupted. Partial results are written for 3 and 130 too, but never replace a
+    result that converged.
     """
     from predyn.config import read_task
     from predyn.config.schema import METHODS
@@ -106,19 +114,19 @@ def solve(
     if solution.success and not cut_short:
         return
     if cut_short:
-        made = f"`predyn report {written[0].parent}` makes it"
-        say(f"predyn: interrupted while writing the report; {made}")
+        command = f"predyn report {written[0].parent}"
+        say(f"predyn: interrupted while writing the report; to write it: {command}")
     if not solution.success:
         say(f"predyn: not solved: {solution.status}")
-        say(f"predyn: to go on from there: predyn solve {task} --resume-from {written[0]}")
+        say(f"predyn: to continue from there: predyn solve {task} --resume-from {written[0]}")
     stopped = cut_short or solution.status == "interrupted"
     raise typer.Exit(INTERRUPTED if stopped else NOT_CONVERGED)
 
 
 def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path], bool]:
-    """Write what was found, then its report, and tell both; whether Ctrl-C left no report.
+    """Write the solution, then its report, and print both; whether Ctrl-C left no report.
 
-    Whatever happens while the report is made, solution and summary are there.
+    Solution and summary are written even if the report fails.
     """
     from predyn.results import stored as results
     from predyn.storage.interrupts import held_back
@@ -149,14 +157,14 @@ def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path]
 def _changed(
     problem: Problem, segments: int | None, tolerance: float | None, max_seconds: float | None
 ) -> Problem:
-    """The problem with what the command line says in place of the file."""
+    """The problem with the options of the command line in place of those of the file."""
     spline, solver = problem.transcription, problem.solver
     phases = problem.phases
     if segments is not None:
         spline = replace(spline, segments=segments)
         phases = tuple(replace(phase, segments=None) for phase in phases)
         if not isinstance(spline.knots, str):
-            raise InputError("--segments: the task gives its own knots; change those")
+            raise InputError("--segments: the task defines its own knots; change those in the task")
     if tolerance is not None:
         solver = replace(solver, tolerance=tolerance)
     if max_seconds is not None:
@@ -172,7 +180,7 @@ def _solved(problem: Problem, *, quiet: bool, **options: Any) -> Solution:
     from predyn.solvers.progress import Progress
     from predyn.solving import solve
 
-    tell_compiling(quiet)
+    report_compiling(quiet)
     if quiet:
         return solve(problem, **options)
     with Progress() as progress:

@@ -1,4 +1,4 @@
-"""Results in files: which file is meant, and what it holds."""
+"""Find and load the result that a path on the command line refers to."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ LISTED = 10  # files named in a message
 
 
 def path_of_result(path: Path, command: str = "check") -> Path:
-    """The file itself, or that in a folder; command: what to tell to use if there are others."""
+    """The file itself, or that in a folder; command: suggested if there are other files."""
     from predyn.results.stored import ESTIMATE, SOLUTION, other_files, result_path
 
     if str(path) in tasks.NAMES and not path.exists():
-        raise InputError(f"{path} is a built-in task without a result here: predyn solve {path}")
+        raise InputError(
+            f"{path} is a built-in task without a result here; solve it first: predyn solve {path}"
+        )
     if others := other_files(path):
         names = ", ".join(file.name for file in others[:LISTED])
         names += f" and {len(others) - LISTED} more" if len(others) > LISTED else ""
         raise InputError(
-            f"{path}: holds neither {SOLUTION} nor {ESTIMATE}, but {names}; name the file: "
+            f"{path}: contains neither {SOLUTION} nor {ESTIMATE}, but {names}; name the file: "
             f"predyn {command} {others[0]}"
         )
     return result_path(path)

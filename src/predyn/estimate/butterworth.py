@@ -1,7 +1,7 @@
 """The usual way, for comparison: low-pass filter, differentiate twice, inverse dynamics.
 
 The filter is a Butterworth of order 2 run forwards and backwards, so that nothing is delayed.
-Unless told, its cut-off comes from the residuals (Winter, Biomechanics and Motor Control of Human
+By default its cut-off comes from the residuals (Winter, Biomechanics and Motor Control of Human
 Movement): what the filter takes off falls with the cut-off along a straight line once only noise is
 left; that line, followed back to zero, says how much of it is noise, and the cut-off is where the
 filter takes off just that.
@@ -39,13 +39,13 @@ def residual_cutoff(t: Floats, values: Floats) -> float:
     tried = np.geomspace(min(SLOWEST, 0.1 * nyquist), 0.75 * nyquist, TRIED)
     left = np.array([np.std(values - butterworth(t, values, f), axis=0) for f in tried])
     high = tried > 0.5 * tried[-1]
-    found = []
+    cutoffs = []
     for column in left.T:
         slope, noise = np.polyfit(tried[high], column[high], 1)
         below = np.flatnonzero(column <= noise) if slope < 0.0 else np.zeros(0, int)
         if len(below):
-            found.append(tried[below[0]])
-    return float(np.median(found)) if found else float(tried[len(tried) // 2])
+            cutoffs.append(tried[below[0]])
+    return float(np.median(cutoffs)) if cutoffs else float(tried[len(tried) // 2])
 
 
 def filtered(
@@ -61,8 +61,8 @@ def filtered(
     low, high = LOWEST / length, HIGHEST * (len(t) - 1) / length
     if cutoff is not None and not low <= cutoff <= high:
         raise InputError(
-            f"cutoff: expected from {low:.3g} to {high:.3g} Hz (a tenth of one over the length of "
-            f"the recording, half the rate of the grid), got {cutoff:.6g}"
+            f"cutoff: expected from {low:.3g} to {high:.3g} Hz (0.1 / length of the recording to "
+            f"0.49 / step of the grid), got {cutoff:.6g}"
         )
     chosen = residual_cutoff(t, q) if cutoff is None else cutoff
     smooth = butterworth(t, q, chosen)

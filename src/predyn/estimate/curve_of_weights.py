@@ -25,16 +25,16 @@ def curve_of_weights(smoother: Smoother, linear: Linear, levels: Levels) -> LCur
         band.add_rows(rows.first, rows.J, rows.value, weight, H_likely, g_likely)
     H_data, g_data = linear.H - H_likely, linear.g - g_likely
     noise = levels.noise[smoother.observations.thing]
-    kept, misfit, size = [], [], []
+    factors, misfit, size = [], [], []
     for factor in FACTORS:
         weighed = linear._replace(H=H_data + factor * H_likely, g=g_data + factor * g_likely)
-        found = weighed.solution()
-        if found is None:
+        solution = weighed.solution()
+        if solution is None:
             continue
-        kept.append(factor)
-        misfit.append(float(((about.seen.after(found.step) / noise) ** 2).sum()))
-        size.append(_square(likely, found.step))
-    curve = LCurve(np.array(kept), np.array(misfit), np.array(size), -1)
+        factors.append(factor)
+        misfit.append(float(((about.seen.after(solution.step) / noise) ** 2).sum()))
+        size.append(_square(likely, solution.step))
+    curve = LCurve(np.array(factors), np.array(misfit), np.array(size), -1)
     return curve._replace(corner=corner(curve.misfit, curve.size))
 
 

@@ -1,4 +1,4 @@
-"""From a recording to torques: names, first guess, levels by evidence, the minimum, doubts."""
+"""From a recording to torques: names, first guess, levels by evidence, minimum, warnings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from predyn.errors import DataWarning, InputError
-from predyn.estimate import doubts
+from predyn.estimate import torque_warnings
 from predyn.estimate.butterworth import filtered
 from predyn.estimate.curve_of_weights import curve_of_weights
 from predyn.estimate.driving import Driving
@@ -41,7 +41,7 @@ from predyn.estimate.smoother import Levels, Posterior
 from predyn.estimate.spline_grid import Floats
 from predyn.estimate.states import channels_of, node_deviations, torque_deviations
 from predyn.estimate.total_variation import switching
-from predyn.estimate.tracking import followed
+from predyn.estimate.tracking import track_poses
 from predyn.estimate.trials import Report, Search
 from predyn.model import Model
 from predyn.recordings.loading import load_measurements
@@ -70,25 +70,25 @@ def estimate_torques(
 
     data        a recording, or the path of one (.csv, .trc, .c3d, .mot, .sto); its joints and
                 markers are those joints and frames of the model that have the same names
-    order       0, 1 or 2: what is taken as likely is that torques, their changes from interval to
-                interval, or the changes of those are small; by evidence unless told
+    order       0, 1 or 2: penalise torques, their differences from interval to interval, or
+                their second differences (default: by evidence)
     total_variation  torques that switch: few changes, of any size
     independent  what changes independently: the torques of "joints"; those on "links" (a link's
                 joint less the joints it carries about parallel axes); or "accelerations" of joints,
-                so that torques go together; by evidence unless told
+                so that torques vary together (default: by evidence)
     weight      usual size of a torque (order 0) or of its change over a step (1, 2), N m or N, for
-                all joints or by name; by evidence unless told. Larger follows the data more
-    noise       standard deviation of the noise, rad or m, for all or by joint and marker; estimated
-                unless told
+                all joints or by name (default: by evidence). Larger follows the data more
+    noise       standard deviation of the noise, rad or m, for all or by joint and marker
+                (default: estimated)
     unactuated  joints without torque, such as those of a floating base
     forces      recorded force -> link it acts on
-    step        s, of the grid on which torques are held; the usual sample interval unless told
-    cutoff      Hz, of the filter in the comparison; by residual analysis unless told
+    step        s, interval over which each torque is constant (default: the median sample interval)
+    cutoff      Hz, of the filter in the comparison (default: by residual analysis)
     guess       joint -> rad or m, a pose near the first one, if the markers allow several
     report      called with iteration, value, largest step, text
 
-    Doubts are in `warnings` of the result and issued as DataWarning. Errors of the model (lengths,
-    masses, marker places) are not in the bands. Ctrl-C returns what was reached.
+    Warnings are in `warnings` of the result and issued as DataWarning. The bands do not account
+    for errors of the model (lengths, masses, marker positions). Ctrl-C returns partial results.
     """
     began = time.perf_counter()
     if not isinstance(model, Model):
@@ -102,20 +102,20 @@ def estimate_torques(
     free = match_joints(model, unactuated)
     start = pose_of(model, guess)
     with held_back():
-        q, told = followed(model, recording.t, matched.angles, matched.markers, start)
+        q, messages = track_poses(model, recording.t, matched.angles, matched.markers, start)
         nodes = np.stack([np.interp(grid.nodes, recording.t, column) for column in q.T], axis=1)
-        usual_way = filtered(model, grid.nodes, nodes, recording, links, None)
-        comparison = usual_way
+        by_filter = filtered(model, grid.nodes, nodes, recording, links, None)
+        comparison = by_filter
         if positive("cutoff", cutoff) is not None:
             comparison = filtered(model, grid.nodes, nodes, recording, links, cutoff)
-    matched.warnings.extend(told)
+    matched.warnings.extend(messages)
     least, likely, most = noise_range(matched)
     known = known_noise(matched, noise)
     search = Search(
         matched,
         Observations(model, grid, recording.t, matched.observed),
         Driving(model, grid, recording.forces, links),
-        usual_way,
+        by_filter,
         np.array(free, np.int64),
         np.where(np.isnan(known), likely, known),
         np.isnan(known),
@@ -126,7 +126,7 @@ def estimate_torques(
     try:
         trials = search.trials(orders, kinds, grid.through(nodes))
         estimate = _finished(search, trials, total_variation)
-    except InputError as error:  # what was found before may be the cause
+    except InputError as error:  # earlier warnings may name the cause
         raise InputError("; ".join((*matched.warnings, str(error)))) from None
     for text in estimate["warnings"]:
         warnings.warn(text, DataWarning, stacklevel=2)
@@ -145,7 +145,7 @@ def estimate_torques(
 
 
 def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dict[str, Any]:
-    """The best trial brought to its minimum, with bands, doubts and the L-curve."""
+    """The best trial brought to its minimum, with bands, warnings and the L-curve."""
     best = max(trials, key=lambda trial: trial.log_evidence)
     smoother, levels, c = best.smoother, best.levels, best.c
     model = search.driving.model
@@ -158,8 +158,8 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
         if interrupted:
             reached = False
         elif total_variation:
-            tell = search.teller("sum of |changes|, total variation")
-            end = switching(best, search.free_noise, search.free_scale, bounds, tell)
+            report = search.reporter("sum of |changes|, total variation")
+            end = switching(best, search.free_noise, search.free_scale, bounds, report)
             c, levels, scale, posterior = end.c, end.levels, end.mean, end.posterior
             reached = reached and end.reached
         else:
@@ -167,29 +167,33 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
                 with held_back():
                     levels = relaxed(best, search.free_scale, smoother.sizes[-1])
                 scale = levels.scale
-            tell = search.teller("gain per unknown, minimum")
-            c, minimal = smoother.minimum(c, levels, report=tell)
+            report = search.reporter("gain per unknown, minimum")
+            c, minimal = smoother.minimum(c, levels, report=report)
             reached = reached and minimal
     except KeyboardInterrupt:
         interrupted = True
-    found: dict[str, Any] = {}
-    while not found:  # Ctrl-C may come before it is held back
+    result: dict[str, Any] = {}
+    while not result:  # Ctrl-C may come before it is held back
         try:
             with held_back():
                 known = posterior or smoother.posterior(c, levels)
-                found = _described(search, trials, best, c, levels, scale, known, interrupted)
+                result = _described(search, trials, best, c, levels, scale, known, interrupted)
                 noise = levels.noise[search.observations.thing]
                 about = known.linear.about
-                unseen, carried = doubts.unseen(model, about.seen, noise, search.unactuated)
-                found["warnings"] += tuple(doubts.carried(carried))
-                usual = search.usual_way.tau
-                tau, error = found["tau"], found["grid_error"]
-                senseless = doubts.senseless(model, found["channels"], tau, error, usual)
-                found |= _status(interrupted, reached, known.damping, unseen, senseless)
+                unmeasured, passive = torque_warnings.find_unmeasured_joints(
+                    model, about.seen, noise, search.unactuated
+                )
+                result["warnings"] += tuple(torque_warnings.warn_of_unmeasured_passive(passive))
+                usual = search.by_filter.tau
+                tau, error = result["tau"], result["grid_error"]
+                implausible = torque_warnings.check_plausibility(
+                    model, result["channels"], tau, error, usual
+                )
+                result |= _status(interrupted, reached, known.damping, unmeasured, implausible)
         except KeyboardInterrupt:
             interrupted = True
-            found |= _status(True, reached, 0.0, (), "") if found else {}
-    return found
+            result |= _status(True, reached, 0.0, (), "") if result else {}
+    return result
 
 
 def _described(
@@ -202,7 +206,7 @@ def _described(
     posterior: Posterior,
     interrupted: bool,
 ) -> dict[str, Any]:
-    """States, torques, bands, doubts and the L-curve of a motion."""
+    """States, torques, bands, warnings and the L-curve of a motion."""
     smoother, grid, model = best.smoother, best.smoother.grid, search.driving.model
     tau, tau_sd = search.driving.torques(c), torque_deviations(grid, posterior)
     tau[:, search.unactuated] = 0.0
@@ -210,17 +214,17 @@ def _described(
     q, v = grid.at_nodes(c)
     q_sd, v_sd = node_deviations(grid, posterior.C)
     channels = channels_of(search.observations, c, levels, search.free_noise)
-    error = doubts.grid_error(smoother, c)
-    told: list[str] = []
+    error = torque_warnings.grid_error(smoother, c)
+    messages: list[str] = []
     if not interrupted:
-        told = doubts.told(
+        messages = torque_warnings.collect_warnings(
             model, smoother, Levels(levels.noise, scale), search.bounds(smoother), best.measured,
             search.weight is not None, tau, tau_sd, q_sd, error, channels,
             np.where(search.free_noise, search.noise, np.nan),
         )  # fmt: skip
         if levels.scale is scale and not posterior.damping:  # one size for all changes
-            told += doubts.bursts(model, smoother, c, levels)
-            told += search.rivals(trials, best, tau, tau_sd)
+            messages += torque_warnings.warn_of_bursts(model, smoother, c, levels)
+            messages += search.warn_of_rivals(trials, best, tau, tau_sd)
     weights = np.zeros(model.n)
     weights[search.active] = scale
     return {
@@ -244,7 +248,7 @@ def _described(
             if np.isfinite(trial.log_evidence)
         ),
         "lcurve": curve_of_weights(smoother, posterior.linear, levels),
-        "warnings": (*search.matched.warnings, *told),
+        "warnings": (*search.matched.warnings, *messages),
     }
 
 
@@ -255,30 +259,34 @@ def _order_trial(search: Search, trial: Trial, chosen: bool) -> OrderTrial:
 
 
 def _status(
-    interrupted: bool, reached: bool, damping: float, unseen: Sequence[str], senseless: str
+    interrupted: bool, reached: bool, damping: float, unmeasured: Sequence[str], implausible: str
 ) -> dict[str, str]:
     if interrupted:
-        return {"status": INTERRUPTED, "message": "levels and motion as they were at Ctrl-C"}
-    if unseen:
+        return {
+            "status": INTERRUPTED,
+            "message": "noise, weights and motion are those reached at Ctrl-C",
+        }
+    if unmeasured:
         message = (
-            f"the measurements leave the position of {', '.join(unseen[:8])} open: it, and all "
-            "torques that go with it, rest on smoothness alone, and the bands do not hold; measure "
-            "the joint or markers beyond it, or name it as unactuated if it has no motor"
+            f"the measurements do not determine the position of {', '.join(unmeasured[:8])}: it, "
+            "and all torques that depend on it, rest on smoothness alone, and the bands do not "
+            "hold; measure the joint or markers beyond it, or list it as unactuated if it has no "
+            "motor"
         )
         return {"status": UNIDENTIFIABLE, "message": message}
     if damping > 0.0:
         message = (
             "the normal equations are singular to rounding: the measurements do not determine the "
-            "motion, or a weight or noise level that was given is far off (see the warnings); "
-            "measure more joints or markers, leave levels to be found, or use a longer step"
+            "motion, or a given weight or noise level is far off (see the warnings); measure "
+            "more joints or markers, let the levels be estimated, or use a longer step"
         )
         return {"status": UNIDENTIFIABLE, "message": message}
-    if senseless:
-        return {"status": LIMITED, "message": senseless}
+    if implausible:
+        return {"status": LIMITED, "message": implausible}
     if not reached:
         message = (
-            "levels or motion had not settled; give noise and weight, or leave out channels that "
-            "do not fit the model"
+            "noise, weights or motion did not converge; give noise and weight, or remove channels "
+            "that do not fit the model"
         )
         return {"status": LIMITED, "message": message}
-    return {"status": CONVERGED, "message": "noise, sizes and motion found"}
+    return {"status": CONVERGED, "message": "noise, weights and motion converged"}

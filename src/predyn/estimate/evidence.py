@@ -75,7 +75,7 @@ def fit_levels(
 ) -> Trial:
     """The levels that make the evidence largest, and the motion that goes with them.
 
-    free_noise, free_scale say which are to be found. A trial that falls behind `best` ends early;
+    free_noise, free_scale say which to estimate. A trial that falls behind `best` ends early;
     evidence is flat at its top, so that levels that are nearly settled do to compare it. `first`
     says how many steps bring the motion near its minimum before the levels are looked at.
     """
@@ -153,8 +153,8 @@ def _updated(
     change = (rows.value + band.product(rows.first, rows.J, posterior.step)).reshape(-1, m)
     spread = band.variances(rows.first, rows.J, posterior.C).reshape(-1, m)
     measured = len(change) - spread.sum(axis=0) / levels.scale**2
-    found = np.sqrt((change**2).sum(axis=0) / np.maximum(measured, 1e-3))
-    scale = _limited(found, levels.scale, free_scale, bounds[0].scale, bounds[1].scale)
+    estimated = np.sqrt((change**2).sum(axis=0) / np.maximum(measured, 1e-3))
+    scale = _limited(estimated, levels.scale, free_scale, bounds[0].scale, bounds[1].scale)
     return Levels(noise, scale), measured
 
 
@@ -172,14 +172,14 @@ def updated_noise(
     squares = np.bincount(thing, seen.after(posterior.step) ** 2, count)
     used = np.bincount(thing, seen.variances(posterior.C), count) / noise**2
     counts = np.bincount(thing, minlength=count)
-    found = np.sqrt(squares / np.maximum(counts - used, 1e-3 * counts))
-    return _limited(found, noise, free, bounds[0].noise, bounds[1].noise)
+    estimated = np.sqrt(squares / np.maximum(counts - used, 1e-3 * counts))
+    return _limited(estimated, noise, free, bounds[0].noise, bounds[1].noise)
 
 
 def _limited(
-    found: Floats, before: Floats, free: NDArray[np.bool_], least: Floats, most: Floats
+    estimated: Floats, before: Floats, free: NDArray[np.bool_], least: Floats, most: Floats
 ) -> Floats:
-    """What was found, not too far from what was before, where it is to be found."""
+    """Estimated levels, not too far from those before; fixed levels stay as they are."""
     reach = np.exp(LONGEST)
-    near = np.clip(np.clip(found, before / reach, before * reach), least, most)
+    near = np.clip(np.clip(estimated, before / reach, before * reach), least, most)
     return np.where(free, near, before)

@@ -1,4 +1,4 @@
-"""What of a recording belongs to which joint, frame and link of a model."""
+"""Match the names in a recording to joints, frames and links of a model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TURN = 2.0 * np.pi
 
 
 class Matched(NamedTuple):
-    """The channels that count, as they are used, and what had to be said about the rest."""
+    """The channels in use, and warnings about the rest."""
 
     t: Floats  # (M,) s
     observed: list[Observed]
@@ -47,15 +47,15 @@ def match(model: Model, data: Measurements) -> Matched:
         if name not in model.joint_names:
             unknown.append((name, model.joint_names))
         elif not np.isfinite(values).any():
-            warnings.append(f"joint {name}: every sample is missing; it is left out")
+            warnings.append(f"joint {name}: every sample is missing; skipped")
         else:
             joint = model.joint_index(name)
             turning = model.kind[joint] != PRISMATIC
             unit = "rad" if turning else "m"
             if data.units.get(name, unit) != unit:
                 raise InputError(
-                    f"{_source(data)}: joint {name!r} {'turns' if turning else 'slides'}, and its "
-                    f"column is in {data.units[name]}; expected {unit}"
+                    f"{_source(data)}: joint {name!r} {'rotates' if turning else 'slides'}, but "
+                    f"its column is in {data.units[name]}; expected {unit}"
                 )
             values = _unwrapped(name, values, warnings) if turning else values
             odd[name, unit] = odd_steps(f"joint {name}", data.t, values[:, None], unit)
@@ -69,26 +69,26 @@ def match(model: Model, data: Measurements) -> Matched:
                 f"place it on one of the links: {', '.join(model.link_names)}"
             )
         elif not np.isfinite(points).any():
-            warnings.append(f"marker {name}: every sample is missing; it is left out")
+            warnings.append(f"marker {name}: every sample is missing; skipped")
         else:
             odd[name, "m"] = odd_steps(f"marker {name}", data.t, points, "m")
             markers.append((name, points))
     if not angles and not markers:
-        raise InputError(_nothing(model, data, unknown, warnings))
+        raise InputError(_describe_no_match(model, data, unknown, warnings))
     if unknown:
-        warnings.append(_told(model, unknown))
+        warnings.append(_describe_unknown(model, unknown))
     warnings += [steps.jumps for steps in odd.values() if steps.jumps]
     fast = [f"{name} ({x.speed:.2g} {unit}/s)" for (name, unit), x in odd.items() if x.speed > 0.0]
     if fast:
         warnings.append(
-            f"nothing moves as fast as {', '.join(fast[:6])}"
+            f"implausible speed of {', '.join(fast[:6])}"
             + (f" and {len(fast) - 6} more" if len(fast) > 6 else "")
             + "; check the units of positions and times"
         )
     usual = float(np.median(np.diff(data.t)))
     if usual > SLOW:
         warnings.append(
-            f"samples are {usual:.3g} s apart, which is slow for a motion; is the time in "
+            f"samples are {usual:.3g} s apart, which is long for a motion; is the time in "
             "milliseconds?"
         )
     observed: list[Observed] = [
@@ -101,7 +101,7 @@ def match(model: Model, data: Measurements) -> Matched:
         k = int(np.argmax(empty))
         warnings.append(
             f"no data from {seen[k]:.3g} to {seen[k + 1]:.3g} s: torques there rest on smoothness "
-            "alone, and the filter of the comparison on straight lines"
+            "alone, and the filter for comparison on linear interpolation"
         )
     return Matched(data.t, observed, angles, markers, warnings)
 
@@ -109,7 +109,7 @@ def match(model: Model, data: Measurements) -> Matched:
 def match_forces(
     model: Model, data: Measurements, links: Mapping[str, str] | None, warnings: list[str]
 ) -> dict[str, str]:
-    """Force name -> link, checked; a recorded force that is given no link is told."""
+    """Force name -> link, checked; a recorded force without a link gives a warning."""
     if links is not None and not isinstance(links, Mapping):
         raise InputError(f"forces: expected a mapping, recorded force -> link, got {links!r:.60}")
     chosen = dict(links or {})
@@ -125,18 +125,18 @@ def match_forces(
         if t[-1] <= times[0] or t[0] >= times[-1]:
             raise InputError(
                 f"force {name!r} was recorded from {t[0]:.4g} to {t[-1]:.4g} s, the motion from "
-                f"{times[0]:.4g} to {times[-1]:.4g} s: they share no time"
+                f"{times[0]:.4g} to {times[-1]:.4g} s: the times do not overlap"
             )
         step = float(times[-1] - times[0]) / (len(times) - 1)
         if t[0] > times[0] + 1.5 * step or t[-1] < times[-1] - 1.5 * step:
             warnings.append(
-                f"force {name}: recorded from {t[0]:.4g} to {t[-1]:.4g} s only; it is zero in the "
-                "rest of the motion"
+                f"force {name}: recorded from {t[0]:.4g} to {t[-1]:.4g} s only; taken as zero in "
+                "the rest of the motion"
             )
     for name in data.forces:
         if name not in chosen:
             warnings.append(
-                f"force {name}: recorded but not used; say which link it acts on: "
+                f"force {name}: recorded but not used; give the link it acts on: "
                 f'forces={{"{name}": link}}, or --force {name}=LINK'
             )
     return chosen
@@ -152,22 +152,24 @@ def match_joints(model: Model, names: Sequence[str]) -> list[int]:
         raise InputError(f"unactuated: expected a list of joint names, got {names!r:.60}")
     numbers = sorted({model.joint_index(name) for name in names})
     if len(numbers) == model.n:
-        raise InputError("unactuated: all joints are named; then there is no torque to estimate")
+        raise InputError(
+            "unactuated: expected some joints, got all; there is no torque to estimate"
+        )
     return numbers
 
 
 def _unwrapped(name: str, values: Floats, warnings: list[str]) -> Floats:
     """Angles without jumps by a whole turn."""
-    there = np.flatnonzero(np.isfinite(values))
-    steps = np.diff(values[there])
+    present = np.flatnonzero(np.isfinite(values))
+    steps = np.diff(values[present])
     jumps = np.abs(np.abs(steps) - TURN) < 0.2 * TURN
     if not jumps.any():
         return values
     out = values.copy()
-    out[there] = np.unwrap(values[there])
+    out[present] = np.unwrap(values[present])
     warnings.append(
-        f"joint {name}: {int(jumps.sum())} jumps by a whole turn, the first after sample "
-        f"{there[np.flatnonzero(jumps)[0]]}; the turns were added up"
+        f"joint {name}: {int(jumps.sum())} jumps by a full turn, the first after sample "
+        f"{present[np.flatnonzero(jumps)[0]]}; the angle was unwrapped"
     )
     return out
 
@@ -176,35 +178,35 @@ def _near(name: str, valid: Iterable[str]) -> str:
     plain = {_plain(x): x for x in valid}
     near = [plain[x] for x in difflib.get_close_matches(_plain(name), plain, n=2, cutoff=0.5)]
     near = [plain[_plain(name)]] if _plain(name) in plain else near
-    return f"{name} (near: {', '.join(near)})" if near else name
+    return f"{name} (similar: {', '.join(near)})" if near else name
 
 
 def _plain(name: str) -> str:
     return "".join(sign for sign in name[:60].casefold() if sign.isalnum())
 
 
-def _told(model: Model, unknown: list[tuple[str, Sequence[str]]]) -> str:
+def _describe_unknown(model: Model, unknown: list[tuple[str, Sequence[str]]]) -> str:
     names = [_near(name, valid) for name, valid in unknown]
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return f"not in model {model.name}, left out: {'; '.join(names[:8])}{more}"
+    return f"not in model {model.name}, skipped: {'; '.join(names[:8])}{more}"
 
 
-def _nothing(
+def _describe_no_match(
     model: Model,
     data: Measurements,
     unknown: list[tuple[str, Sequence[str]]],
     warnings: list[str],
 ) -> str:
     if not data.angles and not data.markers:
-        return f"{_source(data)}: holds neither joint angles nor markers"
-    parts = [f"{_source(data)}: nothing in it can be used"]
+        return f"{_source(data)}: contains neither joint angles nor markers"
+    parts = [f"{_source(data)}: contains nothing usable"]
     if unknown:
-        parts.append(_told(model, unknown))
+        parts.append(_describe_unknown(model, unknown))
     parts += warnings
     frames = [frame.name for frame in model.frames if frame.link >= 0]
     parts.append(
-        f"joints of the model: {', '.join(model.joint_names[:12])}; frames that can be markers: "
-        f"{', '.join(frames[:12]) or 'none (place_markers puts some on links)'}"
+        f"joints of the model: {', '.join(model.joint_names[:12])}; frames that can serve as "
+        f"markers: {', '.join(frames[:12]) or 'none (place_markers adds some to links)'}"
     )
     return "; ".join(parts)
 

@@ -72,8 +72,8 @@ class Seen(NamedTuple):
 
 
 def angle(name: str, joint: int, values: Floats) -> Angle:
-    there = np.flatnonzero(np.isfinite(values))
-    return Angle(name, joint, there, values[there])
+    present = np.flatnonzero(np.isfinite(values))
+    return Angle(name, joint, present, values[present])
 
 
 def marker(name: str, values: Floats) -> Marker:

@@ -18,8 +18,8 @@ from predyn.model import Model
 
 LEAST_INTERVALS, MOST_INTERVALS, MOST_EMPTY = 5, 1_000_000, 20  # the last: intervals per sample
 LEAST_NOISE, MOST_NOISE = 1e-7, 10.0  # over the range of what was measured
-FEW, UNKNOWN = 5, 1e-2  # samples that tell nothing of their noise; rad or m that is then taken
-SENSE = 1e12  # how far a given level may be from what is usual
+FEW, UNKNOWN = 5, 1e-2  # samples needed to estimate noise; rad or m assumed with fewer
+PLAUSIBLE = 1e12  # largest factor between a given and the usual level
 SMALLEST, LARGEST = 1e-30, 1e30  # of a given level: its square must be a number
 FARTHEST = 1e4  # rad or m, of a guess
 
@@ -36,7 +36,7 @@ def positive(what: str, value: Any) -> float | None:
 
 
 def called(report: Any) -> Any:
-    """What is told of the progress, something that can be called or None."""
+    """The progress callback, a callable or None."""
     if report is not None and not callable(report):
         raise InputError(
             f"report: expected a function of iteration, value, step, text; got {report!r:.40}"
@@ -52,7 +52,7 @@ def orders_of(order: Any, total_variation: bool) -> tuple[int, ...]:
     if order is not None and not (whole and order in ORDERS):
         raise InputError(f"order: expected 0, 1, 2 or None (by evidence), got {order!r:.40}")
     if total_variation and order not in (None, 1):
-        raise InputError(f"total_variation looks at changes, order 1; got order={order!r:.40}")
+        raise InputError(f"total_variation penalises changes, order 1; got order={order!r:.40}")
     if total_variation:
         return (1,)
     return (1, 2, 0) if order is None else (int(order),)
@@ -67,7 +67,7 @@ def kinds_of(independent: Any, total_variation: bool, weight: Any) -> tuple[str,
         raise unknown_name("independent", independent, INDEPENDENT)
     if total_variation and independent not in torques:
         raise InputError(
-            f"total_variation: torques switch, accelerations do not; expected independent to be "
+            f"total_variation: applies to torques, not accelerations; expected independent to be "
             f"{JOINTS!r} or {LINKS!r}, got {independent!r}"
         )
     return (str(independent),)
@@ -81,17 +81,17 @@ def grid_of(model: Model, t: Floats, step: float | None) -> Grid:
     if step is None and count > MOST_EMPTY * len(t):
         gap = int(np.argmax(np.diff(t)))
         raise InputError(
-            f"no samples from {t[gap]:.6g} to {t[gap + 1]:.6g} s, where the usual step is "
-            f"{wanted:.3g} s; cut the recording there, or give a step"
+            f"no samples from {t[gap]:.6g} to {t[gap + 1]:.6g} s, although the usual step "
+            f"is {wanted:.3g} s; split the recording there, or give a step"
         )
     if count > MOST_INTERVALS:
         raise InputError(
-            f"a step of {wanted:.3g} s makes {length / wanted:.3g} intervals; expected at most "
+            f"a step of {wanted:.3g} s gives {length / wanted:.3g} intervals; expected at most "
             f"{MOST_INTERVALS}: use a longer step"
         )
     if count < LEAST_INTERVALS:
         raise InputError(
-            f"a step of {wanted:.3g} s makes {count} intervals in {length:.3g} s; expected at "
+            f"a step of {wanted:.3g} s gives {count} intervals in {length:.3g} s; expected at "
             f"least {LEAST_INTERVALS}: use a shorter step or a longer recording"
         )
     return Grid(float(t[0]), length / count, count, model.n)
@@ -117,7 +117,7 @@ def pose_of(model: Model, guess: Mapping[str, float] | None) -> Floats | None:
 def weights_of(
     model: Model, weight: float | Mapping[str, float] | None, unactuated: Iterable[int] = ()
 ) -> Floats | None:
-    """Given scales (n,), NaN where they are to be found."""
+    """Given scales (n,), NaN where they are to be estimated."""
     if weight is None:
         return None
     if not isinstance(weight, Mapping):
@@ -127,15 +127,15 @@ def weights_of(
         joint = model.joint_index(name)
         if joint in unactuated:
             raise InputError(
-                f"weight of joint {name}: the joint is named as unactuated, its torque is zero; "
-                "leave out one of the two"
+                f"weight of joint {name}: the joint is listed as unactuated, so its torque is "
+                "zero; remove one of the two"
             )
         given[joint] = _level(f"weight of joint {name}", value, "N m or N")
     return given
 
 
 def known_noise(matched: Matched, noise: float | Mapping[str, float] | None) -> Floats:
-    """Given noise levels in the order of what was observed, NaN where they are to be found."""
+    """Given noise levels in the order of what was observed, NaN where they are to be estimated."""
     names = [x.name for x in matched.observed]
     known = np.full(len(names), np.nan)
     if noise is None:
@@ -149,10 +149,10 @@ def known_noise(matched: Matched, noise: float | Mapping[str, float] | None) -> 
             known[names.index(name)] = _level(f"noise of {name}", value, "rad or m")
     _, likely, _ = noise_range(matched)
     for name, given, about in zip(names, known, likely, strict=True):
-        if not np.isnan(given) and not about / SENSE < given < about * SENSE:
+        if not np.isnan(given) and not about / PLAUSIBLE < given < about * PLAUSIBLE:
             raise InputError(
-                f"noise of {name}: {given:.3g} is out of all proportion: neighbouring samples "
-                f"differ by noise of about {about:.2g} rad or m; give that, or leave it out"
+                f"noise of {name}: {given:.3g} is implausible: the noise between neighbouring "
+                f"samples is about {about:.2g} rad or m; give that, or omit this option"
             )
     return known
 

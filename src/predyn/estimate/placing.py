@@ -117,8 +117,8 @@ def place_markers(
         if distance > FAR
     ]
     messages += [
-        f"joint {model.joint_names[j]!r}: nothing in the static recording tells its value; "
-        f"{q[j]:.3g} is taken; give it in pose, or markers that are frames of the model"
+        f"joint {model.joint_names[j]!r}: the static recording does not determine its value; "
+        f"{q[j]:.3g} is used; give it in pose, or record markers that are frames of the model"
         for j in np.flatnonzero(_carrying(model, links.values()) & ~seen)
     ]
     frames = tuple(
@@ -147,7 +147,7 @@ def _links(model: Model, static: Measurements, markers: Mapping[str, str]) -> di
         elif name in model.frame_names:
             problems.append(
                 f"marker {name!r}: the model has a frame or link of that name; a marker that is "
-                "in the model already counts as a landmark, leave it out of markers"
+                "already in the model serves as a landmark: remove it from markers"
             )
         if link not in model.link_names:
             problems.append(
@@ -179,9 +179,9 @@ def _standing(values: Floats) -> Floats:
     """(3,) median of a marker's samples; NaN for a component that is always missing."""
     place = np.full(3, np.nan)
     for k in range(3):
-        there = np.isfinite(values[:, k])
-        if there.any():
-            place[k] = np.median(values[there, k])
+        present = np.isfinite(values[:, k])
+        if present.any():
+            place[k] = np.median(values[present, k])
     return place
 
 
@@ -198,7 +198,7 @@ def _check_measured(places: Mapping[str, Floats]) -> None:
             got = "".join(axis for axis, x in zip("xyz", place, strict=True) if np.isfinite(x))
             raise InputError(
                 f"marker {name!r}: expected at least two of its components x, y, z in some sample "
-                f"of the static recording, got {got or 'none'}; leave it out, or record it again"
+                f"of the static recording, got {got or 'none'}; remove it, or record it again"
             )
 
 
@@ -209,13 +209,13 @@ def _fitted_pose(
     targets: Sequence[_Target],
     places: Mapping[str, Floats],
 ) -> tuple[Floats, Bools]:
-    """The pose (n,), and which of its joints were given, measured or told by the targets."""
+    """The pose (n,), and which of its joints are given, measured or determined by the targets."""
     given = np.isfinite(known)
     angles = {}
     for name, values in static.angles.items():
-        there = np.isfinite(values)
-        if name in model.joint_names and there.any() and not given[model.joint_index(name)]:
-            angles[model.joint_index(name)] = np.array([np.median(values[there])])
+        present = np.isfinite(values)
+        if name in model.joint_names and present.any() and not given[model.joint_index(name)]:
+            angles[model.joint_index(name)] = np.array([np.median(values[present])])
     low, high = model.limits.position.T
     rest = np.where(given, known, np.clip(0.0, low, high))
     where = np.array([places[name] for name, _ in targets]).reshape(1, len(targets), 3)
@@ -231,21 +231,21 @@ def _residuals(
     """Distance of each marker from where the pose has it, the larger one if it has two places."""
     residuals: dict[str, float] = {}
     for name, (link, p) in targets:
-        there = frame_kinematics(model, model.link_names[link], q, point=p).p
-        distance = float(np.linalg.norm((places[name] - there)[np.isfinite(places[name])]))
+        modelled = frame_kinematics(model, model.link_names[link], q, point=p).p
+        distance = float(np.linalg.norm((places[name] - modelled)[np.isfinite(places[name])]))
         residuals[name] = max(distance, residuals.get(name, 0.0))
     return residuals
 
 
 def _carrying(model: Model, links: Iterable[str]) -> Bools:
     """(n,) joints between the world and one of the links."""
-    found = np.zeros(model.n, bool)
+    carrying = np.zeros(model.n, bool)
     for link in links:
         j = model.link_index(link)
         while j >= 0:
-            found[j] = True
+            carrying[j] = True
             j = int(model.parent[j])
-    return found
+    return carrying
 
 
 def _in_link(model: Model, q: Floats, link: str, place: Floats) -> Floats:

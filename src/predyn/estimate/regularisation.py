@@ -1,4 +1,4 @@
-"""What is taken as likely of torques: that they, their changes, or the changes of those are small.
+"""What is assumed of torques: that they, their differences or second differences are small.
 
 Order 0 looks at each torque, order 1 at the change from one interval to the next, order 2 at the
 change of that change. What changes independently may be the torques of joints; those on links,

@@ -1,4 +1,4 @@
-"""Estimate: the torques behind a recorded motion, how sure they are, what speaks against them."""
+"""Estimate: the torques behind a recorded motion, with their uncertainty and warnings."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Estimate:
 
     The motion has constant acceleration on each of K intervals; `tau[k]` is held over interval k.
     Standard deviations are those of the linearised problem at the estimate, for the given or
-    estimated noise and weights: they do not count errors of the model.
+    estimated noise and weights: they do not account for errors of the model.
     """
 
     name: str
@@ -94,9 +94,7 @@ class Estimate:
     order: int
     total_variation: bool
     independent: str  # what changes independently: torques of "joints", on "links", "accelerations"
-    weights: (
-        Floats  # (n,) size of a torque (0), of its change over an interval (1), of that of it (2)
-    )
+    weights: Floats  # (n,) size of a torque (0), of its difference (1) or second difference (2)
     orders: tuple[OrderTrial, ...]
     lcurve: LCurve
     comparison: Filtered | None

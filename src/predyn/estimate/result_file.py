@@ -138,14 +138,14 @@ def _estimate_of(file: TreeReader) -> Estimate:
 
 
 def _check_values(file: TreeReader, estimate: Estimate) -> None:
-    """What no estimate could have found is an error; what did not converge may not be finite."""
+    """Impossible values are errors; estimates that did not converge may not be finite."""
     file.choice("status", STATUSES)
     file.choice("independent", INDEPENDENT)
     file.count("iterations")
     file.require(estimate.order in ORDERS, "order", "0, 1 or 2")
     file.require(np.diff(estimate.t) > 0.0, "t", "strictly increasing times")
     file.require(len(estimate.t_tau) == len(estimate.t) - 1, "t_tau", "one time for each interval")
-    for name in ("q_sd", "v_sd", "tau_sd"):  # infinite where the data do not tell
+    for name in ("q_sd", "v_sd", "tau_sd"):  # infinite where the data do not determine them
         file.require(getattr(estimate, name) >= 0.0, name, "non-negative numbers")
     with located(file):
         for name in estimate.unactuated:

@@ -1,4 +1,4 @@
-"""What samples tell before any model is looked at: their noise, jumps, speeds."""
+"""Noise, jumps and speeds of samples, before a model is involved."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 FASTEST = {"rad": 100.0, "m": 100.0}  # per second
 JUMP, SUDDEN = 0.5, 30.0  # rad or m, and how many times as fast as nine tenths of the steps
-WILD = 1e3  # rad or m from one sample to the next that no motion has
+WILD = 1e3  # rad or m between samples that no motion has
 
 
 def roughness(*parts: tuple[Floats, Floats]) -> float:
@@ -29,32 +29,32 @@ def roughness(*parts: tuple[Floats, Floats]) -> float:
             apart = at[:, None] - at[None] + np.eye(4)[:, :, None]
             weight = 1.0 / np.prod(apart * np.abs(apart).max(axis=(0, 1)) ** -1.0, axis=1)
             weight /= np.sqrt((weight**2).sum(axis=0))
-            there = np.stack([values[k : len(t) - 3 + k] for k in range(4)])
-            third.append(np.abs((weight * there).sum(axis=0)))
+            values_at = np.stack([values[k : len(t) - 3 + k] for k in range(4)])
+            third.append(np.abs((weight * values_at).sum(axis=0)))
     return 1.4826 * float(np.median(np.concatenate(third))) if third else 0.0
 
 
 class Steps(NamedTuple):
     """What is odd in the steps from sample to sample."""
 
-    speed: float  # per second, 0 unless it is one that nothing has
-    jumps: str  # the first of them in words, empty if there is none
+    speed: float  # per second, if implausible, else 0
+    jumps: str  # describes the first, empty if there are none
 
 
 def odd_steps(what: str, t: Floats, values: Floats, unit: str) -> Steps:
-    """Speeds that nothing has, and jumps, in columns (M, k) of a channel.
+    """Implausible speeds and jumps in columns (M, k) of a channel.
 
     Noise makes steps too: only what is beyond six of its standard deviations counts.
     """
     after, steps, rates, usual = [], [], [], []
     for column in values.T:
-        there = np.flatnonzero(np.isfinite(column))
-        step, time = np.abs(np.diff(column[there])), np.diff(t[there])
+        present = np.flatnonzero(np.isfinite(column))
+        step, time = np.abs(np.diff(column[present])), np.diff(t[present])
         if len(step):
-            noise = roughness((t[there], column[there]))
+            noise = roughness((t[present], column[present]))
             rates.append(np.maximum(step - 6.0 * noise, 0.0) / time)
             usual.append(np.full(len(step), np.quantile(step / time, 0.9)))
-            after.append(there[:-1])
+            after.append(present[:-1])
             steps.append(step)
     if not after:
         return Steps(0.0, "")
@@ -67,13 +67,13 @@ def odd_steps(what: str, t: Floats, values: Floats, unit: str) -> Steps:
     most = int(np.argmax(step * sudden))
     if step[most] > WILD:
         raise InputError(
-            f"{what}: jumps by {step[most]:.3g} {unit} after sample {sample[most]}; mark wild "
-            "samples as missing (NaN), or check the units"
+            f"{what}: jumps by {step[most]:.3g} {unit} after sample {sample[most]}; mark "
+            "outliers as missing (NaN), or check the units"
         )
     first = int(np.argmax(sudden))
     more = f" ({int(sudden.sum())} jumps in all)" if sudden.sum() > 1 else ""
     return Steps(
         speed,
-        f"{what}: jumps by {step[first]:.3g} {unit} after sample {sample[first]}{more}; mark wild "
-        "samples as missing (NaN)",
+        f"{what}: jumps by {step[first]:.3g} {unit} after sample {sample[first]}{more}; mark "
+        "outliers as missing (NaN)",
     )

@@ -79,7 +79,7 @@ def _far_end(model: Model, link: int, to: str | None) -> Floats:
         far = first
     if not far.any():
         raise InputError(
-            f"length of link {name!r}: its end sits at its joint, it has no length to scale; "
+            f"length of link {name!r}: its end is at its joint, so there is no length to scale; "
             f"name another end after the two markers: {', '.join(map(repr, sorted(ends)))}"
         )
     return far

@@ -38,7 +38,7 @@ DAMPINGS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # shares of the diagonal, unt
 
 SINGULAR = (
     "the measurements do not determine the motion: the normal equations are singular; measure more "
-    "joints or markers, or leave weights and noise levels to be estimated"
+    "joints or markers, or let weights and noise levels be estimated"
 )
 
 
@@ -84,16 +84,16 @@ class Linear(NamedTuple):
             if damping:
                 damped = self._replace(H=self.H.copy())
                 damped.H[:, 0] *= 1.0 + damping
-            found = damped.solution()
-            if found is not None and np.isfinite(found.L[:, 0]).all():
-                return found, damping
+            solution = damped.solution()
+            if solution is not None and np.isfinite(solution.L[:, 0]).all():
+                return solution, damping
         raise InputError(SINGULAR)
 
-    def slope(self, found: zero_torques.Solution) -> float:
+    def slope(self, solution: zero_torques.Solution) -> float:
         """Of the objective with these multipliers, along the step: never above zero."""
         free = self.about.free
-        cost = found.multipliers + (HELD - LITTLE) * free
-        return float(self.g @ found.step) - float(np.vdot(cost, free))
+        cost = solution.multipliers + (HELD - LITTLE) * free
+        return float(self.g @ solution.step) - float(np.vdot(cost, free))
 
 
 class Posterior(NamedTuple):
@@ -158,9 +158,9 @@ class Smoother:
             free = tau[:, self.unactuated] / self.free_size
             G = U[:, self.unactuated] / self.free_size[:, None]
         seen, changes = self.observations.rows(c), self.changes_about(c, tau, U)
-        found = About(seen, changes, tau, U, free, G)
-        self._recent = [*self._recent[-1:], (c, found)]
-        return found
+        current = About(seen, changes, tau, U, free, G)
+        self._recent = [*self._recent[-1:], (c, current)]
+        return current
 
     def changes_about(self, c: Floats, tau: Floats, U: Floats) -> Changes:
         """What must be small about the motion c, from its torques and their slopes."""
@@ -214,11 +214,11 @@ class Smoother:
     def posterior(self, c: Floats, levels: Levels, covariances: bool = True) -> Posterior:
         """The normal equations about c, factored, and the step to their minimum."""
         linear = self.linearised(c, levels)
-        found, damping = linear.damped()
+        solution, damping = linear.damped()
         C = np.empty((0, 0))
         if covariances:
-            C = zero_torques.covariances(found.L, self.grid.n, len(self.unactuated))
-        return Posterior(linear, *found, linear.slope(found), C, damping)
+            C = zero_torques.covariances(solution.L, self.grid.n, len(self.unactuated))
+        return Posterior(linear, *solution, linear.slope(solution), C, damping)
 
     def moved(self, c: Floats, levels: Levels, posterior: Posterior) -> tuple[Floats, float]:
         """The next motion: the step, or as much of it as lowers the objective; and its length."""

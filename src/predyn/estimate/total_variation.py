@@ -59,13 +59,13 @@ def switching(
             about = posterior.linear.about.changes.rows
             change = about.value + band.product(about.first, about.J, posterior.step)
             size = np.sqrt(change**2 + band.variances(about.first, about.J, posterior.C))
-            found = np.where(free_scale, size.reshape(-1, m).mean(axis=0), mean)
+            new_mean = np.where(free_scale, size.reshape(-1, m).mean(axis=0), mean)
             noise = updated_noise(levels.noise, posterior, thing, free_noise, bounds)
-            moved = np.abs(np.log(np.concatenate((found / mean, noise / levels.noise)))).max()
+            moved = np.abs(np.log(np.concatenate((new_mean / mean, noise / levels.noise)))).max()
             if report is not None:
                 report(float(np.abs(change).sum()), float(np.abs(posterior.step).max()))
             c, _ = smoother.moved(c, levels, posterior)
-            mean = np.clip(found, bounds[0].scale, bounds[1].scale)
+            mean = np.clip(new_mean, bounds[0].scale, bounds[1].scale)
             levels = Levels(noise, np.sqrt(size * np.tile(mean, len(size) // m)))
             posterior = smoother.posterior(c, levels)
             if moved < SETTLED:
@@ -99,18 +99,20 @@ def _sharpened(
             band.add_transposed(
                 rows.first, rows.J, (slope - curvature * rows.value) / spread, linear.g
             )
-            found, _ = linear.damped()
-            downhill = linear.slope(found)
+            solution, _ = linear.damped()
+            downhill = linear.slope(solution)
 
             def cost(change: Floats, edge: Floats = edge) -> float:
                 return float((np.hypot(change, edge) / spread).sum())
 
             objective = partial(
-                smoother.objective, levels=levels, multipliers=found.multipliers, cost=cost
+                smoother.objective, levels=levels, multipliers=solution.multipliers, cost=cost
             )
-            c, length = lowered(objective, c, found.step, downhill)
+            c, length = lowered(objective, c, solution.step, downhill)
             free = smoother.free_torque(c)
-            y = np.clip(slope + curvature * band.product(rows.first, rows.J, found.step), -1.0, 1.0)
+            y = np.clip(
+                slope + curvature * band.product(rows.first, rows.J, solution.step), -1.0, 1.0
+            )
             if corner <= ROUNDED and -downhill < GAIN and free < 1e-6:
                 return c, True, count
             if length == 0.0 and corner <= ROUNDED:

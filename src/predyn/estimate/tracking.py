@@ -20,23 +20,23 @@ FIRST_CHUNK = 16
 CHUNK_NUMBERS = 500_000  # numbers in the Jacobians of the largest chunk
 SAME = 1e-3  # poses whose points are nearer than that, in length scales, are on one branch
 JUMP = 0.5  # rad or length scales; motions do not go that far from one sample to the next
-LOST, FOUND = 5.0, 2.0  # residual, as a multiple of the usual one, of a lost and a found motion
+LOST, RECOVERED = 5.0, 2.0  # residual over the usual one of a lost and of a recovered motion
 LEAST_RESIDUAL = 0.001  # length scales; smaller ones never count as lost
 MOST_SEARCHES = 10
-STARTS, KEPT = 32, 8  # poses tried in a search, and how many of them go on when points are added
+STARTS, SURVIVORS = 32, 8  # poses tried in a search, and those that go on with more points
 STRAIGHT = 3e-3  # least resolved movement (squared), over the usual one, of a singular pose
 EQUAL = 1.5  # squared residuals over the least that fit as well
 CANDIDATES = 4  # first poses that are followed over time, if they fit equally well
 
 
 class Tracked(NamedTuple):
-    """A motion near measurements, and what must be said about it."""
+    """A motion near the measurements, and warnings about it."""
 
     q: Floats  # (M, n)
     warnings: list[str]
 
 
-def followed(
+def track_poses(
     model: Model,
     times: Floats,
     angles: Mapping[int, Floats],
@@ -71,39 +71,39 @@ def followed(
     start = int(np.argmax(fit.counts))
     best, least, totals = None, np.inf, []
     for pose in first_poses(fit, start, rest):
-        found = _over_time(fit, samples, start, pose)
-        jumps = np.maximum(np.abs(np.diff(found.q, axis=0)) / fit.units - JUMP, 0.0)
-        total = float(found.cost.sum() + np.sum(jumps**2) + _outside(fit, found.q).sum())
+        fitted = _over_time(fit, samples, start, pose)
+        jumps = np.maximum(np.abs(np.diff(fitted.q, axis=0)) / fit.units - JUMP, 0.0)
+        total = float(fitted.cost.sum() + np.sum(jumps**2) + _outside(fit, fitted.q).sum())
         totals.append(total)
         if best is None or total < 0.99 * least - fit.counts.sum() * SAME**4:
-            best, least = found, total
+            best, least = fitted, total
     assert best is not None
     alike = sum(total <= EQUAL * least + fit.counts.sum() * SAME**2 for total in totals)
-    told = []
+    messages = []
     if alike > 1 and guess is None:
-        told.append(
-            f"the markers allow {alike} motions or more; the one nearest to zero positions was "
-            "followed: give a guess of the first pose, or measure more"
+        messages.append(
+            f"the markers allow {alike} motions or more; the one nearest to zero joint positions "
+            "was used: give a guess of the first pose, or measure more"
         )
-    told += _mirrored(fit, times[samples], samples, best)
-    return Tracked(_filled(fit, times, samples, best), told)
+    messages += _warn_of_mirror_image(fit, times[samples], samples, best)
+    return Tracked(_filled(fit, times, samples, best), messages)
 
 
-def _mirrored(fit: PoseFit, times: Floats, samples: Ints, found: Fitted) -> list[str]:
-    """Whether the motion comes by a pose after which markers allow two motions.
+def _warn_of_mirror_image(fit: PoseFit, times: Floats, samples: Ints, fitted: Fitted) -> list[str]:
+    """A warning if the motion passes a pose after which the markers allow two motions.
 
-    There the measurements resolve some movement far less than usual, such as that of a knee which
-    is stretched out.
+    There the measurements resolve some movement far less than usual, as with a fully extended
+    knee.
     """
     full = np.flatnonzero(fit.counts[samples] == fit.counts[samples].max())
-    least = np.linalg.eigvalsh(found.normal[full])[:, 0]
+    least = np.linalg.eigvalsh(fitted.normal[full])[:, 0]
     usual = float(np.median(least))
     if usual < RESOLVED or least.min() > STRAIGHT * usual:
         return []
     at = times[full[int(np.argmin(least))]]
     return [
-        f"at {at:.4g} s the markers leave a movement open, as of a knee that is stretched out; "
-        "what comes before or after may be the mirror image of the motion: measure more there"
+        f"at {at:.4g} s the markers leave a movement open, as with a fully extended knee; the "
+        "motion before or after it may be a mirror image of the true one: measure more there"
     ]
 
 
@@ -132,25 +132,25 @@ def _follow(fit: PoseFit, samples: Ints, pose: Floats) -> Fitted:
     while done < count:
         at = samples[done : done + size]
         here = q[done - 1]
-        found = fit.descend(fit.with_measured_angles(np.tile(here, (len(at), 1)), at), at)
-        ahead = _continued(fit, here, found.q)
+        fitted = fit.descend(fit.with_measured_angles(np.tile(here, (len(at), 1)), at), at)
+        ahead = _continued(fit, here, fitted.q)
         before = np.concatenate((here[None], ahead[:-1]))
         if len(at) > 1:
-            found = fit.descend(fit.with_measured_angles(before, at), at)
-        agree = fit.apart(found.q, ahead, found.normal) <= SAME
+            fitted = fit.descend(fit.with_measured_angles(before, at), at)
+        agree = fit.apart(fitted.q, ahead, fitted.normal) <= SAME
         agree[0] = True
         good = len(at) if agree.all() else int(np.argmin(agree))
-        residual = _residual(fit, at[:good], found.cost[:good])
+        residual = _residual(fit, at[:good], fitted.cost[:good])
         lost = residual > LOST * (usual + LEAST_RESIDUAL)
         if lost.any() and searches < MOST_SEARCHES:
             good = int(np.argmax(lost))
             if good == 0:
                 searches += 1
-                found = _search(fit, at[:1], here, found, usual)
+                fitted = _search(fit, at[:1], here, fitted, usual)
                 good = 1
         part = slice(done, done + good)
-        q[part] = _continued(fit, here, found.q[:good])
-        cost[part], normal[part] = found.cost[:good], found.normal[:good]
+        q[part] = _continued(fit, here, fitted.q[:good])
+        cost[part], normal[part] = fitted.cost[:good], fitted.normal[:good]
         if not lost[:good].all():
             usual += (float(np.median(residual[:good][~lost[:good]])) - usual) * min(1.0, good / 20)
         done += good
@@ -184,13 +184,13 @@ def _residual(fit: PoseFit, at: Ints, cost: Floats) -> Floats:
     return np.sqrt(cost / np.maximum(fit.counts[at], 1))
 
 
-def _search(fit: PoseFit, at: Ints, here: Floats, found: Fitted, usual: float) -> Fitted:
+def _search(fit: PoseFit, at: Ints, here: Floats, fitted: Fitted, usual: float) -> Fitted:
     """A pose that meets a sample as well as usual, where the neighbour's pose led to none."""
     pose = first_poses(fit, int(at[0]), here)[0]
     other = fit.descend(pose[None], at)
-    if _residual(fit, at, other.cost)[0] <= FOUND * (usual + LEAST_RESIDUAL):
+    if _residual(fit, at, other.cost)[0] <= RECOVERED * (usual + LEAST_RESIDUAL):
         return other
-    return Fitted(*(values[:1] for values in found))
+    return Fitted(*(values[:1] for values in fitted))
 
 
 def first_poses(fit: PoseFit, sample: int, rest: Floats) -> list[Floats]:
@@ -217,17 +217,17 @@ def first_poses(fit: PoseFit, sample: int, rest: Floats) -> list[Floats]:
         poses[1] = np.where(new, middle, poses[1])
         poses[2:, new] = random.uniform(lowest[new], highest[new], (STARTS - 2, int(new.sum())))
         old |= new
-        found = part.descend(part.with_measured_angles(poses, at), at)
-        order = np.argsort(found.cost, kind="stable")
-        poses = found.q[np.resize(order[:KEPT], STARTS)]
-    found = part.descend(np.where(part.seen(found.normal), found.q, rest), at)
-    q = _nearest_turn(fit, found.q, rest)
-    cost = found.cost + _outside(fit, q)
+        fitted = part.descend(part.with_measured_angles(poses, at), at)
+        order = np.argsort(fitted.cost, kind="stable")
+        poses = fitted.q[np.resize(order[:SURVIVORS], STARTS)]
+    fitted = part.descend(np.where(part.seen(fitted.normal), fitted.q, rest), at)
+    q = _nearest_turn(fit, fitted.q, rest)
+    cost = fitted.cost + _outside(fit, q)
     enough = 4.0 * cost.min() + fit.counts[sample] * SAME**2
     chosen: list[int] = []
     for k in np.argsort(cost, kind="stable"):
         others = np.tile(q[k], (len(chosen), 1))
-        same = fit.apart(others, q[chosen], found.normal[chosen]) <= 10.0 * SAME
+        same = fit.apart(others, q[chosen], fitted.normal[chosen]) <= 10.0 * SAME
         if cost[k] <= enough and not same.any() and len(chosen) < CANDIDATES:
             chosen.append(int(k))
     far = np.linalg.norm((q[chosen] - rest) / fit.units, axis=1)
@@ -257,21 +257,21 @@ def _nearest_turn(fit: PoseFit, q: Floats, rest: Floats) -> Floats:
     return result
 
 
-def _filled(fit: PoseFit, times: Floats, samples: Ints, found: Fitted) -> Floats:
+def _filled(fit: PoseFit, times: Floats, samples: Ints, fitted: Fitted) -> Floats:
     """Poses at all times: what a sample leaves open lies between what others say."""
     q = np.empty((len(times), fit.model.n))
-    seen = fit.seen(found.normal)
-    start = found.q.copy()
+    seen = fit.seen(fitted.normal)
+    start = fitted.q.copy()
     for j in range(fit.model.n):
         known = seen[:, j] if seen[:, j].any() else np.ones(len(samples), bool)
         t = times[samples]
-        q[:, j] = np.interp(times, t[known], found.q[known, j])
+        q[:, j] = np.interp(times, t[known], fitted.q[known, j])
         start[:, j] = q[samples, j]
-    q[samples] = found.q
-    open_ = np.flatnonzero(~seen.all(axis=1) & (start != found.q).any(axis=1))
+    q[samples] = fitted.q
+    open_ = np.flatnonzero(~seen.all(axis=1) & (start != fitted.q).any(axis=1))
     if len(open_):
         again = _by_parts(fit, start[open_], samples[open_])
-        usual = found.cost[open_] + fit.counts[samples[open_]] * SAME**2
+        usual = fitted.cost[open_] + fit.counts[samples[open_]] * SAME**2
         better = again.cost <= usual
         q[samples[open_[better]]] = again.q[better]
     return q

@@ -34,7 +34,7 @@ class Search:
     matched: Matched
     observations: Observations
     driving: Driving
-    usual_way: Filtered
+    by_filter: Filtered
     unactuated: Ints
     noise: Floats
     free_noise: NDArray[np.bool_]
@@ -45,7 +45,7 @@ class Search:
 
     def __post_init__(self) -> None:
         """Sizes (n,) that torques and accelerations usually have: those of the filter at first."""
-        self.sizes = usual_size(self.usual_way.tau), usual_size(self.usual_way.a)
+        self.sizes = usual_size(self.by_filter.tau), usual_size(self.by_filter.a)
 
     @property
     def active(self) -> NDArray[np.bool_]:
@@ -60,7 +60,7 @@ class Search:
     @cached_property
     def about(self) -> Floats:
         """A motion near the one sought."""
-        return self.driving.grid.through(self.usual_way.q)
+        return self.driving.grid.through(self.by_filter.q)
 
     @cached_property
     def torques_about(self) -> tuple[Floats, Floats]:
@@ -77,13 +77,13 @@ class Search:
         smallest = np.maximum(np.sqrt(stiffest / (CONDITION * weakest)), LEAST_SCALE * size)
         return Levels(least, smallest), Levels(most, np.maximum(MOST_SCALE * size, smallest))
 
-    def teller(self, text: str) -> Callable[[float, float], None]:
-        def tell(value: float, step: float) -> None:
+    def reporter(self, text: str) -> Callable[[float, float], None]:
+        def report(value: float, step: float) -> None:
             self.iterations += 1
             if self.report is not None:
                 self.report(self.iterations, value, step, text)
 
-        return tell
+        return report
 
     def smoother(self, order: int, of: str) -> Smoother:
         model, active = self.driving.model, self.active
@@ -123,7 +123,7 @@ class Search:
             self.free_scale,
             self.bounds(smoother),
             best,
-            self.teller(f"log evidence, order {smoother.order}, {of}"),
+            self.reporter(f"log evidence, order {smoother.order}, {of}"),
             enough,
             4 if not self.iterations else 1,
         )
@@ -140,10 +140,10 @@ class Search:
         if self.weight is not None or interrupted or not np.isfinite(best.log_evidence):
             return done
         tau, a = self.driving.torques(best.c), self.driving.grid.middle(best.c)[2]
-        found = usual_size(tau), usual_size(a)
-        if not (found[0] > OUTGROWN * self.sizes[0])[self.active].any():
+        sizes = usual_size(tau), usual_size(a)
+        if not (sizes[0] > OUTGROWN * self.sizes[0])[self.active].any():
             return done
-        self.sizes = np.maximum(self.sizes[0], found[0]), np.maximum(self.sizes[1], found[1])
+        self.sizes = np.maximum(self.sizes[0], sizes[0]), np.maximum(self.sizes[1], sizes[1])
         return self._trials(orders, kinds, best.c)
 
     def _trials(self, orders: Sequence[int], kinds: Sequence[str], c: Floats) -> list[Trial]:
@@ -175,9 +175,11 @@ class Search:
             done[rank] = self.fitted(smoother, of, best.c, best.levels, -np.inf, SETTLED)
         return done
 
-    def rivals(self, trials: list[Trial], best: Trial, tau: Floats, tau_sd: Floats) -> list[str]:
-        """Other assumptions that explain the data as well, by torques beyond the bands."""
-        told = []
+    def warn_of_rivals(
+        self, trials: list[Trial], best: Trial, tau: Floats, tau_sd: Floats
+    ) -> list[str]:
+        """Other assumptions that explain the data as well, with torques outside the bands."""
+        messages = []
         for trial in trials:
             if trial is best or not trial.log_evidence > best.log_evidence - ALIKE:
                 continue
@@ -185,10 +187,10 @@ class Search:
             share = float((away > BAND * tau_sd[:, self.active]).mean())
             if share > BEYOND:
                 other, own = trial.smoother.order, best.smoother.order
-                told.append(
+                messages.append(
                     f"order {other} of {trial.of} explains the data as well as order {own} of "
-                    f"{best.of}, by torques of which {share:.0%} are outside the bands: these are "
-                    "too narrow; choose by order and independent, or measure more"
+                    f"{best.of}, with {share:.0%} of its torques outside the bands: the bands are "
+                    "too narrow; choose with order and independent, or measure more"
                 )
         on_floor = [
             str(trial.smoother.order)
@@ -198,8 +200,8 @@ class Search:
         ]
         if on_floor:
             h = self.driving.grid.h
-            told.append(
-                f"order {max(on_floor)} could not be tried well: its torques are smoother than "
-                f"rounding errors let them be at a step of {h:.3g} s; try a step of {4 * h:.3g} s"
+            messages.append(
+                f"order {max(on_floor)} could not be judged well: its torques are smoother than "
+                f"rounding errors allow at a step of {h:.3g} s; try a step of {4 * h:.3g} s"
             )
-        return told
+        return messages

@@ -1,4 +1,4 @@
-"""What models, tasks and recordings hold, in words for a terminal."""
+"""Text descriptions of models, tasks and recordings for a terminal."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def recording_text(recording: Measurements) -> str:
     t = recording.t
     rate = (len(t) - 1) / (t[-1] - t[0])
     lines = [f"recording {recording.source!r}: {len(t)} samples from {t[0]:g} to {t[-1]:g} s, "
-             f"{rate:.6g} a second"]  # fmt: skip
-    rows: list[tuple[str, ...]] = [("name", "kind", "missing", "least", "largest")]
+             f"{rate:.6g} per second"]  # fmt: skip
+    rows: list[tuple[str, ...]] = [("name", "kind", "missing", "smallest", "largest")]
     for name, values in recording.angles.items():
-        told = recording.units.get(name, "rad or m")
-        unit, factor = ("deg", 180.0 / np.pi) if told == "rad" else (told, 1.0)
+        given = recording.units.get(name, "rad or m")
+        unit, factor = ("deg", 180.0 / np.pi) if given == "rad" else (given, 1.0)
         rows.append((name, "joint", *_range(factor * values, unit)))
     for name, values in recording.markers.items():
         rows += [
@@ -56,13 +56,13 @@ def recording_text(recording: Measurements) -> str:
 
 
 def _range(values: np.ndarray, unit: str) -> tuple[str, str, str]:
-    """Share that is missing, least and largest value."""
-    there = values[np.isfinite(values)]
-    if not len(there):
+    """Share of missing values, smallest and largest value."""
+    present = values[np.isfinite(values)]
+    if not len(present):
         return "all", "", ""
-    missing = len(values) - len(there)
+    missing = len(values) - len(present)
     share = f"{missing / len(values):.1%}" if missing else "none"
-    return share, f"{there.min():.4g} {unit}", f"{there.max():.4g} {unit}"
+    return share, f"{present.min():.4g} {unit}", f"{present.max():.4g} {unit}"
 
 
 def problem_text(problem: Problem) -> str:
@@ -140,14 +140,14 @@ def _entries(of: Phase | Problem) -> list[str]:
 def _entry(entry: Cost | Constraint) -> str:
     """One cost or constraint, what differs from the defaults."""
     term: Any = entry.term
-    said = [
+    settings = [
         f"{f.name}={getattr(term, f.name)!r:.60}"
         for f in dataclasses.fields(term)
         if getattr(term, f.name) is not f.default
         and not (isinstance(f.default, str | float) and getattr(term, f.name) == f.default)
     ]
     at = entry.at if isinstance(entry.at, str) else f"fractions {list(entry.at)!r:.60}"
-    what = f"{term.kind}({', '.join(said)})"
+    what = f"{term.kind}({', '.join(settings)})"
     if isinstance(entry, Cost):
         return f"cost {entry.weight:g} * {what}, {at}"
     if entry.lower is None and entry.upper is None:

@@ -1,4 +1,4 @@
-"""The folder of an estimate, and its numbers in words for a terminal."""
+"""The folder of an estimate, and its summary for a terminal."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ MOST = 60  # joints and channels listed
 def write_estimate(estimate: Estimate, folder: Path, report: bool = True) -> list[Path]:
     """Write result, torques, summary and report, all or none; returns their paths.
 
-    What did not converge goes to a subfolder if the folder holds a result that did. Without a
-    report one of an earlier estimate is removed.
+    An estimate that did not converge goes to a subfolder if the folder holds one that did. Without
+    a report, that of an earlier estimate is removed.
     """
     refuse_other(folder, SOLUTION)
     texts = {

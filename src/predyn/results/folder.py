@@ -35,8 +35,8 @@ LOCK_SECONDS = 0.5  # for who opened the lock file of a process that was about t
 def locked(folder: Path, names: Collection[str] = ()) -> Iterator[None]:
     """Make the folder if need be and keep other writers out; one that stays empty is removed.
 
-    names: files that are to be written there. What stands in their way is an error at once, and not
-    only after a long solve.
+    names: files that are to be written there. Obstacles are errors at once, and not only
+    after a long solve.
     """
     made = not os.path.exists(folder)
     writable_folder(folder)
@@ -102,7 +102,7 @@ def _move_into_place(folder: Path) -> None:
         return
     parts = (commit, commit / NEW, commit / STALE)
     if any(part.is_symlink() or not part.is_dir() for part in parts):
-        raise FileError(f"{commit}: predyn did not leave it like this; move or remove it")
+        raise FileError(f"{commit}: expected a folder written by predyn; move or remove it")
     try:
         results, derived = _by_kind(os.listdir(commit / NEW))
         if results:  # otherwise they are in place, and derived files there belong to them
@@ -112,10 +112,10 @@ def _move_into_place(folder: Path) -> None:
             os.replace(commit / NEW / name, folder / name)
         sync_folder(folder)
         done = folder / temporary_name()
-        os.rename(commit, done)  # in one step: a commit folder that is there is whole
+        os.rename(commit, done)  # in one step: an existing commit folder is complete
     except OSError as error:
         raise FileError(
-            f"{folder}: the results in {commit / NEW} could not be put in their places: "
+            f"{folder}: the results in {commit / NEW} could not be moved into place: "
             f"{error.strerror}; the next predyn command for this folder tries again"
         ) from error
     shutil.rmtree(done, ignore_errors=True)
@@ -125,7 +125,7 @@ def _refuse_folders(folder: Path, names: Collection[str]) -> None:
     for name in names:
         if (folder / name).is_dir():
             raise FileError(
-                f"{folder / name}: cannot be written: it is a folder; move it or choose another one"
+                f"{folder / name}: cannot be written: it is a folder; move it or write elsewhere"
             )
 
 
@@ -145,7 +145,7 @@ def _lock(folder: Path) -> Iterator[None]:
         lock.acquire()
     except Timeout:
         raise FileError(
-            f"{folder}: another predyn process is writing there; wait until it has ended or choose "
+            f"{folder}: another predyn process is writing there; wait until it ends or choose "
             "another folder"
         ) from None
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What `predyn simulate` computes of a task, prints and writes."""
+"""What `predyn simulate` computes, prints and writes."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ MOST_ROWS = 10_000_000
 def simulate_task(
     problem: Problem, torques: Sequence[str], seconds: float | None, rate: float | None
 ) -> tuple[Trajectory, list[str]]:
-    """The mechanism of a task from its first state on, under constant torques "JOINT=VALUE".
+    """Simulate the mechanism of a task from its initial state, with constant torques "JOINT=VALUE".
 
-    Returns the trajectory and notes on what the task leaves open.
+    Returns the trajectory and notes on what the task does not define.
     """
     model, first = problem.model, problem.phases[0].start
     notes, start = [], []
@@ -40,7 +40,7 @@ def simulate_task(
         free = np.isnan(values)
         if free.any():
             which = ", ".join(np.array(model.joint_names)[free].tolist())
-            notes.append(f"the task leaves the first {name} of {which} free: taken as 0")
+            notes.append(f"the task leaves the initial {name} of {which} free: 0 is used")
         start.append(np.where(free, 0.0, values))
     if seconds is None:
         durations = [phase.duration for phase in problem.phases]
@@ -48,12 +48,12 @@ def simulate_task(
     length = positive("--seconds", seconds)
     per_second = RATE if rate is None else positive("--rate", rate)
     if length * per_second > MOST_ROWS:
-        raise InputError(f"--rate: {per_second:g} Hz makes more than {MOST_ROWS} rows; lower it")
+        raise InputError(f"--rate: {per_second:g} Hz gives more than {MOST_ROWS} rows; lower it")
     t = np.linspace(0.0, length, math.ceil(length * per_second * (1.0 - 1e-12)) + 1)
     held = _torques(model, torques)
     unmoved = ", ".join(name for name in problem.passive if held[model.joint_index(name)])
     if unmoved:
-        notes.append(f"no motor in this task at {unmoved}: the torque acts all the same")
+        notes.append(f"{unmoved}: no motor in this task; the torque is applied anyway")
     q0, v0 = start
     return simulate(model, q0, v0, held, t, forces=problem.forces), notes
 
@@ -71,12 +71,12 @@ def _torques(model: Model, texts: Sequence[str]) -> Floats:
     return held
 
 
-def told_for_commands(motion: Motion) -> Motion:
-    """With advice that makes sense on the command line, which has no options of the integrator."""
+def with_cli_advice(motion: Motion) -> Motion:
+    """The motion with advice for the command line, which has no integrator options."""
     what, _, _ = motion.message.partition("; ")
     advice = {
         DIVERGED: "check the model and the torques",
-        LIMITED: "predyn.simulate and predyn.replay in Python take other tolerances and methods",
+        LIMITED: "predyn.simulate and predyn.replay in Python accept other tolerances and methods",
     }
     if motion.status not in advice:
         return motion
@@ -87,9 +87,9 @@ def trajectory_text(name: str, trajectory: Trajectory) -> str:
     """A table of where each joint starts and ends, and of the energy."""
     model = trajectory.model
     ended = trajectory.status + (f": {trajectory.message}" if trajectory.message else "")
-    lines = [f"{name}, simulated from its first state: {ended}"]
+    lines = [f"{name}, simulated from its initial state: {ended}"]
     row = "{:<16.60}  {:>14}  {:>14}  {:>16}  {:>16}"
-    lines.append(row.format("joint", "first q", "last q", "last v", "torque"))
+    lines.append(row.format("joint", "initial q", "final q", "final v", "torque"))
     for j, joint in enumerate(model.joint_names):
         unit, effort = ("m", "N") if model.kind[j] == PRISMATIC else ("rad", "N m")
         lines.append(
@@ -104,7 +104,7 @@ def trajectory_text(name: str, trajectory: Trajectory) -> str:
     energy, t = trajectory.energy, trajectory.t
     lines.append(f"energy {energy[0]:.6g} J at {t[0]:.4g} s, {energy[-1]:.6g} J at {t[-1]:.4g} s")
     if trajectory.forces:
-        lines.append("the task's external forces act; their work is part of the change")
+        lines.append("the task's external forces act; their work is part of this change")
     return "\n".join(lines)
 
 

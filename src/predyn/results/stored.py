@@ -39,7 +39,7 @@ def refuse_obstacles(folder: Path) -> None:
     """A file where the subfolder for a failed run would be, found before the run."""
     if os.path.lexists(folder / ASIDE) and not (folder / ASIDE).is_dir():
         raise FileError(
-            f"{folder / ASIDE}: expected a folder for runs that do not converge, this is a file; "
+            f"{folder / ASIDE}: expected a folder for runs that do not converge, got a file; "
             "move it or choose another folder"
         )
 
@@ -47,23 +47,25 @@ def refuse_obstacles(folder: Path) -> None:
 def refuse_other(folder: Path, other: str) -> None:
     """A folder with a result of the other kind is not taken: summary and report would be lost."""
     if os.path.exists(folder / other):
-        raise FileError(f"{folder}: holds another kind of result, {other}; choose another folder")
+        raise FileError(
+            f"{folder}: contains another kind of result, {other}; choose another folder"
+        )
 
 
 def latest(folder: Path) -> Path:
-    """What a run in this folder can go on from: the newest of its checkpoint and its results."""
+    """What a run in this folder can resume from: the newest of its checkpoint and its results."""
     places = [folder / CHECKPOINT, folder / SOLUTION, folder / ASIDE / SOLUTION]
-    found = [path for path in places if path.is_file()]
-    if not found:
-        raise FileError(f"{folder}: nothing to resume from: no {CHECKPOINT} and no {SOLUTION}")
-    return max(found, key=lambda path: path.stat().st_mtime)
+    files = [path for path in places if path.is_file()]
+    if not files:
+        raise FileError(f"{folder}: nothing to resume from: expected {CHECKPOINT} or {SOLUTION}")
+    return max(files, key=lambda path: path.stat().st_mtime)
 
 
 def write_results(solution: Solution, folder: Path) -> list[Path]:
     """Write solution and summary; returns their paths.
 
-    What did not converge goes to a subfolder if the folder holds a result that did. A report of
-    what was there before is removed: it would show another motion.
+    A solution that did not converge goes to a subfolder if the folder holds one that did. An old
+    report is removed: it would show another motion.
     """
     summary = json.dumps(solution.summary(), indent=2) + "\n"
     writers = {SOLUTION: solution.save, SUMMARY: lambda path: write_text(path, summary)}
@@ -82,7 +84,7 @@ def folder_for(result: Solution | Estimate, folder: Path, name: str) -> Iterator
 
 
 def holds_success(folder: Path, name: str) -> bool:
-    """Whether there is a result that a failed run must not replace; in doubt there is."""
+    """Whether there is a result that a failed run must not replace; assumed if unreadable."""
     if not os.path.exists(folder / name):
         return False
     try:

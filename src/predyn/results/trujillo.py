@@ -1,4 +1,4 @@
-"""The published example, run whole: two models, four estimates of the torques, all in files."""
+"""Run the complete published example: two models, four estimates of the torques, result files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ METHODS = {
 
 
 class PaperRun(NamedTuple):
-    """One start of the example: figures 2 to 7, and what other methods make of the same data."""
+    """One start of the example: figures 2 to 7, and other methods on the same data."""
 
     start: str
     models: Comparison
@@ -76,12 +76,12 @@ def at_joints(torques: Floats) -> Floats:
     return np.stack([torques.sum(axis=1), torques[:, 1]], axis=1)
 
 
-def run_paper(start: str, seed: int = 0, tell: Callable[[str], None] | None = None) -> PaperRun:
-    """The example from one start with one seed of noise; Ctrl-C ends it."""
-    tell = tell or (lambda _: None)
-    tell(f"{start}: rigid model and natural links")
+def run_paper(start: str, seed: int = 0, report: Callable[[str], None] | None = None) -> PaperRun:
+    """The example from one start with one random seed for the noise; Ctrl-C ends it."""
+    report = report or (lambda _: None)
+    report(f"{start}: rigid model and natural links")
     models = paper_example.compare(start)
-    tell(f"{start}: published method and its L-curve")
+    report(f"{start}: published method and its L-curve")
     published = paper_example.reproduce(start, seed)
     places = published.measured.reshape(-1, 2, 2)
     markers = {
@@ -89,15 +89,15 @@ def run_paper(start: str, seed: int = 0, tell: Callable[[str], None] | None = No
         for k, end in enumerate(paper_example.ENDS)
     }
     data = Measurements(published.rigid.t, markers=markers, source=f"{start}, seed {seed}")
-    found = []
+    estimates = []
     for switching in (False, True):
-        tell(f"{start}: smoother{', total variation' if switching else ''}")
+        report(f"{start}: smoother{', total variation' if switching else ''}")
         name = f"{start}{', total variation' if switching else ''}"
         one = estimate_torques(trujillo_two_link(), data, total_variation=switching, name=name)
         if one.status == INTERRUPTED:
             raise KeyboardInterrupt
-        found.append(one)
-    return PaperRun(start, models, published, *found)
+        estimates.append(one)
+    return PaperRun(start, models, published, *estimates)
 
 
 def paper_text(runs: list[PaperRun]) -> str:
@@ -164,8 +164,8 @@ def torques_csv(runs: list[PaperRun]) -> str:
     names = [f"T{k} {column} [N m]" for column in columns for k in (1, 2)]
     writer.writerow(["case", "start [s]", "end [s]", *names])
     for run in runs:
-        t, found = run.published.rigid.t, run.link_torques()
-        all_of_them = (run.published.rigid.torques, *(found[key] for key in METHODS))
+        t, torques = run.published.rigid.t, run.link_torques()
+        all_of_them = (run.published.rigid.torques, *(torques[key] for key in METHODS))
         rows = np.column_stack((t[:-1], t[1:], *all_of_them)).tolist()
         writer.writerows([run.start, *row] for row in rows)
     return buffer.getvalue()

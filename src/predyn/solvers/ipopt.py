@@ -115,7 +115,7 @@ def solve_nlp(
             if isinstance(callbacks.stop, BaseException):
                 raise callbacks.stop
             if code in _REFUSALS and callbacks.stop is None:
-                raise PredynError(f"IPOPT refuses the program: {_REFUSALS[code]} ({code})")
+                raise PredynError(f"IPOPT rejects the program: {_REFUSALS[code]} ({code})")
             ended = code in (_SUCCEEDED, _ACCEPTABLE, _FEASIBLE)
             ended = ended or (code == _INFEASIBLE and callbacks.stop is None)
             if not ended and callbacks.best is not None:
@@ -163,7 +163,9 @@ def _run(
             *(part.ctypes.data if np.any(part != 1.0) else None for part in factors),
         )
         library.SetIntermediateCallback(problem, callbacks.iteration)
-        with np.errstate(all="ignore"):  # what is not finite shortens the step, or is told by name
+        with np.errstate(
+            all="ignore"
+        ):  # non-finite values shorten the step, or are reported by name
             code = library.IpoptSolve(
                 *(problem, x.ctypes.data, None, None),
                 *(y.ctypes.data, z_lower.ctypes.data, z_upper.ctypes.data, None),
@@ -189,7 +191,7 @@ def _options(options: SolverOptions, program: Program) -> dict[str, str | int | 
     if options.mu_init is not None:
         settings["mu_init"] = float(options.mu_init)
     if options.max_seconds is not None:
-        # the callbacks look at the clock too; IPOPT refuses very short times
+        # the callbacks look at the clock too; IPOPT rejects very short times
         settings["max_wall_time"] = max(float(options.max_seconds), 1.0)
     if options.hessian == "limited_memory":
         settings["hessian_approximation"] = "limited-memory"
@@ -204,7 +206,7 @@ def _set_option(library: CDLL, problem: int, name: str, value: str | int | float
     else:
         done = library.AddIpoptNumOption(problem, name.encode(), value)
     if not done:
-        raise PredynError(f"IPOPT does not take {name} = {value!r}")
+        raise PredynError(f"IPOPT does not accept {name} = {value!r}")
 
 
 def _status(code: int, kkt: KktError, tolerance: float) -> str:
@@ -231,13 +233,13 @@ def _status(code: int, kkt: KktError, tolerance: float) -> str:
 
 _ADVICE = {
     "optimal": "",
-    "acceptable": "use it if that is accurate enough; otherwise check the derivatives and the "
+    "acceptable": "use it if this is accurate enough; otherwise check the derivatives and the "
     "scales, or start again from this point",
-    "infeasible": "relax what is named here, or start from another guess: only points near the "
+    "infeasible": "relax the limits named here, or start from another guess: only points near the "
     "last one have been ruled out",
     "iteration_limit": "raise max_iterations, start again from this point, or improve the guess",
     "time_limit": "raise max_seconds, start again from this point, or improve the guess",
-    "interrupted": "start again from this point to go on",
+    "interrupted": "start again from this point to continue",
     "diverged": "bound the variables and the objective from below, check the derivatives and the "
     "scales, or start from another guess",
     "evaluation_error": "start from another guess, or bound the variables to where the functions "
@@ -257,12 +259,12 @@ def _message(
         "iteration_limit": f"the iteration limit was reached, {error}",
         "time_limit": f"the time limit was reached, {error}",
         "interrupted": f"interrupted, {error}",
-        "diverged": f"no progress any more (IPOPT code {code}), {error}",
+        "diverged": f"no further progress (IPOPT code {code}), {error}",
         "evaluation_error": failure or "the functions are not finite near this point",
     }
-    said = parts[status]
+    outcome = parts[status]
     if code == _DIVERGING and status == "diverged":
-        said = "the variables grow without bound"
+        outcome = "the variables grow without bound"
     if code == _OVERDETERMINED:
         equal = np.flatnonzero(nlp.g_lower == nlp.g_upper)
         free = int(np.sum(nlp.x_lower < nlp.x_upper))
@@ -270,7 +272,7 @@ def _message(
         listed = ", ".join(f"{count} of {name}" for name, count in names)
         return (
             f"too few degrees of freedom: {len(equal)} equations ({listed}) for {free} free "
-            "variables; take equations away, or free variables (a duration, more control points)"
+            "variables; remove equations, or free variables (a duration, more control points)"
         )
     worst = [
         f"{v.name} = {v.value:.6g} (outside {v.lower:.6g} .. {v.upper:.6g} by {v.violation:.2g})"
@@ -278,4 +280,4 @@ def _message(
         if v.violation > ACCEPTABLE * MAX_RELAXATION
     ]
     named = f"; violated: {', '.join(worst)}" if worst else ""
-    return f"{said}{named}; {_ADVICE[status]}"
+    return f"{outcome}{named}; {_ADVICE[status]}"

@@ -48,7 +48,7 @@ class Iterate(NamedTuple):
 
 Report = Callable[[Iterate], bool | None]
 
-# What is kept of every iteration.
+# What is recorded of every iteration.
 HISTORY_FIELDS = (
     *("iteration", "objective", "violation", "step"),
     *("dual_infeasibility", "mu", "elapsed", "restoration"),
@@ -62,8 +62,8 @@ class _Memory(dict[tuple[int, int], Floats]):
         if len(self) >= _KEPT_ARRAYS:
             self.clear()
         address, size = key
-        there: Any = (c_double * size).from_address(address) if size else bytearray()
-        array = self[key] = np.frombuffer(there)
+        memory: Any = (c_double * size).from_address(address) if size else bytearray()
+        array = self[key] = np.frombuffer(memory)
         return array
 
 
@@ -200,7 +200,7 @@ class Callbacks:
         k = _first_not_finite(jacobian)
         row = self._nlp.g_name(int(self._program.jacobian_rows[k]))
         column = self._nlp.x_name(int(self._program.jacobian_columns[k]))
-        self._fail(f"the derivative of {row} by {column} is {jacobian[k]}")
+        self._fail(f"the derivative of {row} with respect to {column} is {jacobian[k]}")
         return False
 
     def _eval_hessian(
@@ -231,7 +231,7 @@ class Callbacks:
         k = _first_not_finite(hessian)
         row = self._nlp.x_name(int(self._program.hessian_rows[k]))
         column = self._nlp.x_name(int(self._program.hessian_columns[k]))
-        self._fail(f"the second derivative of the Lagrangian by {row} and {column} is {hessian[k]}")
+        self._fail(f"the second derivative of the Lagrangian in {row} and {column} is {hessian[k]}")
         return False
 
     def _fail(self, what: str) -> None:

@@ -33,7 +33,7 @@ class Program(NamedTuple):
 def checked_program(
     nlp: NLP, x0: ArrayLike, start: Multipliers | None, use_hessian: bool
 ) -> Program:
-    """Raise InputError for anything that a solver could not cope with."""
+    """Raise InputError for anything that a solver cannot handle."""
     n, m = nlp.n, nlp.m
     if n == 0:
         raise InputError("nothing is free: the program has no variables")
@@ -106,7 +106,7 @@ def _bounds(
         i = int(wrong[0])
         more = f" (and {wrong.size - 1} more)" if wrong.size > 1 else ""
         raise InputError(
-            f"{what} {name(i)}: no number is at least {below[i]:.10g} and at most "
+            f"{what} {name(i)}: no number lies between the bounds {below[i]:.10g} and "
             f"{above[i]:.10g}{more}; expected lower <= upper"
         )
     return below, above

@@ -48,7 +48,7 @@ _FUNCTIONS = {  # name: result, arguments
     "GetIpoptVersion": (None, c_void_p, c_void_p, c_void_p),
 }
 _FILES = {"win32": "libipopt*.dll", "darwin": "libipopt*.dylib"}
-_REPAIR = "install it anew: python -m pip install --force-reinstall casadi"
+_REPAIR = "reinstall it: python -m pip install --force-reinstall casadi"
 
 
 @cache
@@ -93,8 +93,8 @@ def _library_file() -> Path:
         )
     pattern = _FILES.get(sys.platform, "libipopt.so*")
     folders = [Path(folder) for folder in spec.submodule_search_locations]
-    found = [path for folder in folders for path in sorted(folder.glob(pattern))]
-    if not found:
+    files = [path for folder in folders for path in sorted(folder.glob(pattern))]
+    if not files:
         raise PredynError(f"no IPOPT library ({pattern}) in {folders[0]}; {_REPAIR}")
     # casadi's own IPOPT plugin asks for the name with the major version: share that file.
-    return next((path for path in found if path.name == "libipopt.so.3"), found[0])
+    return next((path for path in files if path.name == "libipopt.so.3"), files[0])

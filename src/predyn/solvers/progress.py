@@ -1,4 +1,4 @@
-"""Show how a solve goes on."""
+"""Show the progress of a solve."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CLEAR = "\r\x1b[K"
 
 
 class Progress:
-    """Give it to a solver as `report`, and close it, best by `with`.
+    """Pass it to a solver as `report`, and close it, preferably by `with`.
 
     On a terminal one line is rewritten a few times per second; elsewhere a line is written every
     few seconds. The last iterate is always shown.
@@ -69,7 +69,7 @@ class Progress:
         try:
             self._stream.write(text)
             self._stream.flush()
-        except UnicodeEncodeError:  # a name that the terminal has no letters for
+        except UnicodeEncodeError:  # a name that the terminal cannot show
             self._stream.write(text.encode("ascii", "replace").decode("ascii"))
             self._stream.flush()
         except OSError:  # a full disk or a closed pipe; the solve goes on

@@ -12,7 +12,7 @@ from predyn.curves.bspline import BSpline
 from predyn.problem import Problem
 from predyn.solution import Solution
 from predyn.solving.single_solve import (
-    Keeper,
+    Checkpoints,
     Report,
     evaluate_all,
     run_program,
@@ -32,11 +32,11 @@ def refined(
     refine: bool | None,
     text: str,
     report: Report | None = None,
-    keep: Keeper | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> Solution:
-    """Halve the segments until neither limits between the points nor the objective ask for more.
+    """Halve the segments until limits hold between the points and the objective settles.
 
-    If interrupted: the finest motion that converged, with the status "interrupted".
+    If interrupted: the finest converged motion, with the status "interrupted".
     """
     options = problem.transcription
     if not (options.refine if refine is None else refine):
@@ -47,19 +47,19 @@ def refined(
             break
         problem = halved(problem)
         try:
-            finer = solve_once(problem, solution, text, report, keep, mu_init=NEAR)
+            finer = solve_once(problem, solution, text, report, checkpoints, mu_init=NEAR)
         except KeyboardInterrupt:
-            solution = _stopped(solution, "while it was refined")
+            solution = _stopped(solution, "during refinement")
             break
         for name, seconds in finer.timings.items():
             total[name] = total.get(name, 0.0) + seconds
         iterations += finer.iterations
         finer = replace(finer, starts=solution.starts, iterations=iterations)
         if finer.status == "interrupted":
-            solution = _stopped(solution, "while it was refined")
+            solution = _stopped(solution, "during refinement")
             break
         if not finer.success:
-            note = f"refining further ended with {finer.status}: {finer.message}"
+            note = f"further refinement ended with {finer.status}: {finer.message}"
             solution = replace(solution, message=f"{solution.message}; {note}")
             break
         change = abs(finer.objective - solution.objective)
@@ -74,19 +74,19 @@ def with_free_knots(
     problem: Problem, solution: Solution, text: str, report: Report | None
 ) -> Solution:
     """Let the knots of a solution move."""
-    when = "while its knots were set free"
+    when = "during the solve with free knots"
     try:
-        found = _run_with_free_knots(problem, solution, text, report)
-        if found.success:
-            total = {k: x + solution.timings.get(k, 0.0) for k, x in found.timings.items()}
+        freed = _run_with_free_knots(problem, solution, text, report)
+        if freed.success:
+            total = {k: x + solution.timings.get(k, 0.0) for k, x in freed.timings.items()}
             seconds = total["solve"]
-            found = replace(found, timings=total, solve_seconds=seconds, starts=solution.starts)
-            return joined(found, problem.name, problem)
+            freed = replace(freed, timings=total, solve_seconds=seconds, starts=solution.starts)
+            return joined(freed, problem.name, problem)
     except KeyboardInterrupt:
         return _stopped(solution, when)
-    if found.status == "interrupted":
+    if freed.status == "interrupted":
         return _stopped(solution, when)
-    note = f"with free knots the solve ended with {found.status}, so these are equal segments"
+    note = f"the solve with free knots ended with {freed.status}; this motion has equal segments"
     return replace(solution, message=f"{solution.message}; {note}")
 
 
@@ -106,9 +106,9 @@ def _run_with_free_knots(
 
 
 def _stopped(solution: Solution, when: str) -> Solution:
-    """What had converged before an interrupt."""
-    told = f"interrupted {when}; this is what had converged before: {solution.message}"
-    return replace(solution, status="interrupted", message=told)
+    """The last converged motion before an interrupt."""
+    message = f"interrupted {when}; this is the last converged motion: {solution.message}"
+    return replace(solution, status="interrupted", message=message)
 
 
 def halved(problem: Problem) -> Problem:

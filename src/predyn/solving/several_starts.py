@@ -49,22 +49,22 @@ def _begin_worker() -> None:
 
 
 @contextmanager
-def _said_clearly() -> Iterator[None]:
-    """What goes wrong between processes, in words."""
+def _explain_process_errors() -> Iterator[None]:
+    """Errors between processes as clear messages."""
     try:
         yield
     except BrokenProcessPool:
         raise InputError(
-            "starts: the processes of the starts ended by themselves. A script that asks for "
-            'several starts must call solve under `if __name__ == "__main__":`; otherwise the '
-            "memory may have run out"
+            "starts: the worker processes exited unexpectedly. A script that uses several starts "
+            'must call solve under `if __name__ == "__main__":`; if it does, the machine may have '
+            "run out of memory"
         ) from None
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         if "pickle" not in str(error).lower():
             raise
         raise InputError(
-            f"starts: the problem cannot be sent to other processes ({error}); user terms take "
-            "functions of a module, not lambdas or inner functions"
+            f"starts: the problem cannot be sent to other processes ({error}); user terms "
+            "need functions at module level, not lambdas or inner functions"
         ) from None
 
 
@@ -79,36 +79,39 @@ def best_of_starts(
     """The best of several starts. Each process has one thread: MUMPS is not thread safe.
 
     The first starts bend the guess at random; of later ones two in three bend the best optimum so
-    far, ten at a time, so that what is found does not depend on how many processes there are.
+    far, ten at a time, so that the result does not depend on the number of processes.
     """
     began = monotonic()
     workers = min(starts, os.cpu_count() or 1)
-    found: list[Solution] = []
+    solutions: list[Solution] = []
     futures: list[Future[Solution]] = []
     stopped = False
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
     with held_back():  # or a semaphore is left behind
         pool = ProcessPoolExecutor(workers, context, _begin_worker)
-    with _said_clearly():
+    with _explain_process_errors():
         try:
-            while len(found) < starts:
-                later = len(found) >= FIRST
-                stop = min(starts, len(found) + (GENERATION if later else FIRST))
+            while len(solutions) < starts:
+                later = len(solutions) >= FIRST
+                stop = min(starts, len(solutions) + (GENERATION if later else FIRST))
                 jobs = []
-                for k in range(len(found), stop):
+                for k in range(len(solutions), stop):
                     near = later and k % 3 != 0
-                    source = _best(found) if near else guess
+                    source = _best(solutions) if near else guess
                     jobs.append((problem, source, seed, k, near, text))
                 with held_back():
                     futures = [pool.submit(_start, job) for job in jobs]
                 for future in futures:
-                    found.append(future.result())
-                    if report is not None and report(_ended(found, monotonic() - began)) is False:
-                        starts, stopped = len(found), True
+                    solutions.append(future.result())
+                    if (
+                        report is not None
+                        and report(_ended(solutions, monotonic() - began)) is False
+                    ):
+                        starts, stopped = len(solutions), True
                         break
         except KeyboardInterrupt:
-            if not found:
+            if not solutions:
                 raise
             stopped = True
         finally:
@@ -122,11 +125,11 @@ def best_of_starts(
             "iterations": s.iterations,
             "max_violation": s.max_violation,
         }
-        for k, s in enumerate(found)
+        for k, s in enumerate(solutions)
     )
-    best = replace(_best(found), starts=spread)
+    best = replace(_best(solutions), starts=spread)
     if stopped:
-        note = f"stopped after {len(found)} starts; the best of them is {best.status}"
+        note = f"stopped after {len(solutions)} starts; the best of them is {best.status}"
         best = replace(best, status="interrupted", message=note)
     return best
 
@@ -144,15 +147,17 @@ def _end(
     pool.shutdown()
 
 
-def _ended(found: list[Solution], elapsed: float) -> Iterate:
+def _ended(solutions: list[Solution], elapsed: float) -> Iterate:
     """The start that ended last, and the best of those so far, as an iterate."""
-    best, last = _best(found), found[-1]
-    worst = f"start {len(found)}: {last.status}, {last.objective:.6g}"
+    best, last = _best(solutions), solutions[-1]
+    worst = f"start {len(solutions)}: {last.status}, {last.objective:.6g}"
     none = Multipliers(np.zeros(0), np.zeros(0), np.zeros(0))
     numbers = (best.objective, best.max_violation, worst, 0.0, 0.0, 0.0, elapsed, False, best.x)
-    return Iterate(len(found), *numbers, none)
+    return Iterate(len(solutions), *numbers, none)
 
 
-def _best(found: list[Solution]) -> Solution:
+def _best(solutions: list[Solution]) -> Solution:
     """The lowest objective of those that succeeded, or the least violation."""
-    return min(found, key=lambda s: (not s.success, s.objective if s.success else s.max_violation))
+    return min(
+        solutions, key=lambda s: (not s.success, s.objective if s.success else s.max_violation)
+    )

@@ -1,4 +1,4 @@
-"""One solve: transcribe, guess, scale, solve, unpack; the latest iterate kept in a file."""
+"""One solve: transcribe, guess, scale, solve, unpack; the latest iterate saved in a file."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ Report = Callable[[Iterate], bool | None]
 LARGEST_OBJECTIVE = 1e4
 
 
-@np.errstate(all="ignore")  # what is not finite is told by the status
+@np.errstate(all="ignore")  # the status reports what is not finite
 def solve_once(
     problem: Problem,
     guess: Any,
     text: str,
     report: Report | None = None,
-    keep: Keeper | None = None,
+    checkpoints: Checkpoints | None = None,
     start: tuple[int, int] = (0, 0),
     near: bool = False,
     warm: bool = False,
@@ -49,7 +49,7 @@ def solve_once(
     scale_objective(program, x0)
     evaluate_all(program)
     multipliers = multipliers_of(program, guess) if warm and isinstance(guess, Solution) else None
-    return run_program(program, x0, multipliers, text, report, keep, perf_counter() - began)
+    return run_program(program, x0, multipliers, text, report, checkpoints, perf_counter() - began)
 
 
 @np.errstate(all="ignore")
@@ -59,13 +59,13 @@ def run_program(
     multipliers: Multipliers | None,
     text: str,
     report: Report | None,
-    keep: Keeper | None,
+    checkpoints: Checkpoints | None,
     transcribed: float,
 ) -> Solution:
-    """Solve a program, and say what came out."""
+    """Solve a program and return the outcome."""
     problem = program.problem
-    if keep is not None:
-        report = keep.watch(program, report)
+    if checkpoints is not None:
+        report = checkpoints.watch(program, report)
     result = solve_nlp(program, x0, problem.solver, multipliers, report)
     began = perf_counter()
     program.move(result.x)
@@ -118,8 +118,8 @@ def _history(result: SolverResult) -> dict[str, Floats]:
     }
 
 
-class Keeper:
-    """Writes the latest iterate to a file now and then."""
+class Checkpoints:
+    """Writes the latest iterate to a file at intervals."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class Keeper:
         self._due = monotonic() + seconds
 
     def watch(self, program: Program, report: Report | None) -> Report | None:
-        """A report that also keeps the iterate."""
+        """A report that also saves the iterate."""
         if self._path is None:
             return report
 
@@ -154,7 +154,7 @@ class Keeper:
         numbers = {"iteration": iterate.iteration, "objective": iterate.objective}
         history = {name: np.array([float(value)]) for name, value in numbers.items()}
         solution = unpack(
-            program, x, status="interrupted", message="A checkpoint: the solve was going on.",
+            program, x, status="interrupted", message="A checkpoint of a solve in progress.",
             objective=iterate.objective, costs={}, g=None, multipliers=multipliers,
             history=history, timings={"solve": iterate.elapsed}, text=self._text,
         )  # fmt: skip
@@ -162,5 +162,5 @@ class Keeper:
         try:
             solution.save(self._path)
         except FileError as error:
-            warnings.warn(f"no checkpoint is kept: {error}", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"checkpoints are switched off: {error}", RuntimeWarning, stacklevel=2)
             self._path = None

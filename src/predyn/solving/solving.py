@@ -16,7 +16,7 @@ from predyn.solution import Solution
 from predyn.solution.file import load_solution
 from predyn.solving.refinement import refined, with_free_knots
 from predyn.solving.several_starts import best_of_starts
-from predyn.solving.single_solve import Keeper, Report, solve_once
+from predyn.solving.single_solve import Checkpoints, Report, solve_once
 from predyn.transcribe.arrange import PASSIVE_TORQUE
 from predyn.transcribe.layout import end_values
 
@@ -34,24 +34,25 @@ def solve(
     checkpoint_iterations: int | None = None,
     resume: str | os.PathLike[str] | None = None,
 ) -> Solution:
-    """Find the motion. Returns for every outcome: look at `status`, or call `check()`.
+    """Find the optimal motion. Returns for every outcome: see `status`, or call `check()`.
 
     problem     a Problem, or the name or path of a task file
     guess       replaces the problem's: "linear", "inverse_kinematics", (s, q) or a Solution
-    starts      how many guesses to try, each in a process of its own; the best local optimum is
-                returned, with the spread of all in `starts`; the first is `guess`, the others are
-                it bent at random by `seed`
-    refine      halve the segments, once at least, until the dense excess and the relative change
+    starts      number of starts, each in its own process; the best local optimum is returned, with
+                the outcome of each in `starts`; the first starts at `guess`, the others at random
+                deformations of it
+    seed        random seed for the starts after the first
+    refine      halve the segments, at least once, until the dense excess and the relative change
                 of the objective are below the transcription's tolerance
-    report      called after every iteration, False stops; with several starts once for each that
-                has ended, with the number of ended starts in place of the iteration
-    checkpoint  file that holds the latest iterate, written every checkpoint_seconds, and every
+    report      called after every iteration; returns False to stop; with several starts called
+                once per finished start, with their number in place of the iteration
+    checkpoint  file for the latest iterate, written every checkpoint_seconds, and every
                 checkpoint_iterations if given
     resume      a checkpoint or an earlier solution of the same problem: start there, with its
                 multipliers if the program is the same
 
-    What is found is a local optimum of the spline's program: limits hold at the limit points, and
-    what happens between them is measured, not prevented, unless refined.
+    The result is a local optimum of the transcribed program: limits hold at the limit points;
+    violations between them are measured but not prevented, unless refined.
     """
     text = ""
     if not isinstance(problem, Problem):
@@ -65,13 +66,15 @@ def solve(
         guess = load_solution(resume)
     if starts > 1:
         if checkpoint is not None or resume is not None:
-            raise InputError("checkpoint and resume serve one start; with several leave them out")
+            raise InputError(
+                f"checkpoint and resume: expected starts=1, got {starts}; omit one or the other"
+            )
         solution = best_of_starts(problem, guess, starts, seed, text, report)
-        keep = None
+        checkpoints = None
     else:
-        keep = Keeper(checkpoint, checkpoint_seconds, checkpoint_iterations, text)
-        solution = solve_once(problem, guess, text, report, keep, warm=resume is not None)
-    solution = refined(problem, solution, refine, text, report, keep)
+        checkpoints = Checkpoints(checkpoint, checkpoint_seconds, checkpoint_iterations, text)
+        solution = solve_once(problem, guess, text, report, checkpoints, warm=resume is not None)
+    solution = refined(problem, solution, refine, text, report, checkpoints)
     if problem.transcription.knots == "free" and solution.success:
         solution = with_free_knots(problem, solution, text, report)
     asked = problem.transcription.refine if refine is None else refine
@@ -97,7 +100,7 @@ def _check_arguments(
 
 
 def _out_of_reach(problem: Problem, solution: Solution) -> str:
-    """What is asked of passive joints, which only the others move, and what holds these back."""
+    """The goals of passive joints, which only the others move, and the limits of these."""
     model, asked = problem.model, []
     for phase in problem.phases:
         values = zip("qv", end_values(phase.end, model.n), strict=False)
@@ -109,19 +112,19 @@ def _out_of_reach(problem: Problem, solution: Solution) -> str:
     goals = f" ({', '.join(asked[:4])})" if asked else ""
     held = f", with {', '.join(solution.active[:4])} at their bounds" if solution.active else ""
     return (
-        f"the passive joints may not be able to follow what is asked{goals}{held}: give more time "
-        "or torque, other end values, or a guess that swings"
+        f"the passive joints may be unable to reach their goals{goals}{held}: allow more time "
+        "or torque, other end values, or use a guess that swings"
     )
 
 
 def _with_caution(problem: Problem, solution: Solution, refined: bool) -> Solution:
-    """Say so if a success is too far outside its limits between the points; what may be out of
-    reach of passive joints.
+    """Add a warning if a success is too far outside its limits between the points, or if passive
+    joints may be unable to reach their goals.
     """
     options = problem.transcription
     if solution.status == "evaluation_error" and isinstance(options, Hybrid):
         caution = (
-            "the integration of passive joints may overflow: take more steps or segments (strong "
+            "the integration of passive joints may overflow: use more steps or segments (strong "
             "damping and stiff springs need many), shooting = 'multiple', or another guess"
         )
         return replace(solution, message=f"{solution.message}; {caution}")
@@ -132,7 +135,7 @@ def _with_caution(problem: Problem, solution: Solution, refined: bool) -> Soluti
     advice = "refine" if not refined else f"raise max_refinements (now {options.max_refinements})"
     worst = solution.dense_violations[0]
     if PASSIVE_TORQUE in worst.name:
-        other = "more steps" if isinstance(options, Hybrid) else "or better method 'hybrid'"
+        other = "more steps" if isinstance(options, Hybrid) else "or, better, method 'hybrid'"
         caution = (
             f"{worst.name} is {worst.value:.2g}, {100 * worst.relative:.3g} % of the motors' "
             f"largest, between the points where it is zero: {advice}, or use more segments, {other}"

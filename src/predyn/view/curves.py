@@ -98,14 +98,14 @@ def _sampled(solution: Solution) -> list[Floats]:
     apart = np.abs(between[:, None] - solution.t).min(axis=1)
     between = between[apart > 1e-6 * solution.duration]
     if len(solution.t) + len(between) <= most:
-        found = solution.at(between)
+        added = solution.at(between)
         own = [
-            np.concatenate([x, getattr(found, name)]) for x, name in zip(own, CHANNELS, strict=True)
+            np.concatenate([x, getattr(added, name)]) for x, name in zip(own, CHANNELS, strict=True)
         ]
         order = np.argsort(own[0], kind="stable")
         return [x[order] for x in own]
-    kept = np.unique(np.round(np.linspace(0, len(solution.t) - 1, most)).astype(np.int64))
-    return [x[kept] for x in own]
+    indices = np.unique(np.round(np.linspace(0, len(solution.t) - 1, most)).astype(np.int64))
+    return [x[indices] for x in own]
 
 
 def history_charts(solution: Solution) -> list[dict[str, Any]]:

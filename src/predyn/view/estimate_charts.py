@@ -34,7 +34,7 @@ def torque_charts(estimate: Estimate, times: Times) -> list[Spec]:
     low, high = np.minimum.reduceat(lower, starts), np.maximum.reduceat(upper, starts)
     mean = np.add.reduceat(estimate.tau, starts) / counts[:, None]
     note = (
-        f"Each step is the mean of {together} intervals, its band holds theirs."
+        f"Each step is the mean of {together} intervals; its band contains theirs."
         if together > 1
         else ""
     )
@@ -49,9 +49,11 @@ def torque_charts(estimate: Estimate, times: Times) -> list[Spec]:
             lines[0]["joined"] = True
         if estimate.comparison is not None:
             usual = estimate.comparison
-            kept = thinned(len(usual.t), most)
+            indices = thinned(len(usual.t), most)
             label = f"filter {usual.cutoff:.3g} Hz + inverse dynamics"
-            lines.append(series(times, usual.t[kept], usual.tau[kept, j], label, j, faint=True))
+            lines.append(
+                series(times, usual.t[indices], usual.tau[indices, j], label, j, faint=True)
+            )
         title = f"{'Force' if slide else 'Torque'} of {name}"
         charts.append(chart(title, "N" if slide else "N m", lines, note=note))
     return charts
@@ -60,7 +62,7 @@ def torque_charts(estimate: Estimate, times: Times) -> list[Spec]:
 def state_charts(estimate: Estimate, times: Times) -> list[Spec]:
     """Positions and speeds with bands: one chart per quantity and unit, angles in degrees."""
     model, charts = estimate.model, []
-    kept = thinned(len(estimate.t), points_of_a_curve(estimate))
+    indices = thinned(len(estimate.t), points_of_a_curve(estimate))
     slides = model.kind == PRISMATIC
     for title, values, sd, factor, unit, chosen in (
         ("Joint angle", estimate.q, estimate.q_sd, DEGREES, "°", ~slides),
@@ -70,9 +72,9 @@ def state_charts(estimate: Estimate, times: Times) -> list[Spec]:
     ):
         lines = []
         for j in np.flatnonzero(chosen).tolist():
-            y, reach = factor * values[kept, j], factor * BAND * sd[kept, j]
+            y, reach = factor * values[indices, j], factor * BAND * sd[indices, j]
             band = (y - reach, y + reach)
-            lines.append(series(times, estimate.t[kept], y, model.joint_names[j], j, band=band))
+            lines.append(series(times, estimate.t[indices], y, model.joint_names[j], j, band=band))
         if lines:
             charts.append(chart(title, unit, lines))
     return charts
@@ -85,19 +87,19 @@ def channel_charts(estimate: Estimate, times: Times) -> list[Spec]:
     q = estimate.q[nodes]
     for k, channel in enumerate(estimate.channels):
         factor, unit = shown_unit(channel)
-        kept = thinned(len(channel.t), most)
-        t = channel.t[kept]
+        indices = thinned(len(channel.t), most)
+        t = channel.t[indices]
         note = (
-            f"{len(kept)} of {len(channel.t)} samples are drawn."
-            if len(kept) < len(channel.t)
+            f"{len(indices)} of {len(channel.t)} samples are drawn."
+            if len(indices) < len(channel.t)
             else ""
         )
-        measured = series(times, t, factor * channel.measured[kept], "measured", k, dots=True)
+        measured = series(times, t, factor * channel.measured[indices], "measured", k, dots=True)
         curve = factor * _fitted(estimate.model, channel, q)
         fitted = series(times, estimate.t[nodes], curve, "fitted", k)
         charts.append(chart(channel.name, unit, [fitted, measured], note=note))
         if channel.sd > 0.0:
-            left = residuals(channel)[kept]
+            left = residuals(channel)[indices]
             line = series(times, t, left, "residual", k, dots=True, limits=[-BAND, BAND])
             title = f"{channel.name}: residual over noise level"
             more = {"limitName": "95 % of the noise", "shows": shown[_measured_thing(channel)]}

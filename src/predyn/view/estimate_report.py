@@ -26,13 +26,13 @@ SCRIPTS = (*CHARTS, *ANIMATION, "sheet.js")
 FEW = 8  # joints or channels that are all shown at first; of more only some
 FIRST = 6
 NOTHING = (
-    '<p class="message">The estimate holds values that are not finite numbers: there is no '
+    '<p class="message">The estimate contains values that are not finite, so there is no '
     "animation.</p>"
 )
 
 
 def write_estimate_report(estimate: Estimate, path: str | os.PathLike[str]) -> None:
-    """Write the report, or leave what was there: a half-written file never appears."""
+    """Write the report, or leave the old file: a half-written file never appears."""
     write_text(path, estimate_html(estimate))
 
 
@@ -60,7 +60,7 @@ def estimate_html(estimate: Estimate) -> str:
 
 
 def _animated(estimate: Estimate) -> str:
-    """Words about an animation that is not of the whole recording."""
+    """A note if the animation does not show the whole recording."""
     shown_to, end = float(frame_times(estimate)[-1]), float(estimate.t[-1])
     if np.isclose(shown_to, end, rtol=1e-9, atol=1e-9):
         return ""

@@ -48,7 +48,7 @@ def _markers(estimate: Estimate, times: Floats, q: Floats) -> list[dict[str, Any
     """Measured places at the frames' times; a component never measured is that of the motion."""
     data = estimate.measurements
     used = {channel.name.rpartition(".")[0] for channel in estimate.channels}
-    nearest, there = _nearest(data.t, times)
+    nearest, near = _nearest(data.t, times)
     shown = []
     for name, places in data.markers.items():
         if name not in used:
@@ -56,8 +56,8 @@ def _markers(estimate: Estimate, times: Floats, q: Floats) -> list[dict[str, Any
         points = places[nearest]
         never = ~np.isfinite(places).any(axis=0)
         points[:, never] = frame_kinematics(estimate.model, name, q).p[:, never]
-        seen = there & np.isfinite(points).all(axis=1)
-        shown.append({"name": name, "points": _listed(points, seen)})
+        seen = near & np.isfinite(points).all(axis=1)
+        shown.append({"name": name, "points": _points_or_none(points, seen)})
     return shown
 
 
@@ -74,7 +74,13 @@ def _loads(estimate: Estimate, times: Floats, length: float) -> list[dict[str, A
         acts = (size > 0.01 * largest) & (times >= force.t[0]) & (times <= force.t[-1])
         tips = feet + vector * (length / (largest or 1.0))
         labels = [f"{x:.3g} N" for x in size]
-        loads.append({"feet": _listed(feet, acts), "tips": _listed(tips, acts), "labels": labels})
+        loads.append(
+            {
+                "feet": _points_or_none(feet, acts),
+                "tips": _points_or_none(tips, acts),
+                "labels": labels,
+            }
+        )
     return loads
 
 
@@ -85,7 +91,5 @@ def _nearest(t: Floats, times: Floats) -> tuple[NDArray[np.int64], NDArray[np.bo
     return nearest, np.abs(t[nearest] - times) <= NEAR * float(np.median(np.diff(t)))
 
 
-def _listed(points: Floats, seen: NDArray[np.bool_]) -> list[list[float] | None]:
-    return [
-        np.round(x, 6).tolist() if there else None for x, there in zip(points, seen, strict=True)
-    ]
+def _points_or_none(points: Floats, seen: NDArray[np.bool_]) -> list[list[float] | None]:
+    return [np.round(x, 6).tolist() if ok else None for x, ok in zip(points, seen, strict=True)]

@@ -6,14 +6,14 @@ from html import escape
 
 import numpy as np
 
-from predyn.estimate.channel_doubts import COLOURED
+from predyn.estimate.channel_warnings import COLOURED
 from predyn.estimate.result import BAND, Channel, Estimate, OrderTrial
 from predyn.model import PRISMATIC
 from predyn.view.estimate_charts import DEGREES, residuals
 from predyn.view.numbers import NOTHING, seconds, shown
 from predyn.view.tables import Card, card_list, table
 
-CHANGES = ("", "changes of ", "changes of changes of ")  # by order
+DIFFERENCES = ("", "differences of ", "second differences of ")  # by order
 INDEPENDENT = {
     "joints": "torques of joints",
     "links": "torques on links",
@@ -30,19 +30,19 @@ def badge(estimate: Estimate) -> str:
     if estimate.warnings:
         count = len(estimate.warnings)
         words = "1 warning" if count == 1 else f"{count} warnings"
-        badges += f'<a class="badge doubt" href="#warnings">⚠ {words}</a>'
+        badges += f'<a class="badge warning" href="#warnings">⚠ {words}</a>'
     return badges
 
 
 def verdict(estimate: Estimate) -> str:
-    """What was not reached, and every warning."""
+    """Why there is no valid estimate, and every warning."""
     message = f"<p>{escape(estimate.message)}</p>" if estimate.message else ""
     if not estimate.success:
         message = (
-            '<div class="alarm" role="alert"><h2>These torques are not an answer</h2>'
+            '<div class="alarm" role="alert"><h2>These torques are not a valid estimate</h2>'
             f"{message}<p>The estimator stopped with status "
-            f"<strong>{escape(estimate.status)}</strong>. What is shown below is the best it "
-            "reached; do not use it without checking.</p></div>"
+            f"<strong>{escape(estimate.status)}</strong>. The best result it reached is shown "
+            "below; do not use it without checking.</p></div>"
         )
     elif message:
         message = f'<div class="message">{message}</div>'
@@ -51,7 +51,7 @@ def verdict(estimate: Estimate) -> str:
     items = "".join(f"<li>{escape(text)}</li>" for text in estimate.warnings)
     return (
         f'{message}<div class="message caution" id="warnings">'
-        f"<p>Before using these torques:</p><ul>{items}</ul></div>"
+        f"<p>Before using these torques, note:</p><ul>{items}</ul></div>"
     )
 
 
@@ -74,7 +74,7 @@ def _order_card(estimate: Estimate) -> Card:
         return Card("Regularisation", "total variation", "torques that switch")
     tried = sorted((trial.log_evidence for trial in estimate.orders), reverse=True)
     if len(tried) < 2:
-        return Card("Order of regularisation", str(estimate.order), "as told")
+        return Card("Order of regularisation", str(estimate.order), "as given")
     note = f"log evidence {shown(tried[0], 6)}, {shown(tried[0] - tried[1], 3)} above the next"
     value = f"{estimate.order}, {INDEPENDENT[estimate.independent]}"
     return Card("Order of regularisation", value, note)
@@ -87,12 +87,12 @@ def _noise_cards(estimate: Estimate) -> list[Card]:
         ("angle", "m", 1e3),
         ("marker", "m", 1e3),
     ):
-        found = [c for c in estimate.channels if c.kind == kind and c.unit == unit]
-        if not found:
+        channels = [c for c in estimate.channels if c.kind == kind and c.unit == unit]
+        if not channels:
             continue
-        levels = [factor * c.sd for c in found]
+        levels = [factor * c.sd for c in channels]
         low, high = shown(min(levels), 3), shown(max(levels), 3)
-        how = {c.estimated for c in found}
+        how = {c.estimated for c in channels}
         note = "estimated" if how == {True} else "given" if how == {False} else "given or estimated"
         what = {"rad": "angles", "m": "slides" if kind == "angle" else "markers"}[unit]
         text = low if low == high else f"{low} to {high}"
@@ -119,12 +119,12 @@ def _band_cards(estimate: Estimate) -> list[Card]:
 
 
 def torque_words(estimate: Estimate) -> str:
-    words = "The torque is constant in each interval; the band holds it with 95 % probability if "
-    words += "model, noise and smoothness are as assumed."
+    words = "The torque is constant in each interval; the band contains it with 95 % probability "
+    words += "if model, noise and smoothness are as assumed."
     if estimate.comparison is not None:
         words += (
-            f" Thin: the usual way, for comparison: a zero-lag Butterworth filter "
-            f"({shown(estimate.comparison.cutoff, 3)} Hz), differences, inverse dynamics."
+            f" Thin line: the usual method, for comparison: zero-lag Butterworth filter "
+            f"({shown(estimate.comparison.cutoff, 3)} Hz), finite differences, inverse dynamics."
         )
     if estimate.unactuated:
         words += f" Without a motor: {', '.join(estimate.unactuated)}."
@@ -140,8 +140,10 @@ def torques(estimate: Estimate) -> str:
         tau, unit = estimate.tau[:, j], "N" if model.kind[j] == PRISMATIC else "N m"
         usual = NOTHING
         if estimate.comparison is not None:
-            there = np.interp(estimate.t_tau, estimate.comparison.t, estimate.comparison.tau[:, j])
-            usual = shown(float(np.sqrt(np.mean((there - tau) ** 2))), 4)
+            compared = np.interp(
+                estimate.t_tau, estimate.comparison.t, estimate.comparison.tau[:, j]
+            )
+            usual = shown(float(np.sqrt(np.mean((compared - tau) ** 2))), 4)
         rows.append(
             (
                 name,
@@ -160,36 +162,36 @@ def torques(estimate: Estimate) -> str:
 
 
 ASSUMED_WORDS = (
-    "Assumed size: of the torque (order 0), of its change over one interval (1), or of the change "
-    "of that (2); for accelerations times an inertia."
+    "Assumed size: that of the torque (order 0), of its difference between intervals (1) or of its "
+    "second difference (2); for accelerations, multiplied by an inertia."
 )
 
 
 def orders(estimate: Estimate) -> str:
     if estimate.total_variation:
-        return "<p>Total variation was asked for: few, sudden changes of the torques.</p>"
+        return "<p>Total variation, as requested: few, sudden changes of the torques.</p>"
     if not estimate.orders:
-        return f"<p>Order {estimate.order}, as told.</p>"
+        return f"<p>Order {estimate.order}, as given.</p>"
     best, kinds = max(trial.log_evidence for trial in estimate.orders), list(INDEPENDENT)
     rows = [
         (
             str(trial.order) + (" ✓" if trial.chosen else ""),
-            _small(trial),
+            _penalised(trial),
             shown(trial.log_evidence, 7),
             shown(best - trial.log_evidence, 4),
         )
         for trial in sorted(estimate.orders, key=lambda x: (x.order, kinds.index(x.independent)))
     ]
     words = (
-        '<p class="note">Evidence: how probable the data are if what is named is small, with the '
-        "weight and noise that are best for it. ✓ chosen.</p>"
+        '<p class="note">Evidence: how probable the data are if the penalised quantity is small, '
+        "with the best weight and noise for it. ✓ chosen.</p>"
     )
-    head = ("Order", "What is small", "Log evidence", "Below best")
+    head = ("Order", "Penalised", "Log evidence", "Below best")
     return table(head, rows, "wtnn") + words
 
 
-def _small(trial: OrderTrial) -> str:
-    return f"{CHANGES[trial.order]}{INDEPENDENT[trial.independent]}"
+def _penalised(trial: OrderTrial) -> str:
+    return f"{DIFFERENCES[trial.order]}{INDEPENDENT[trial.independent]}"
 
 
 def noise(estimate: Estimate) -> str:
@@ -209,19 +211,19 @@ def noise(estimate: Estimate) -> str:
                 shown(lag, 2) + (" ⚠" if lag > COLOURED else ""),
             )
         )
-    head = ("Channel", "Noise level", "Which is", "Samples", "RMS residual / level", "Beyond 95 %",
+    head = ("Channel", "Noise level", "Source", "Samples", "RMS residual / level", "Outside 95 %",
             "Lag-1 autocorrelation")  # fmt: skip
     return table(head, rows, "wnwnnnn")
 
 
 NOISE_WORDS = (
-    "White noise, which the estimate assumes, has a lag-1 autocorrelation near 0 or a little "
-    f"below. Above {COLOURED:g} (⚠) the noise is coloured: filtered before, or skin that moves "
-    "over bone, or a model that does not fit; the bands are then too narrow."
+    "White noise, which the estimate assumes, has a lag-1 autocorrelation near 0 or slightly "
+    f"below. Above {COLOURED:g} (⚠) the noise is coloured: the data were filtered before, skin "
+    "moves over bone, or the model does not fit; the bands are then too narrow."
 )
 LCURVE_WORDS = (
-    "Each point is one weight. Corner: where the curve turns; shown for comparison, evidence "
-    "chooses."
+    "Each point is one weight. The corner, where the curve turns, is shown for comparison; the "
+    "weight is chosen by evidence."
 )
 
 

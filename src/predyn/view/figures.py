@@ -34,8 +34,8 @@ class Projection:
         points = [stage.p.reshape(-1, 3), *(x for bar in self.bars for x in bar)]
         flat = np.concatenate(points) @ self.axes.T
         self.middle = 0.5 * (flat.max(axis=0) + flat.min(axis=0))
-        room = np.array([width, height]) - 2 * margin
-        self.scale = float((room / np.maximum(np.ptp(flat, axis=0), 0.1 * view.radius)).min())
+        space = np.array([width, height]) - 2 * margin
+        self.scale = float((space / np.maximum(np.ptp(flat, axis=0), 0.1 * view.radius)).min())
         self.centre = np.array([width, height]) / 2
 
     def screen(self, points: Floats) -> Floats:
@@ -66,24 +66,24 @@ def _spread(frames: int, count: int) -> NDArray[np.int64]:
 
 def strobe_svg(stage: Stage) -> str:
     """The skeleton at equal time steps, light to dark, with the paths of the ends."""
-    there = Projection(stage, WIDTH, HEIGHT, MARGIN)
+    projection = Projection(stage, WIDTH, HEIGHT, MARGIN)
     parts = [
         f'<svg class="figure" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" '
         f'aria-label="Stroboscopic picture of the motion">'
     ]
     if stage.view.planar:
-        parts += _rulers(there.scale, there.middle)
+        parts += _rulers(projection.scale, projection.middle)
     else:
-        parts.append(_scale_bar(there.scale))
+        parts.append(_scale_bar(projection.scale))
     frames = strobe_poses(stage)
     for rank, k in enumerate(frames):
         opacity = 0.16 + 0.84 * (rank / (len(frames) - 1)) ** 1.5
         parts.append(
             f'<g class="pose" opacity="{opacity:.2f}"><title>t = '
-            f"{shown(stage.times[k], 4)} s</title>{there.pose(stage, k, 3.2)}</g>"
+            f"{shown(stage.times[k], 4)} s</title>{projection.pose(stage, k, 3.2)}</g>"
         )
     for number, (end, path) in enumerate(zip(stage.ends, stage.paths, strict=True)):
-        points = there.screen(path)
+        points = projection.screen(path)
         parts.append(
             f'<path class="path way{number}" d="M{"L".join(_xy(point) for point in points)}">'
             f"<title>path of {escape(end.name)}</title></path>"
@@ -111,7 +111,7 @@ def film_poses(stage: Stage) -> NDArray[np.int64]:
 def film_svg(stage: Stage) -> str:
     """Poses at equal time steps side by side, each with the paths since the one before."""
     height = CELL + LABEL
-    there = Projection(stage, CELL, CELL, CELL_MARGIN)
+    projection = Projection(stage, CELL, CELL, CELL_MARGIN)
     frames = film_poses(stage)
     parts = [
         f'<svg class="figure film-strip" viewBox="0 0 {CELLS_ACROSS * CELL:g} '
@@ -122,15 +122,15 @@ def film_svg(stage: Stage) -> str:
         before = frames[max(rank - 1, 0)]
         paths = "".join(
             f'<path class="path way{number}" '
-            f'd="M{"L".join(map(_xy, there.screen(path[before : k + 1])))}"/>'
+            f'd="M{"L".join(map(_xy, projection.screen(path[before : k + 1])))}"/>'
             for number, path in enumerate(stage.paths)
         )
-        earlier = f'<g class="pose" opacity="0.2">{there.pose(stage, before, 1.6)}</g>'
+        earlier = f'<g class="pose" opacity="0.2">{projection.pose(stage, before, 1.6)}</g>'
         parts.append(
             f'<g transform="translate({column * CELL:g} {row * height:g})">'
             f'<rect class="edge" width="{CELL:g}" height="{height:g}"/>'
             f"{earlier if rank else ''}{paths if rank else ''}"
-            f'<g class="pose">{there.pose(stage, k, 2.2)}</g>'
+            f'<g class="pose">{projection.pose(stage, k, 2.2)}</g>'
             f'<text class="mid" x="{CELL / 2:g}" y="{height - 5:g}">'
             f"{shown(stage.times[k], 3)} s</text></g>"
         )

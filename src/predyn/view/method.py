@@ -1,4 +1,4 @@
-"""How the motion became numbers, in words."""
+"""A text description of the transcription method."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from predyn.solution import Solution
 
 SHOOTING = {
-    "multiple": "in every segment anew, and the segments are joined (multiple shooting)",
-    "single": "from the start to the end (single shooting)",
+    "multiple": "separately in each segment, and the segments are joined (multiple shooting)",
+    "single": "from start to end (single shooting)",
 }
 
 
@@ -26,25 +26,25 @@ def method_words(solution: Solution) -> str:
     if kind == "Hybrid" and passive and how and isinstance(steps, int) and steps > 0:
         curves = _splines(solution, degree, steps)
         return (
-            f"Method hybrid: the driven joints move along {curves}; those without a motor "
-            f"({passive}) are integrated by the Runge-Kutta method of order 4, {steps} steps a "
-            f"segment, {how}."
+            f"Method hybrid: the driven joints follow {curves}; those without a motor ({passive}) "
+            f"are integrated by the fourth-order Runge-Kutta method, {steps} steps per segment, "
+            f"{how}."
         )
     if kind != "Spline":
         return ""
     curves = _splines(solution, degree, 1)
     if passive:
         return (
-            f"Method spline: all joints move along {curves}; the torque of those without a motor "
+            f"Method spline: all joints follow {curves}; the torque of those without a motor "
             f"({passive}) is zero at chosen points (collocation)."
         )
-    return f"Method spline: all joints move along {curves}."
+    return f"Method spline: all joints follow {curves}."
 
 
 def _splines(solution: Solution, degree: int, pieces: int) -> str:
     """The splines in words; each segment is so many polynomial pieces of the curves."""
-    found = [(len(np.unique(np.clip(c.knots, 0.0, 1.0))) - 1) // pieces for c in solution.curves]
-    return f"B-splines of degree {degree} with {', '.join(map(str, found))} segments"
+    counts = [(len(np.unique(np.clip(c.knots, 0.0, 1.0))) - 1) // pieces for c in solution.curves]
+    return f"B-splines of degree {degree} with {', '.join(map(str, counts))} segments"
 
 
 def _recorded(text: str) -> tuple[str, dict[str, Any]]:

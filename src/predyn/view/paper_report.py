@@ -69,10 +69,10 @@ def _section(run: PaperRun) -> str:
             "models",
             "Two models of one mechanism",
             "Links as end points joined by stiff springs, integrated by the trapezoidal rule at "
-            "10 ms, against rigid links in joint angles. Largest difference of the angular "
-            f"velocities: {shown(apart, 3)} rad/s.",
+            "10 ms, compared with rigid links in joint angles. Largest difference in angular "
+            f"velocity: {shown(apart, 3)} rad/s.",
         ),
-        ("data", "Noisy data", "What the estimates see, and how far it is from the truth."),
+        ("data", "Noisy data", "The data that the estimates use, and their errors."),
         (
             "published",
             "Published method",
@@ -85,9 +85,9 @@ def _section(run: PaperRun) -> str:
         (
             "others",
             "Other estimates from the same data",
-            f"Torques at the joints. The smoother found order {estimate.order}, "
+            f"Torques at the joints. The smoother estimated order {estimate.order}, "
             f"{INDEPENDENT[estimate.independent]} that change independently, noise {noise}, and "
-            f"the start; the filter cuts off at {cutoff} Hz.",
+            f"the initial state; the filter has a cut-off of {cutoff} Hz.",
         ),
     )
     body = "".join(
@@ -150,13 +150,17 @@ def _data_charts(run: PaperRun, times: Times) -> list[Spec]:
 
 def _published_charts(run: PaperRun, times: Times) -> list[Spec]:
     """Figures 5 and 6."""
-    t, true, found = run.published.rigid.t, run.published.rigid.torques, run.published.estimate.u
+    t, true, estimated = (
+        run.published.rigid.t,
+        run.published.rigid.torques,
+        run.published.estimate.u,
+    )
     return [
         _still(
             f"Figure {k + 5}: torque on link {k + 1}",
             "N m",
             [
-                series(times, t, found[:, k], "published method", ORANGE, step=True),
+                series(times, t, estimated[:, k], "published method", ORANGE, step=True),
                 series(times, t, true[:, k], "true", TRUE, step=True),
             ],
         )

@@ -68,7 +68,7 @@ function showPlayer(clock, sceneData, phases) {
     option.selected = factor === clock.speed;
   }
   speed.addEventListener("change", () => { clock.speed = Number(speed.value); });
-  find("hint").textContent = `Grid ${readable(sceneData.grid.step)} m. ${matchMedia("(pointer: coarse)").matches ? "Drag turns, pinch zooms." : "Drag turns, wheel zooms, shift-drag moves."}`;
+  find("hint").textContent = `Grid ${readable(sceneData.grid.step)} m. ${matchMedia("(pointer: coarse)").matches ? "Drag to rotate, pinch to zoom." : "Drag to rotate, scroll to zoom, shift-drag to pan."}`;
   const repaint = () => { scene.readColours(); scene.draw(); };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
   addEventListener("beforeprint", repaint);

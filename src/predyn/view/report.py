@@ -33,7 +33,7 @@ from predyn.view.verification import (
 )
 
 NOTHING = (
-    '<p class="message">The last iterate holds values that are not finite numbers: there are no '
+    '<p class="message">The last iterate contains values that are not finite, so there are no '
     "curves and no animation.</p>"
 )
 NO_MOTION = "<p>There is no motion to draw.</p>"
@@ -41,7 +41,7 @@ SCRIPTS = (*CHARTS, *ANIMATION, "page.js")
 
 
 def write_report(solution: Solution, path: str | os.PathLike[str]) -> None:
-    """Write the report, or leave what was there: a half-written file never appears."""
+    """Write the report, or leave the old file: a half-written file never appears."""
     write_text(path, report_html(solution))
 
 
@@ -59,7 +59,7 @@ def report_html(solution: Solution) -> str:
         "title": escape(solution.name),
         "tab": escape(solution.name if solution.success else f"Not converged: {solution.name}"),
         "model": escape(solution.model.name),
-        "badge": tables.badge(solution, checks.doubts if checks else ()),
+        "badge": tables.badge(solution, checks.warnings if checks else ()),
         "nothing": "" if stage else NOTHING,
         "verdict": tables.verdict(solution),
         "numbers": tables.key_numbers(solution, verification_cards(checks) if checks else []),

@@ -1,4 +1,4 @@
-"""Show a report in the browser, served to this machine only."""
+"""Show a report in the browser, served on this machine only."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def serve(
     server = page_server(page_of(source), port)
     address = f"http://{ADDRESS}:{server.server_port}/"
     try:
-        print(f"Serving the report at {address} (Ctrl-C stops)", flush=True)
+        print(f"Serving the report at {address} (Ctrl-C to stop)", flush=True)
         if open_browser:
             webbrowser.open(address)
         server.serve_forever()
@@ -77,10 +77,10 @@ def page_server(page: bytes, port: int = 0) -> ThreadingHTTPServer:
             """Send the head of the answer; whether the page follows."""
             # another site whose name resolves to this machine must not read the page
             if self.headers.get("Host", "") not in (f"{ADDRESS}:{bound}", f"localhost:{bound}"):
-                self.send_error(HTTPStatus.FORBIDDEN, "Only for this machine")
+                self.send_error(HTTPStatus.FORBIDDEN, "Only this machine may connect")
                 return False
             if self.path != "/":
-                self.send_error(HTTPStatus.NOT_FOUND, "Only the report is here, at /")
+                self.send_error(HTTPStatus.NOT_FOUND, "Only the report is served, at /")
                 return False
             self.send_response(HTTPStatus.OK)
             self.send_header("Content-Type", "text/html; charset=utf-8")
@@ -93,7 +93,7 @@ def page_server(page: bytes, port: int = 0) -> ThreadingHTTPServer:
             return True
 
         def log_message(self, format: str, *args: object) -> None:
-            """Requests are not worth a line each."""
+            """Requests are not logged."""
 
     try:
         server = ThreadingHTTPServer((ADDRESS, port), Handler)

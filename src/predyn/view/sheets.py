@@ -37,7 +37,7 @@ def series(times: Times, t: Floats, y: Floats, name: str, joint: int, **more: An
 
 
 def chart(title: str, unit: str, lines: list[Spec], **more: Any) -> Spec:
-    """A chart over time that follows the clock of the page unless told `timed=False`."""
+    """A chart over time that follows the clock of the page unless `timed=False`."""
     return {
         "title": title,
         "unit": unit,

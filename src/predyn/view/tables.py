@@ -14,19 +14,19 @@ from predyn.solution import SUCCESS, Solution, Violation
 from predyn.view.numbers import NOTHING, seconds, shown
 
 MOST_ROWS = 40
-TOLERABLE = 1e-3  # relative excess between the imposed points that needs no word of caution
+TOLERABLE = 1e-3  # relative excess between the imposed points that needs no warning
 SAME = 1e-6  # objectives closer than this, relative, are one local optimum
 NOISE = 1e-9  # a relative violation that is rounding
-DOUBT = '<div class="doubt">'
+WARNING = '<div class="warning">'
 
 
 class Card(NamedTuple):
-    """A key number: a title, the number, a note, and whether it is a reason to doubt."""
+    """A key number: a title, the number, a note, and whether it is a warning."""
 
     title: str
     value: str
     note: str = ""
-    doubtful: bool = False
+    warning: bool = False
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], kinds: str) -> str:
@@ -50,13 +50,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], kinds: str) -> str
     )
 
 
-def badge(solution: Solution, doubts: Sequence[str] = ()) -> str:
-    """The status in one word, with a mark that does not rely on colour; then each doubt."""
+def badge(solution: Solution, warnings: Sequence[str] = ()) -> str:
+    """The status in one word, with a mark that does not rely on colour; then each warning."""
     good = solution.success
     word = solution.status.replace("_", " ")
     text = f"✓ {word}" if good else f"✗ not converged: {word}"
     return f'<span class="badge {"good" if good else "bad"}">{escape(text)}</span>' + "".join(
-        f'<a class="badge doubt" href="#verification">⚠ {escape(doubt)}</a>' for doubt in doubts
+        f'<a class="badge warning" href="#verification">⚠ {escape(text)}</a>' for text in warnings
     )
 
 
@@ -66,24 +66,24 @@ def verdict(solution: Solution) -> str:
     if solution.success:
         message += _between(solution)
         return f'<div class="message">{message}</div>' if message else ""
-    found = [violation for violation in solution.violations if violation.relative > NOISE]
+    violated = [violation for violation in solution.violations if violation.relative > NOISE]
     worst = (
-        f"<h3>Worst violations</h3>{violations(found[:10])}"
-        if found
-        else "<p>No constraint is violated: the objective had not settled.</p>"
+        f"<h3>Worst violations</h3>{violations(violated[:10])}"
+        if violated
+        else "<p>No constraint is violated: the objective had not converged.</p>"
     )
     return (
         '<div class="alarm" role="alert"><h2>This motion is not a solution</h2>'
         f"{message}<p>The solver stopped with status "
-        f"<strong>{escape(solution.status)}</strong>. What is shown below is its last iterate; "
+        f"<strong>{escape(solution.status)}</strong>. Its last iterate is shown below; "
         f"do not use it without checking.</p>{worst}</div>"
     )
 
 
 def _between(solution: Solution) -> str:
-    """A word of caution where limits are exceeded between the points that were imposed.
+    """A warning where limits are exceeded between the imposed points.
 
-    Torques of passive joints are no limit: the section on verification speaks of them.
+    Torques of passive joints are not limits: the section on verification covers them.
     """
     passive = tuple(f"passive torque {joint}" for joint in solution.passive)
     limits = [v for v in solution.dense_violations if not any(name in v.name for name in passive)]
@@ -93,12 +93,12 @@ def _between(solution: Solution) -> str:
     return (
         f"<p><strong>Between the imposed points a limit is exceeded by "
         f"{shown(100.0 * worst.relative, 3)} %</strong> ({escape(worst.name)}{_when(worst)}). "
-        "More segments or limit points, or refinement, bring this down.</p>"
+        "More segments or limit points, or refinement, reduce this.</p>"
     )
 
 
 def between_only(solution: Solution) -> list[Violation]:
-    """The dense violations without those that are of imposed points."""
+    """The dense violations without those at imposed points."""
     imposed = {repr(violation) for violation in solution.violations}
     return [v for v in solution.dense_violations if repr(v) not in imposed]
 
@@ -116,7 +116,7 @@ def key_numbers(solution: Solution, more: Sequence[Card] = ()) -> str:
             _worst(solution.violations),
         ),
         Card(
-            "Worst violation in between too",
+            "Worst violation, also in between",
             shown(solution.max_violation_dense, 2),
             _worst(solution.dense_violations),
         ),
@@ -128,7 +128,7 @@ def key_numbers(solution: Solution, more: Sequence[Card] = ()) -> str:
 
 def card_list(cards: Iterable[Card]) -> str:
     return "".join(
-        f"{DOUBT if card.doubtful else '<div>'}<dt>{escape(card.title)}</dt>"
+        f"{WARNING if card.warning else '<div>'}<dt>{escape(card.title)}</dt>"
         f"<dd>{escape(card.value)}"
         + (f"<small>{escape(card.note)}</small>" if card.note else "")
         + "</dd></div>"
@@ -140,19 +140,19 @@ def _phases(solution: Solution) -> str:
     return f"{len(solution.curves)} phases" if len(solution.curves) > 1 else ""
 
 
-def _worst(found: Sequence[Violation]) -> str:
-    if not found or not found[0].excess > 0.0:
+def _worst(listed: Sequence[Violation]) -> str:
+    if not listed or not listed[0].excess > 0.0:
         return "relative to the limit"
-    return f"relative: {found[0].name}{_when(found[0])}"
+    return f"relative: {listed[0].name}{_when(listed[0])}"
 
 
 def _when(violation: Violation) -> str:
     return f", t = {shown(violation.time, 4)} s" if np.isfinite(violation.time) else ""
 
 
-def violations(found: Sequence[Violation]) -> str:
+def violations(listed: Sequence[Violation]) -> str:
     """Violations in the order given, the first MOST_ROWS."""
-    if not found:
+    if not listed:
         return "<p>None.</p>"
     head = ("Name", "Excess", "Relative", "Value", "Lower", "Upper", "Time [s]")
     rows = [
@@ -162,9 +162,9 @@ def violations(found: Sequence[Violation]) -> str:
             *(shown(x, 6) for x in (v.value, v.lower, v.upper)),
             shown(v.time, 4),
         )
-        for v in found[:MOST_ROWS]
+        for v in listed[:MOST_ROWS]
     ]
-    more = len(found) - len(rows)
+    more = len(listed) - len(rows)
     rest = f"<p>and {more} more, all smaller.</p>" if more > 0 else ""
     return table(head, rows, "tnnnnnn") + rest
 
@@ -189,13 +189,13 @@ def costs(solution: Solution) -> str:
 
 def active(solution: Solution) -> str:
     if not solution.active:
-        return "<p>No limit holds with equality.</p>"
+        return "<p>No limit is active.</p>"
     names = "".join(f"<li>{escape(name)}</li>" for name in solution.active)
     return f'<ul class="tags">{names}</ul>'
 
 
 def starts(solution: Solution) -> str:
-    """The spread of the starts in words, and a row for each, best first, with what it recorded."""
+    """A summary of the starts, and a row for each with what it recorded, best first."""
     numbered = [{"start": k + 1} | start for k, start in enumerate(solution.starts)]
     order = sorted(
         numbered, key=lambda start: np.nan_to_num(start.get("objective", np.nan), nan=np.inf)
@@ -210,19 +210,19 @@ def starts(solution: Solution) -> str:
 
 def _spread(solution: Solution) -> str:
     """How many starts converged, and how far apart their local optima are."""
-    found = [
+    objectives = [
         float(start["objective"])
         for start in solution.starts
         if start.get("status") in SUCCESS and np.isfinite(start.get("objective", np.nan))
     ]
-    if not found:
+    if not objectives:
         return "<p>None converged.</p>"
-    best, worst, middle = min(found), max(found), float(np.median(found))
-    near = sum(value - best <= SAME * max(abs(best), 1e-12) for value in found)
+    best, worst, middle = min(objectives), max(objectives), float(np.median(objectives))
+    near = sum(value - best <= SAME * max(abs(best), 1e-12) for value in objectives)
     return (
-        f"<p>{len(found)} of {len(solution.starts)} converged, to objectives from "
-        f"{shown(best, 7)} to {shown(worst, 7)}, half of them to at most {shown(middle, 7)}; "
-        f"{near} to the best.</p>"
+        f"<p>{len(objectives)} of {len(solution.starts)} converged, to objectives from "
+        f"{shown(best, 7)} to {shown(worst, 7)} (median {shown(middle, 7)}); {near} reached the "
+        "best.</p>"
     )
 
 
@@ -237,7 +237,7 @@ def links(model: Model) -> str:
         com = NOTHING if mass == 0.0 else ", ".join(shown(x, 4) for x in moment / mass)
         parent = "world" if model.parent[j] < 0 else model.link_names[model.parent[j]]
         rows.append((name, parent, shown(mass, 5), com))
-    head = ("Link", "Moves on", "Mass [kg]", "Centre of mass in link axes [m]")
+    head = ("Link", "Parent", "Mass [kg]", "Centre of mass in link axes [m]")
     return (
         table(head, rows, "wwnn") + f"<p>Total mass {shown(model.inertia[:, 0].sum(), 5)} kg.</p>"
     )

@@ -19,18 +19,18 @@ from predyn.view.tables import Card, table
 Floats = NDArray[np.float64]
 
 MOST_POINTS = 600  # of a chart
-PER_PIECE = 8  # instants in each polynomial piece at which passive torques are looked at
+PER_PIECE = 8  # instants in each polynomial piece at which passive torques are evaluated
 MOST_INSTANTS = 20_000
 SMALLEST = float(np.finfo(float).tiny)
 MOST_STEPS = 10_000  # of the replay in a phase: some seconds
 DEGREES = 180.0 / np.pi
-PASSIVE_DOUBT = 0.01  # of the motors' largest torque: more at a passive joint is a reason to doubt
-ANGLE_DOUBT, LENGTH_DOUBT = 5.0, 0.01  # degrees, m: so is a replay that ends farther off
+PASSIVE_WARNING = 0.01  # of the motors' largest torque: more at a passive joint gives a warning
+ANGLE_WARNING, LENGTH_WARNING = 5.0, 0.01  # degrees, m: so does a replay that ends farther off
 
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """What the page shows of it: the largest passive torques, the replay or why there is none."""
+    """The largest passive torques, and the replay or why there is none."""
 
     solution: Solution
     t: Floats  # (K,) instants of the passive torques
@@ -53,29 +53,29 @@ class Verification:
         run = self.replayed
         if run is None:
             return False
-        farthest = np.where(run.model.kind == PRISMATIC, LENGTH_DOUBT, ANGLE_DOUBT / DEGREES)
+        farthest = np.where(run.model.kind == PRISMATIC, LENGTH_WARNING, ANGLE_WARNING / DEGREES)
         return run.status != "finished" or bool((np.abs(run.dq[-1]) > farthest).any())
 
     @property
-    def doubts(self) -> list[str]:
-        """In a few words each, why the motion should not be used as it is."""
-        found = []
-        if self.passive_share > PASSIVE_DOUBT:
-            found.append("torque at passive joints")
+    def warnings(self) -> list[str]:
+        """Short reasons why the motion should not be used as it is."""
+        warnings = []
+        if self.passive_share > PASSIVE_WARNING:
+            warnings.append("torque at passive joints")
         if self.ends_off:
-            found.append("replay ends elsewhere")
-        return found
+            warnings.append("replay ends elsewhere")
+        return warnings
 
 
 def verified(solution: Solution) -> Verification:
-    """The checks of a motion that is finite; a replay that fails is told, never raised."""
-    found = (solution, *_torques(solution))
+    """The checks of a finite motion; a failed replay is reported, never raised."""
+    checks = (solution, *_torques(solution))
     if not solution.success:
-        return Verification(*found, None, "only what converged is replayed")
+        return Verification(*checks, None, "only converged motions are replayed")
     try:
-        return Verification(*found, replay(solution, max_steps=MOST_STEPS), "")
+        return Verification(*checks, replay(solution, max_steps=MOST_STEPS), "")
     except (PredynError, ArithmeticError, ValueError) as error:
-        return Verification(*found, None, f"{type(error).__name__}: {error}")
+        return Verification(*checks, None, f"{type(error).__name__}: {error}")
 
 
 def _torques(solution: Solution) -> tuple[Floats, Floats, int, float]:
@@ -153,8 +153,10 @@ def _largest(t: Floats, values: Floats) -> tuple[Floats, Floats]:
     if size < 2:
         return t, values
     groups = [slice(k, k + size) for k in range(0, len(t), size)]
-    kept = [values[g][np.abs(values[g]).argmax(axis=0), np.arange(values.shape[1])] for g in groups]
-    return np.array([t[g].mean() for g in groups]), np.array(kept)
+    largest = [
+        values[g][np.abs(values[g]).argmax(axis=0), np.arange(values.shape[1])] for g in groups
+    ]
+    return np.array([t[g].mean() for g in groups]), np.array(largest)
 
 
 def _line(joint: int, name: str, values: Floats) -> dict[str, Any]:
@@ -168,15 +170,15 @@ def _chart(
 
 
 def verification_html(checks: Verification) -> str:
-    """Words and tables of the section."""
+    """Text and tables of the section."""
     parts = [_passive(checks)] if len(checks.t) else []
     run = checks.replayed
     if run is None:
         parts.append(f"<p>No replay: {escape(checks.trouble)}.</p>")
         return "".join([*parts, _meaning(checks)])
     parts.append(
-        "<p>The predicted torques, without correction, in an independent forward simulation "
-        "(adaptive, tolerance 1e-10), less the prediction:</p>"
+        "<p>An independent forward simulation (adaptive, tolerance 1e-10), driven by the predicted "
+        "torques without feedback, minus the prediction:</p>"
     )
     if run.status != "finished":
         parts.append(
@@ -188,17 +190,17 @@ def verification_html(checks: Verification) -> str:
 
 
 def _meaning(checks: Verification) -> str:
-    """What a large error comes from, and what to do; nothing where all is small."""
+    """The cause of a large error, and what to do; empty if all errors are small."""
     words = []
-    if checks.passive_share > PASSIVE_DOUBT:
+    if checks.passive_share > PASSIVE_WARNING:
         words.append(
             f"Torque at passive joints reaches {_percent(checks.passive_share)} of the motors' "
             "largest: between the points where it is zero the curves do not obey the equations of "
-            "motion, and a machine will not move like this. Solve again by the method hybrid, with "
-            "this solution as the guess; or, by spline, with degree 5 and many segments."
+            "motion, and a machine will not move like this. Solve again with the method hybrid, "
+            "using this solution as the guess; or with spline, degree 5 and many segments."
         )
         if checks.ends_off:
-            words.append("The replay ends elsewhere for this reason, first of all.")
+            words.append("This is the main reason why the replay ends elsewhere.")
     elif checks.ends_off:
         small = (
             f"Torque at passive joints is small ({_percent(checks.passive_share)} of the motors' "
@@ -207,10 +209,9 @@ def _meaning(checks: Verification) -> str:
             else "The"
         )
         words.append(
-            f"{small} replay ends elsewhere: the motion is unstable and magnifies every "
+            f"{small} replay ends elsewhere: the motion is unstable and amplifies every "
             "difference. If more segments, or more steps of the method hybrid, bring the replay "
-            "nearer, the grid was too coarse; if not, the motion needs a controller that corrects "
-            "it on the way."
+            "closer, the grid was too coarse; if not, the motion needs feedback control."
         )
     return f'<div class="message caution"><p>{escape(" ".join(words))}</p></div>' if words else ""
 
@@ -237,8 +238,8 @@ def _passive(checks: Verification) -> str:
         )
     unit = "N" if solution.model.kind[checks.motor] == PRISMATIC else "N m"
     return (
-        "<p>Passive joints have no motor: the torque that their curves need is an error of the "
-        f"curves, to be seen beside the largest effort of a motor, {shown(checks.effort, 3)} "
+        "<p>Passive joints have no motor: the torque that their curves require is an error of the "
+        f"curves, to be compared with the largest effort of a motor, {shown(checks.effort, 3)} "
         f"{unit} at {escape(solution.model.joint_names[checks.motor])}.</p>"
         + table(("Passive joint", "Largest error", "At", "Root mean square"), rows, "tnnn")
     )
@@ -283,14 +284,14 @@ def verification_cards(checks: Verification) -> list[Card]:
     cards = []
     if checks.passive.size:
         share = checks.passive_share
-        note = "of the motors' largest; exact is none"
-        doubtful = share > PASSIVE_DOUBT
-        cards.append(Card("Torque at passive joints", _percent(share), note, doubtful))
+        note = "of the motors' largest; should be zero"
+        warning = share > PASSIVE_WARNING
+        cards.append(Card("Torque at passive joints", _percent(share), note, warning))
     return [*cards, _replay_card(checks)]
 
 
 def _replay_card(checks: Verification) -> Card:
-    title, run = "Replay ends off by", checks.replayed
+    title, run = "Replay error at the end", checks.replayed
     if run is None:
         return Card(title, shown(float("nan")), "not replayed")
     if run.status != "finished":

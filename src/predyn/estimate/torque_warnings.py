@@ -1,4 +1,4 @@
-"""What speaks against an estimate, in plain words."""
+"""Warnings about the torques of an estimate, and checks that they are plausible."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import numpy as np
 from predyn.dynamics.aba import forward_dynamics
 from predyn.dynamics.crba import mass_matrix
 from predyn.errors import ModelError
-from predyn.estimate.channel_doubts import (
+from predyn.estimate.channel_warnings import (
     EXCESS,
-    going_together,
-    listed,
-    marker_of,
-    misplaced,
-    of_channels,
-    too_large,
-    too_small,
+    find_misplaced,
+    join_names,
+    marker_name,
+    noise_too_large,
+    noise_too_small,
+    warn_of_common_noise,
+    warn_of_residuals,
 )
 from predyn.estimate.driving import acting
 from predyn.estimate.observations import Seen
@@ -25,10 +25,10 @@ from predyn.estimate.spline_grid import Floats, Ints
 from predyn.model import Model
 
 FAR, WILD, COARSE = 0.3, 1e4, 10.0  # over the longest link, the usual torques, the torques
-MEANINGLESS = 1e100  # N m; an error of the grid beyond it says nothing
-OPEN = 1e-10  # information about a direction, over the largest, that is none
-FEW = 1.0  # numbers about a torque below which the data say nothing about it
-CONSTANT = 0.02  # wandering over a recording, over the torque's size, that is none
+MEANINGLESS = 1e100  # N m; a larger grid error has no meaning
+OPEN = 1e-10  # information about a direction, over the largest, that counts as none
+FEW = 1.0  # measured numbers about a torque below which the data do not determine it
+CONSTANT = 0.02  # drift over a recording, over the torque's size, that counts as none
 NARROW = 0.25  # half width of a band, over the torque's size, below which noise does no harm
 MOST_OF = 0.9  # share of the intervals above which noise passes into the torques
 SMALL_ERROR = 1e-3  # of the grid, over the torque's size, that does no harm
@@ -45,13 +45,13 @@ def grid_error(smoother: Smoother, c: Floats) -> Floats:
     tau = smoother.driving.torques(c)
     try:
         with np.errstate(all="ignore"):
-            error = _missing(smoother, c, tau)
+            error = _missing_torque(smoother, c, tau)
     except ModelError:
         return np.abs(tau)
     return np.where(np.abs(error) < MEANINGLESS, error, np.abs(tau))
 
 
-def _missing(smoother: Smoother, c: Floats, tau: Floats) -> Floats:
+def _missing_torque(smoother: Smoother, c: Floats, tau: Floats) -> Floats:
     driving, grid = smoother.driving, smoother.grid
     model, h = driving.model, grid.h
     middle, _, _ = grid.middle(c)
@@ -72,7 +72,7 @@ def _missing(smoother: Smoother, c: Floats, tau: Floats) -> Floats:
     return np.asarray(np.einsum("kij,kj->ki", mass_matrix(model, middle), v[1:] - end) / h)
 
 
-def told(
+def collect_warnings(
     model: Model,
     smoother: Smoother,
     levels: Levels,
@@ -86,7 +86,7 @@ def told(
     channels: tuple[Channel, ...],
     likely: Floats,
 ) -> list[str]:
-    """One sentence for each thing that a reader must know before using the torques."""
+    """One sentence for each thing to know before using the torques."""
     names = np.array(model.joint_names)
     active = np.setdiff1d(np.arange(model.n), smoother.unactuated)
     out = []
@@ -100,50 +100,53 @@ def told(
     if still.any():
         idle = none[still & (rms <= half)[none]]
         out.append(
-            f"{what} of {listed(names[none[still]])}: found to be "
+            f"{what} of {join_names(names[none[still]])}: estimated as "
             f"{('zero', 'constant', 'a straight line')[smoother.order]} throughout; "
-            "where it is not, its band is too narrow"
-            + (f"; if {listed(names[idle])} has no motor, name it as unactuated" * bool(len(idle)))
+            "where this is not true, its band is too narrow"
+            + (
+                f"; if {join_names(names[idle])} has no motor, list it as unactuated"
+                * bool(len(idle))
+            )
         )
     if not still.all():
         out.append(
-            f"torque of {listed(names[none[~still]])}: smoother than rounding errors let it be on "
-            f"this grid; use a step above {smoother.grid.h:.3g} s"
+            f"torque of {join_names(names[none[~still]])}: smoother than rounding errors allow on "
+            f"this grid; use a step longer than {smoother.grid.h:.3g} s"
         )
     known = measured.any()  # not if Ctrl-C came too early, or the equations are singular
     few = active[(tight | (known & (measured < FEW))) & ~floor]
     if len(few):
-        cause = "the data hold too little"
+        cause = "the data contain too little information"
         if given_scale:
             usual = float(smoother.sizes[-1][np.isin(active, few)].min())
             cause = (
-                f"a weight this small leaves no room, larger ones (about {usual:.2g}) follow the "
-                "data"
+                "the weight is too small for it to follow the data; try a larger one (about "
+                f"{usual:.2g})"
             )
-        elif any(too_large(channel) for channel in channels):
-            cause = "the noise given is too large for that"
+        elif any(noise_too_large(channel) for channel in channels):
+            cause = "the given noise is too large"
         out.append(
-            f"{what} of {listed(names[few])}: the measurements say nothing about how it changes; "
-            f"{cause}; where it does change, its band is too narrow"
+            f"{what} of {join_names(names[few])}: the measurements do not determine how it "
+            f"changes; {cause}; where it does change, its band is too narrow"
         )
-    harm = (half > NARROW * rms) | any(too_small(channel) for channel in channels)
+    harm = (half > NARROW * rms) | any(noise_too_small(channel) for channel in channels)
     full = active[(measured > MOST_OF * smoother.grid.K) & harm[active]]
     if len(full):
         out.append(
-            f"torque of {listed(names[full])}: almost every interval follows the data, so that "
-            "their noise passes into it; use a smaller weight, or a longer step"
+            f"torque of {join_names(names[full])}: almost every interval follows the data, so "
+            "measurement noise passes into it; use a smaller weight or a longer step"
         )
     wide = np.setdiff1d(active[(half > rms)[active]], (*few, *none))
     if len(wide):
         out.append(
-            f"torque of {listed(names[wide])}: its 95 % band is wider than the torque itself; the "
-            "data do not tell it from zero"
+            f"torque of {join_names(names[wide])}: its 95 % band is wider than the torque itself; "
+            "the data do not distinguish it from zero"
         )
     lost = np.flatnonzero(np.median(q_sd, axis=0) > 0.5)
     if len(lost):
         out.append(
-            f"position of {listed(names[lost])} is known to no better than half a radian or metre; "
-            "measure the joint, or a marker that it moves"
+            f"position of {join_names(names[lost])} is uncertain by more than half a radian or "
+            "metre; measure the joint, or a marker that it moves"
         )
     rough = np.sqrt(np.mean(error**2, axis=0))
     coarse = active[
@@ -151,15 +154,15 @@ def told(
     ]
     if len(coarse):
         out.append(
-            f"torque of {listed(names[coarse])}: the error of the grid (rms "
-            f"{np.sqrt(np.mean(rough[coarse] ** 2)):.2g}) is larger than that of the data; use a "
-            f"step below {smoother.grid.h:.3g} s"
+            f"torque of {join_names(names[coarse])}: the grid error (rms "
+            f"{np.sqrt(np.mean(rough[coarse] ** 2)):.2g}) exceeds the uncertainty from the data; "
+            f"use a step shorter than {smoother.grid.h:.3g} s"
         )
     things = np.array([x.name for x in smoother.observations.observed])
     low = things[(levels.noise <= 1.01 * bounds[0].noise) & np.isfinite(likely)]
     if len(low):
-        out.append(f"noise of {listed(low)}: estimated as none; its bands mean little")
-    astray = misplaced(model, channels)
+        out.append(f"noise of {join_names(low)}: estimated as zero; the bands are not reliable")
+    astray = find_misplaced(model, channels)
     noisy = [
         f"{name} ({noise / before:.2g} times)"
         for name, noise, before in zip(things, levels.noise, likely, strict=True)
@@ -167,35 +170,36 @@ def told(
     ]
     if noisy:
         out.append(
-            f"residuals of {listed(noisy)} exceed the noise that neighbouring samples show: "
-            "the model, places of markers or a long step do not fit; the bands do not count that"
+            f"residuals of {join_names(noisy)} exceed the noise between neighbouring samples: the "
+            "model, the marker positions or the step size does not fit; the bands do not account "
+            "for this"
         )
-    rest = [x for x in channels if (marker_of(x) or x.name) not in low and not too_small(x)]
-    return out + of_channels(channels, astray) + going_together(rest)
+    rest = [x for x in channels if (marker_name(x) or x.name) not in low and not noise_too_small(x)]
+    return out + warn_of_residuals(channels, astray) + warn_of_common_noise(rest)
 
 
-def senseless(
+def check_plausibility(
     model: Model, channels: tuple[Channel, ...], tau: Floats, error: Floats, usual: Floats
 ) -> str:
-    """Why an estimate is none, though it converged; empty if it may be one."""
+    """Why an estimate is implausible although it converged; empty if it is plausible."""
     left = [np.mean((c.measured - c.fitted) ** 2) for c in channels if c.kind == "marker"]
     lengths = np.linalg.norm(model.p[model.parent >= 0], axis=1)
     reach = float(lengths.max(initial=0.0))
     if left and reach > 0.0 and np.sqrt(np.mean(left)) > FAR * reach:
         return (
-            f"the markers are {np.sqrt(np.mean(left)):.2g} m (rms) from where the model can have "
-            "them; check axes, units, names and lengths"
+            f"the markers are {np.sqrt(np.mean(left)):.2g} m (rms) from where the model can place "
+            "them; check axes, units, names and link lengths"
         )
     most, likely = float(np.abs(tau).max()), float(np.abs(usual).max())
     if most > WILD * likely:
         return (
-            f"torques up to {most:.2g} N m, where a low-pass filter finds {likely:.2g}; check "
+            f"torques reach {most:.2g} N m, but a low-pass filter gives {likely:.2g}; check for "
             "single samples that jump, the guess, the units, and noise and weight if given"
         )
     if (rms(error) > COARSE * rms(tau)).all():
         return (
-            "the error of the grid exceeds all torques many times; check the units of the time, or "
-            "use a shorter step"
+            "the grid error is many times larger than all torques; check the unit of time, or use "
+            "a shorter step"
         )
     return ""
 
@@ -205,28 +209,28 @@ def rms(values: Floats) -> Floats:
     return np.asarray(np.sqrt(np.mean(values**2, axis=0)))
 
 
-def bursts(model: Model, smoother: Smoother, c: Floats, levels: Levels) -> list[str]:
-    """Torques that change far more at one time than elsewhere: one size does not fit them all."""
+def warn_of_bursts(model: Model, smoother: Smoother, c: Floats, levels: Levels) -> list[str]:
+    """Torques that change far more at one time than elsewhere: one weight does not fit all."""
     smooth = smoother.grid.middle(c)[2] if smoother.of_motion else smoother.driving.torques(c)
     share = np.abs(np.diff(smooth @ smoother.A.T, smoother.order, axis=0)) / levels.scale
     names = np.array(model.joint_names)
     active = np.setdiff1d(np.arange(model.n), smoother.unactuated)
-    found = np.flatnonzero(share.max(axis=0) > BURST)
-    if not len(found):
+    large = np.flatnonzero(share.max(axis=0) > BURST)
+    if not len(large):
         return []
-    at = smoother.grid.middles[share[:, found].argmax(axis=0) + (smoother.order + 1) // 2]
-    told = [f"{name} (at {t:.4g} s)" for name, t in zip(names[active[found]], at, strict=True)]
+    at = smoother.grid.middles[share[:, large].argmax(axis=0) + (smoother.order + 1) // 2]
+    places = [f"{name} (at {t:.4g} s)" for name, t in zip(names[active[large]], at, strict=True)]
     return [
-        f"torque of {listed(told)}: changes far more there than elsewhere, and its band is too "
-        "narrow there; cut the recording about it, or try total_variation"
+        f"torque of {join_names(places)}: changes far more there than elsewhere, so its band is "
+        "too narrow there; split the recording around that time, or try total_variation"
     ]
 
 
-def unseen(
+def find_unmeasured_joints(
     model: Model, seen: Seen, noise: Floats, unactuated: Ints
 ) -> tuple[list[str], list[str]]:
-    """Joints whose position the measurements leave open, alone or with others: those with a motor,
-    and those without."""
+    """Joints whose position the measurements do not determine, alone or together with others:
+    those with a motor, and those without."""
     J = seen.J / noise[:, None]
     known = J.T @ J
     size = np.sqrt(np.diagonal(known))
@@ -239,12 +243,12 @@ def unseen(
     return names[loose & ~free].tolist(), names[loose & free].tolist()
 
 
-def carried(joints: list[str]) -> list[str]:
-    """What to say of joints that are neither driven nor seen."""
+def warn_of_unmeasured_passive(joints: list[str]) -> list[str]:
+    """Joints that are neither driven nor measured."""
     if not joints:
         return []
     return [
-        f"the position of {listed(joints)} is not measured, and no motor tells it: it follows from "
-        "the other joints by the laws of motion alone, as a forecast does, and the bands may be "
-        "far too narrow; measure it or markers beyond it"
+        f"the position of {join_names(joints)} is neither measured nor driven by a motor: it "
+        "follows from the other joints by the equations of motion alone, like a forecast, and the "
+        "bands may be far too narrow; measure the joint or markers beyond it"
     ]

@@ -1,4 +1,4 @@
-"""Each doubt about an estimate is told where it holds, and none where the data are good."""
+"""Each warning about an estimate is given where it holds, and none where the data are good."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from predyn.dynamics import mass_matrix
 from predyn.errors import DataWarning
-from predyn.estimate.channel_doubts import correlation
+from predyn.estimate.channel_warnings import correlation
 from predyn.estimate.estimating import estimate_torques
 from predyn.estimate.result import LIMITED, Estimate
 from predyn.model import REVOLUTE, Model
@@ -30,7 +30,7 @@ GOOD = recorded(TREE, T, Q, noise=NOISE)
 
 
 def estimated(model: Model, data: Measurements, **options: object) -> Estimate:
-    """The estimate, its doubts collected and not raised."""
+    """The estimate, its warnings collected and not raised."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         estimate = estimate_torques(model, data, **options)
@@ -104,11 +104,11 @@ def burst() -> Estimate:
 CASES: dict[str, tuple[Callable[[], Estimate], str]] = {
     "held still": (
         lambda: estimated(TREE, recorded(TREE, T, np.full((101, 3), 0.3), noise=NOISE)),
-        r"(torque|acceleration) of j\d.*: (found to be .* throughout|the measurements say nothing)",
+        r"(torque|acceleration) of j\d.*: (estimated as .* throughout|the measurements do not)",
     ),
     "tiny weight": (
         lambda: estimated(TREE, GOOD, weight=1e-5),
-        r"torque of j0, j1, j2: the measurements say nothing.*a weight this small leaves no room",
+        r"torque of j0, j1, j2: the measurements do not determine how.*the weight is too small",
     ),
     "hardly measured": (
         lambda: estimated(TREE, angles(few, "j1"), order=2, independent="joints"),
@@ -125,19 +125,19 @@ CASES: dict[str, tuple[Callable[[], Estimate], str]] = {
     "not measured": (spinning_wheel, "hub"),
     "neither measured nor driven": (
         unseen_pendulum,
-        "the position of joint2 is not measured, and no motor tells it",
+        "the position of joint2 is neither measured nor driven by a motor",
     ),
     "no noise": (
         lambda: estimated(TREE, recorded(TREE, T, Q, noise=0.0)),
-        "noise of j0, j1, j2: estimated as none",
+        "noise of j0, j1, j2: estimated as zero",
     ),
     "step that the motion does not fit": (
         lambda: estimated(TREE, recorded(TREE, T, Q, noise=0.0), step=0.2),
-        r"residuals of j0 \(\d+ times\).* exceed the noise that neighbouring samples show",
+        r"residuals of j0 \(\d+ times\).* exceed the noise between neighbouring samples",
     ),
     "step a little too long for irregular samples": (
         uneven,
-        r"residuals of m\d_\d\.\w, .* go together: not noise is left but what the model or a step",
+        r"residuals of m\d_\d\.\w, .* are systematic, not noise: the model or the step size does",
     ),
     "one short event": (
         burst,
@@ -145,48 +145,48 @@ CASES: dict[str, tuple[Callable[[], Estimate], str]] = {
     ),
     "long step": (
         lambda: estimated(TREE, GOOD, step=0.2),
-        r"torque of .*: the error of the grid \(rms .*\) is larger than that of the data; use a",
+        r"torque of .*: the grid error \(rms .*\) exceeds the uncertainty from the data; use a",
     ),
     "noise given too large": (
         lambda: estimated(TREE, GOOD, noise={"j2": 1e-2}),
-        r"j2: residuals are 0\.\d+ times the noise given",
+        r"j2: residuals are 0\.\d+ times the given noise",
     ),
     "noise given too small": (
         lambda: estimated(TREE, GOOD, noise={"j2": 1e-4}, weight=1.0),
-        r"j2: residuals are [\d.]+ times the noise given",
+        r"j2: residuals are [\d.]+ times the given noise",
     ),
     "marker in the wrong place": (
         misplaced_marker,
-        r"markers shank_front \(0\.0\d+ m\) are so far from where the model can have them",
+        r"markers shank_front \(0\.0\d+ m\) are that far from where the model can place them",
     ),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_told(case: str) -> None:
+def test_warning_is_given(case: str) -> None:
     run, expected = CASES[case]
-    told = run().warnings
-    assert any(re.search(expected, text) for text in told), told
+    messages = run().warnings
+    assert any(re.search(expected, text) for text in messages), messages
 
 
-def test_good_data_leave_no_doubt() -> None:
+def test_good_data_give_no_warning() -> None:
     assert estimated(TREE, GOOD).warnings == ()
     assert estimated(TREE, GOOD, noise=NOISE).warnings == ()
     assert estimated(TREE, GOOD, total_variation=True).warnings == ()
 
 
-def test_doubts_name_only_what_they_are_about() -> None:
+def test_warnings_name_only_what_they_are_about() -> None:
     found = estimated(TREE, GOOD, noise={"j2": 1e-2})
-    about = [text for text in found.warnings if "times the noise given" in text]
+    about = [text for text in found.warnings if "times the given noise" in text]
     assert len(about) == 1
     assert about[0].startswith("j2:")
 
 
 def test_noise_far_too_large_does_not_make_bands_too_narrow() -> None:
     """What is left is then all but noise, and the bands are wide."""
-    told = estimated(TREE, GOOD, noise=0.2).warnings
-    assert any("times the noise given, which is too large" in text for text in told)
-    assert not any("too narrow" in text for text in told if "residuals" in text)
+    messages = estimated(TREE, GOOD, noise=0.2).warnings
+    assert any("times the given noise, which is too large" in text for text in messages)
+    assert not any("too narrow" in text for text in messages if "residuals" in text)
 
 
 def test_absurd_torques_are_no_estimate() -> None:
@@ -201,19 +201,19 @@ def test_absurd_torques_are_no_estimate() -> None:
     found = estimated(builder.build(), data, weight=1e9, noise=1e-9)
     assert found.status == LIMITED
     assert re.match(
-        r"torques up to 8\.8e\+03 N m, where a low-pass filter finds 0\.00\d+; check single",
+        r"torques reach 8\.8e\+03 N m, but a low-pass filter gives 0\.00\d+; check for single",
         found.message,
     )
 
 
-def test_turns_are_added_up_and_told() -> None:
+def test_turns_are_unwrapped_with_a_warning() -> None:
     joint = TREE.joint_names[int(np.flatnonzero(TREE.kind == REVOLUTE)[0])]
     turning = Q.copy()
     turning[:, TREE.joint_index(joint)] = 4.0 * T - 2.0
     whole = recorded(TREE, T, turning, noise=NOISE)
     wrapped = {**whole.angles, joint: np.mod(whole.angles[joint] + 1.0, 2 * np.pi) - 1.0}
     found, straight = estimated(TREE, Measurements(T, wrapped)), estimated(TREE, whole)
-    assert found.warnings[0].startswith(f"joint {joint}: 1 jumps by a whole turn")
+    assert found.warnings[0].startswith(f"joint {joint}: 1 jumps by a full turn")
     assert straight.warnings == found.warnings[1:]
     assert rms(found.tau - straight.tau) < 1e-6 * rms(straight.tau)
 
