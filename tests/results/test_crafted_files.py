@@ -155,9 +155,17 @@ def many_members(data: bytes) -> bytes:
     def edit(file: Any) -> None:
         del file["starts"]
         starts = file.create_group("starts")
-        starts.attrs["%length"] = 40_001
-        for k in range(40_001):
+        starts.attrs["%length"] = 12_001
+        for k in range(12_001):
             starts[str(k)] = h5py.SoftLink("/costs")
+
+    return edited(data, edit, libver="latest")
+
+
+def many_attributes(data: bytes) -> bytes:
+    def edit(file: Any) -> None:
+        for k in range(2001):
+            file.attrs[f"more{k}"] = k
 
     return edited(data, edit, libver="latest")
 
@@ -340,7 +348,8 @@ CRAFTED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "repeated-key": (repeated_key, "each once"),
     "loop": (loop, "several names"),
     "deep": (deep, "groups within groups"),
-    "many-members": (many_members, "more than 40000 entries"),
+    "many-members": (many_members, "more than 12000 entries"),
+    "many-attributes": (many_attributes, "more than 2000 attributes"),
     "unwritten-words": (unwritten_words, "more than 500000 words"),
     "shared-array": (shared_array, "x: expected numbers or words"),
     "unwritten": (unwritten, "x: data larger than the file"),

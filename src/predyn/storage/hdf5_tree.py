@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import io
 import math
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
@@ -29,12 +28,14 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 ORDER = "%order"  # attribute: keys of a group in the order of the dictionary
 LENGTH = "%length"  # attribute: number of members of a list
 MOST_BYTES = 2**28  # of a file
-MOST_ENTRIES = 40_000  # groups, datasets and attributes of a file
+MOST_ENTRIES = 12_000  # groups, datasets and attributes of a file
+MOST_ATTRIBUTES = 2_000  # of one object; the time to find one grows with their number
 MOST_WORDS = 500_000  # in all lists of words
 MOST_DEPTH = 16  # groups within groups
 MOST_TEXT = 2**27  # bytes of the texts that are read at once
 LONG = 2**15  # bytes; longer texts are datasets of their own, outside of the collections
-HEAP = re.compile(rb"(?=GCOL\x01.{3}(.{8}))", re.DOTALL)  # a collection of texts, and its size
+MOST_COLLECTIONS = 100_000  # of texts; HDF5 makes them 4 KiB large at least
+COLLECTION = b"GCOL\x01"  # how one begins; its size is at byte 8
 Tree = dict[str, Any]
 
 
@@ -103,17 +104,29 @@ def _check_seal(file: BinaryIO, kind: str, version: int) -> tuple[int, int]:
     if size > MOST_BYTES:
         raise FileError(f"{size / 2**20:.0f} MiB; expected at most {MOST_BYTES / 2**20:.0f}")
     file.seek(BLOCK)
-    digest, longest, before = hashlib.sha256(), 0, b""
+    digest, longest, collections, before = hashlib.sha256(), 0, 0, b""
     while piece := file.read(2**20):
         digest.update(piece)
-        for match in HEAP.finditer(before + piece):
-            collection = int.from_bytes(match[1], "little")
-            if collection <= size:  # otherwise it is none: numbers may look like one
-                longest = max(longest, collection)
+        sizes = _collection_sizes(before + piece, MOST_COLLECTIONS - collections)
+        collections += len(sizes)
+        if collections >= MOST_COLLECTIONS:
+            raise FileError("too many collections of texts")
+        # one that is larger than the file is none: numbers may look like a collection
+        longest = max([longest, *(x for x in sizes if x <= size)])
         before = piece[-15:]
     if block != _block(digest.hexdigest(), kind, version):
         raise FileError("damaged, cut short, or changed after it was saved; save it again")
     return size, longest
+
+
+def _collection_sizes(piece: bytes, most: int) -> list[int]:
+    """Sizes of the first few collections of texts that are whole up to their size."""
+    sizes: list[int] = []
+    at = piece.find(COLLECTION)
+    while at >= 0 and at + 16 <= len(piece) and len(sizes) < most:
+        sizes.append(int.from_bytes(piece[at + 8 : at + 16], "little"))
+        at = piece.find(COLLECTION, at + 1)
+    return sizes
 
 
 def _put(group: Any, key: str, value: Any, path: str) -> None:
@@ -187,7 +200,10 @@ class _Reader:
             raise FileError(f"{path}: an object with several names; expected one")
         self.seen.add(address)
         members = item.get_num_objs() if isinstance(item, h5g.GroupID) else 0
-        self.entries_left -= 1 + h5a.get_num_attrs(item)
+        attributes = h5a.get_num_attrs(item)
+        if attributes > MOST_ATTRIBUTES:
+            raise FileError(f"{path}: more than {MOST_ATTRIBUTES} attributes")
+        self.entries_left -= 1 + attributes
         if self.entries_left < members:
             raise FileError(f"more than {MOST_ENTRIES} entries")
         if depth > MOST_DEPTH:
