@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from predyn import models as models
     from predyn import terms as terms
     from predyn.config import load_task as load_task
+    from predyn.curves.profile import Profile as Profile
     from predyn.dynamics.aba import forward_dynamics as forward_dynamics
     from predyn.dynamics.aba_derivatives import (
         forward_dynamics_derivatives as forward_dynamics_derivatives,
@@ -54,10 +55,14 @@ if TYPE_CHECKING:
     from predyn.problem import Cost as Cost
     from predyn.problem import Duration as Duration
     from predyn.problem import Hybrid as Hybrid
+    from predyn.problem import Parameter as Parameter
+    from predyn.problem import Payload as Payload
     from predyn.problem import Phase as Phase
     from predyn.problem import Problem as Problem
+    from predyn.problem import Signal as Signal
     from predyn.problem import Spline as Spline
     from predyn.problem import State as State
+    from predyn.problem import System as System
     from predyn.recordings.loading import load_measurements as load_measurements
     from predyn.recordings.measurements import MeasuredForce as MeasuredForce
     from predyn.recordings.measurements import Measurements as Measurements
@@ -94,16 +99,21 @@ _NAMES = {
     "ModelError": "predyn.errors",
     "ModelWarning": "predyn.errors",
     "NotConverged": "predyn.errors",
+    "Parameter": "predyn.problem",
+    "Payload": "predyn.problem",
     "Phase": "predyn.problem",
     "Placed": "predyn.estimate.placing",
     "PredynError": "predyn.errors",
     "Problem": "predyn.problem",
+    "Profile": "predyn.curves.profile",
     "Replay": "predyn.simulation.replaying",
     "Shape": "predyn.model",
+    "Signal": "predyn.problem",
     "Solution": "predyn.solution",
     "SolverOptions": "predyn.nlp",
     "Spline": "predyn.problem",
     "State": "predyn.problem",
+    "System": "predyn.problem",
     "Trajectory": "predyn.simulation.trajectories",
     "estimate_torques": "predyn.estimate.estimating",
     "forward_dynamics": "predyn.dynamics.aba",

@@ -10,8 +10,11 @@ from predyn.problem.problem import (
     Problem,
     Spline,
     State,
+    duration_of,
     row_bounds,
 )
+from predyn.problem.system import Payload, PhaseSystem, System, loaded_model, system_of
+from predyn.problem.unknowns import Parameter, Signal
 
 __all__ = [
     "At",
@@ -19,9 +22,17 @@ __all__ = [
     "Cost",
     "Duration",
     "Hybrid",
+    "Parameter",
+    "Payload",
     "Phase",
+    "PhaseSystem",
     "Problem",
+    "Signal",
     "Spline",
     "State",
+    "System",
+    "duration_of",
+    "loaded_model",
     "row_bounds",
+    "system_of",
 ]

@@ -20,6 +20,7 @@ from predyn import __version__
 from predyn.curves.bspline import BSpline
 from predyn.errors import InputError, NotConverged, unknown_name
 from predyn.model import PRISMATIC, Model
+from predyn.problem.system import PhaseSystem
 from predyn.samples.registry import STATES, implementation
 
 if TYPE_CHECKING:
@@ -69,6 +70,14 @@ class Curve(NamedTuple):
     duration: float  # s
 
 
+class SignalCurves(NamedTuple):
+    """A signal besides the motion of the joints: one curve for each phase, None without it."""
+
+    components: tuple[str, ...]
+    unit: str
+    curves: tuple[Curve | None, ...]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """A motion in one or more phases, with everything needed to judge, plot and continue it."""
@@ -107,6 +116,11 @@ class Solution:
     passive: tuple[str, ...] = ()  # names of the joints without a motor; their tau is an error
     starts: tuple[dict[str, Any], ...] = ()  # status and objective of each start, if several
     provenance: dict[str, str] = field(default_factory=dict)  # version, date, task text, platform
+    signals: dict[str, Floats] = field(default_factory=dict)  # (K, components), NaN without it
+    signal_curves: dict[str, SignalCurves] = field(default_factory=dict)  # the same, exactly
+    parameters: dict[str, float] = field(default_factory=dict)  # by name
+    parameter_units: dict[str, str] = field(default_factory=dict)
+    systems: tuple[PhaseSystem, ...] = ()  # what moves in each phase; () in files of version 0.2
 
     @property
     def success(self) -> bool:
