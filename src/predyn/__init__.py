@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         inverse_dynamics_derivatives as inverse_dynamics_derivatives,
     )
     from predyn.dynamics.rnea_hessian import inverse_dynamics_hessian as inverse_dynamics_hessian
+    from predyn.dynamics.system import Payload as Payload
     from predyn.errors import DataWarning as DataWarning
     from predyn.errors import FileError as FileError
     from predyn.errors import InputError as InputError
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from predyn.problem import Duration as Duration
     from predyn.problem import Hybrid as Hybrid
     from predyn.problem import Parameter as Parameter
-    from predyn.problem import Payload as Payload
     from predyn.problem import Phase as Phase
     from predyn.problem import Problem as Problem
     from predyn.problem import Signal as Signal
@@ -100,7 +100,7 @@ _NAMES = {
     "ModelWarning": "predyn.errors",
     "NotConverged": "predyn.errors",
     "Parameter": "predyn.problem",
-    "Payload": "predyn.problem",
+    "Payload": "predyn.dynamics.system",
     "Phase": "predyn.problem",
     "Placed": "predyn.estimate.placing",
     "PredynError": "predyn.errors",

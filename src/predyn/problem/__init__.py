@@ -13,7 +13,7 @@ from predyn.problem.problem import (
     duration_of,
     row_bounds,
 )
-from predyn.problem.system import Payload, PhaseSystem, System, loaded_model, system_of
+from predyn.problem.system import System, system_of
 from predyn.problem.unknowns import Parameter, Signal
 
 __all__ = [
@@ -23,16 +23,13 @@ __all__ = [
     "Duration",
     "Hybrid",
     "Parameter",
-    "Payload",
     "Phase",
-    "PhaseSystem",
     "Problem",
     "Signal",
     "Spline",
     "State",
     "System",
     "duration_of",
-    "loaded_model",
     "row_bounds",
     "system_of",
 ]

@@ -1,4 +1,4 @@
-"""What moves in a phase: what the mechanism carries, what acts on it, what it may do."""
+"""Systems as problems state them: what is special about some phases."""
 
 from __future__ import annotations
 
@@ -7,28 +7,13 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
+from predyn.dynamics.system import Payload, PhaseSystem, loaded_model
 from predyn.errors import unknown_name
 from predyn.kernels.forces import ExternalForce
-from predyn.model import Limits, Model
+from predyn.model import Limits
 
 if TYPE_CHECKING:
     from predyn.problem.problem import Problem
-
-
-@dataclass(frozen=True, eq=False)
-class Payload:
-    """A rigid body carried by a link, as in Model.attach_payload.
-
-    link     name of the link, or of a frame fixed to it
-    mass     kg
-    point    (3,) m, its centre of mass in the axes of `link`
-    inertia  (3, 3) kg m^2 about its centre of mass; None: a point mass
-    """
-
-    link: str
-    mass: float
-    point: ArrayLike = (0.0, 0.0, 0.0)
-    inertia: ArrayLike | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,25 +32,6 @@ class System:
     passive: tuple[str, ...] | None = None
     limits: Limits | None = None
     jerk_limit: ArrayLike | None = None
-
-
-def loaded_model(model: Model, payloads: tuple[Payload, ...]) -> Model:
-    """The model with everything it carries."""
-    for load in payloads:
-        model = model.attach_payload(load.link, load.mass, load.point, load.inertia)
-    return model
-
-
-@dataclass(frozen=True, eq=False)
-class PhaseSystem:
-    """A system with nothing left open: that of one phase."""
-
-    model: Model  # with its payloads
-    payloads: tuple[Payload, ...]
-    forces: tuple[ExternalForce, ...]
-    passive: tuple[str, ...]
-    limits: Limits
-    jerk_limit: ArrayLike | None
 
 
 def system_of(problem: Problem, p: int) -> PhaseSystem:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from predyn.dynamics.aba import forward_dynamics
 from predyn.dynamics.energy import kinetic_energy, potential_energy
@@ -176,6 +177,6 @@ def _torques(control: Control, t: Floats, q: Floats, v: Floats, parts: Marched) 
     return np.where(gone, np.nan, known) if gone.any() else known
 
 
-def _over_time(value: ArrayLike) -> Floats:
+def _over_time(value: Any) -> Floats:
     array = np.asarray(value, np.float64)
     return array if array.ndim == 1 else array[..., None, :]

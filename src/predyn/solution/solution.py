@@ -20,10 +20,10 @@ from predyn import __version__
 from predyn.curves.bspline import BSpline
 from predyn.errors import InputError, NotConverged, unknown_name
 from predyn.model import PRISMATIC, Model
-from predyn.problem.system import PhaseSystem
 from predyn.samples.registry import STATES, implementation
 
 if TYPE_CHECKING:
+    from predyn.dynamics.system import PhaseSystem
     from predyn.kernels.forces import ExternalForce
 
 Floats = NDArray[np.float64]
