@@ -176,9 +176,7 @@ def test_the_wall_gives_what_pressing_costs() -> None:
     assert np.abs(tip[:, 0] - WALL).max() < 1e-3
     # torques are those of the same motion under the found force
     forces = [ExternalForce("tip", force=press)]
-    tau = predyn.inverse_dynamics(
-        solution.model, solution.q, solution.v, solution.a, forces=forces
-    )
+    tau = predyn.inverse_dynamics(solution.model, solution.q, solution.v, solution.a, forces=forces)
     assert np.allclose(solution.tau, tau, rtol=0, atol=1e-10)
 
 
