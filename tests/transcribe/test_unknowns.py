@@ -268,7 +268,7 @@ def test_a_lifted_pair_starts_from_the_guess_and_holds() -> None:
     assert 0.5 * (way**2).sum() == pytest.approx(0.02, abs=1e-7)
 
 
-# -- rows over several phases, parameters that phases share -----------------------------------------
+# -- rows over several phases, parameters that phases share ---------------------------------------
 
 
 def striding() -> Problem:
