@@ -69,9 +69,10 @@ def dependent_rows(program: Program, equal: Ints, free: Ints) -> Ints:
     entries = (row[rows[on]], column[columns[on]])
     slopes = slopes[on] * program.x_scale[columns[on]]
     lengths = np.sqrt(np.bincount(entries[0], slopes**2, len(equal)))
-    bad = ~(lengths > 0.0) | ~np.isfinite(lengths)
-    if bad.any():
-        return equal[bad]
+    if not np.isfinite(lengths).all():  # the solver says what is wrong with the guess
+        return np.zeros(0, np.int64)
+    if (lengths == 0.0).any():
+        return equal[lengths == 0.0]
     count = len(equal)
     J, solve = _normal_equations(slopes / lengths[entries[0]], entries, (count, len(free)))
     y = np.random.default_rng(0).standard_normal((count, min(MOST, count)))
