@@ -99,6 +99,15 @@ def _effort(term: Any, s: Symbols) -> Residuals:
     return _named(s, joints), ca.DM(np.broadcast_to(factors, len(joints))) * s.tau[joints]
 
 
+def _momentum(term: Any, s: Symbols) -> Residuals:
+    """The slope of the kinetic energy in v: torques for accelerations v at rest, weightless."""
+    still = replace(s.model, gravity=np.zeros(3), stiffness=np.zeros(s.model.n))
+    e = link_frame_expression(still)
+    rest = ca.SX.zeros(s.model.n)
+    (p,) = ca.substitute([e.tau], [e.q, e.v, e.a], [s.q, rest, s.v])
+    return list(s.model.joint_names), p
+
+
 def _joint(channel: str) -> Callable[[Any, Symbols], Residuals]:
     def of(term: Any, s: Symbols) -> Residuals:
         joints = s.joints(term.joints)
@@ -235,6 +244,7 @@ def _track_point(term: Any, s: Symbols) -> Residuals:
 
 
 RESIDUALS: dict[str, Callable[[Any, Symbols], Residuals]] = {
+    "momentum": _momentum,
     "time": _time,
     "effort": _effort,
     "position": _joint("q"),
