@@ -15,7 +15,8 @@ import numpy as np
 
 from predyn.errors import InputError
 from predyn.recordings.motion_tables import WRITERS, Table
-from predyn.solution.solution import ROUNDING, Floats, Solution
+from predyn.solution.parts import ROUNDING, Floats
+from predyn.solution.solution import Solution
 from predyn.storage.files import write_text
 
 MOST_ROWS = 10_000_000
