@@ -151,6 +151,13 @@ def _values(curve: Curve, s: Floats, derivatives: int) -> tuple[Floats, ...]:
     return spline.evaluate(curve.control, s, curve.duration, derivatives)
 
 
+def passive_joints(solution: Solution) -> tuple[str, ...]:
+    """Names of the joints that have no motor in some phase."""
+    if not solution.systems:
+        return solution.passive
+    return tuple(dict.fromkeys(name for system in solution.systems for name in system.passive))
+
+
 def has_motor(solution: Solution, phase: ArrayLike) -> NDArray[np.bool_]:
     """(..., n) whether a joint is driven in these phases (...)."""
     passive = (
