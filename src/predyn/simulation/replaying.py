@@ -115,7 +115,7 @@ class Replay:
             times = ", ".join(f"{t:.4g}" for t in self.load_changes)
             lines.append(f"the load changes at {times} s")
         if self.jumps or self.load_changes:
-            lines.append(f"energy gained there {self.energy_jumps[-1]:.6g} J, no error")
+            lines.append(f"which adds {self.energy_jumps[-1]:.6g} J, counted in the balance")
         return "\n".join(lines)
 
     __repr__ = __str__
