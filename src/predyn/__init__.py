@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from predyn.simulation.replaying import Replay as Replay
     from predyn.simulation.replaying import replay as replay
     from predyn.simulation.trajectories import Trajectory as Trajectory
+    from predyn.simulation.verification import verify as verify
     from predyn.solution import Solution as Solution
     from predyn.solution.file import load_solution as load_solution
     from predyn.solving import solve as solve
@@ -136,6 +137,7 @@ _NAMES = {
     "replay": "predyn.simulation.replaying",
     "simulate": "predyn.simulation",
     "solve": "predyn.solving",
+    "verify": "predyn.simulation.verification",
 }
 
 __all__ = sorted([*_NAMES, *_PACKAGES])

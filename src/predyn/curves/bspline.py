@@ -111,9 +111,12 @@ class BSpline:
 
     @property
     def greville(self) -> NDArray[np.float64]:
-        """Abscissae (n_control,) at which control points equal to them give the curve q(s) = s."""
-        if self.degree == 0:  # the middles of the steps
-            return np.asarray(0.5 * (self.knots[1:] + self.knots[:-1]))
+        """Abscissae (n_control,) at which control points equal to them give the curve q(s) = s.
+
+        For degree 0 the middles of the segments.
+        """
+        if self.degree == 0:
+            return np.asarray(0.5 * (self.knots[:-1] + self.knots[1:]))
         windows = np.lib.stride_tricks.sliding_window_view(self.knots[1:-1], self.degree)
         return np.asarray(windows.mean(axis=1))
 
@@ -160,6 +163,7 @@ class BSpline:
             for r in range(p - d + 1, p + 1):
                 slope, bound = r * x / widths[r - 1], r * size / widths[r - 1]
                 x, size = _stretch(-slope, slope), _stretch(bound, bound)
+            rounding = 16 * np.finfo(float).eps / widths[0]
             out[d] = np.where(np.abs(x) <= rounding * size, 0.0, x)
         return out
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,19 @@ class ExternalForce:
     moment: ArrayLike | Profile | str = (0.0, 0.0, 0.0)
     point: ArrayLike = (0.0, 0.0, 0.0)
     frame: str = "world"
+
+
+@dataclass(frozen=True, eq=False)
+class UnknownForce(ExternalForce):
+    """An external force that is an unknown: which components its force and moment are."""
+
+    force_at: tuple[int, ...] = ()
+    moment_at: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, force: ExternalForce, at: Mapping[str, tuple[int, ...]]) -> UnknownForce:
+        own = {f.name: getattr(force, f.name) for f in fields(ExternalForce)}
+        return cls(**own, force_at=at.get("force", ()), moment_at=at.get("moment", ()))
 
 
 class Loads(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -112,6 +112,9 @@ class Spline:
     refine_tolerance: float = 1e-3
     max_refinements: int = 4
 
+    method: ClassVar[str] = "spline"
+    without: ClassVar[tuple[str, ...]] = ()  # channels that the method cannot provide
+
     def __post_init__(self) -> None:
         given: Any = self.knots
         if isinstance(given, np.ndarray | list):
@@ -132,6 +135,8 @@ class Hybrid(Spline):
     limit_points: int = 2
     steps: int = 10
     shooting: Literal["multiple", "single"] = "multiple"
+
+    method: ClassVar[str] = "hybrid"
 
 
 @dataclass(frozen=True, eq=False)

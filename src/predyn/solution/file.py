@@ -2,6 +2,7 @@
 
 At the top level t (K,), phase (K,), q, v, a, tau (K, n), reactions (K, n, 6) and x; groups model,
 curves, limits, costs, multipliers, history and so on as in `Solution`. hdf5_tree.py has the format.
+Files of version 0.2, and solutions that were saved without one, have no group verification.
 
 Version 2 adds signals, parameters and systems, each only if there is one. Files that mean the same
 without them are written as version 1, which predyn 0.2 reads too.
@@ -10,7 +11,7 @@ without them are written as version 1, which predyn 0.2 reads too.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from predyn.solution.stored_systems import (
     tree_of_system,
     vector_of,
 )
+from predyn.solution.verification_file import verification_of
 from predyn.storage import hdf5_tree
 from predyn.storage.files import write_bytes
 from predyn.storage.hdf5_tree import Tree
@@ -100,6 +102,8 @@ def _tree_of(solution: Solution) -> Tree:
         tree["parameter_units"] = solution.parameter_units
     if solution.systems:
         tree["systems"] = [tree_of_system(system) for system in solution.systems]
+    if solution.verification is not None:
+        tree["verification"] = asdict(solution.verification)
     return tree
 
 
@@ -153,7 +157,11 @@ def _solution_of(file: TreeReader) -> Solution:
         **entries,
     )
     _check_values(file, solution)
-    return _with_unknowns(file, solution)
+    solution = _with_unknowns(file, solution)
+    if "verification" in file.tree:
+        checks = verification_of(file.group("verification"), solution)
+        return replace(solution, verification=checks)
+    return solution
 
 
 def _with_unknowns(file: TreeReader, solution: Solution) -> Solution:

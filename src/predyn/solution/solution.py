@@ -28,6 +28,7 @@ from predyn.solution.parts import (
     Violation,
 )
 from predyn.solution.summary import summary_of, text_of, violation_table
+from predyn.solution.verification import Verification
 
 if TYPE_CHECKING:
     from predyn.dynamics.system import PhaseSystem
@@ -69,6 +70,7 @@ class Solution:
     x: Floats  # the decision variables, to start again from
     forces: tuple[dict[str, Any], ...] = ()  # constant ones: link, force, moment, point, frame
     passive: tuple[str, ...] = ()  # names of the joints without a motor; their tau is an error
+    verification: Verification | None = None  # None until `predyn.verify` has computed it
     starts: tuple[dict[str, Any], ...] = ()  # status and objective of each start, if several
     provenance: dict[str, str] = field(default_factory=dict)  # version, date, task text, platform
     signals: dict[str, Floats] = field(default_factory=dict)  # (K, components), NaN without it
@@ -85,6 +87,16 @@ class Solution:
     def duration(self) -> float:
         """s, of all phases."""
         return float(sum(curve.duration for curve in self.curves))
+
+    @property
+    def finite(self) -> bool:
+        """Whether there is a motion at all: a solver that failed may leave NaN behind."""
+        signals = [curve for signal in self.signal_curves.values() for curve in signal.curves]
+        return all(
+            np.isfinite(curve.control).all() and 0.0 < curve.duration < np.inf
+            for curve in (*self.curves, *signals)
+            if curve is not None
+        )
 
     def system(self, k: int) -> PhaseSystem:
         """What moves in phase k: the model with its loads, forces, passive joints, limits."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 def summary_of(solution: Solution) -> dict[str, Any]:
     """The result in numbers and words that JSON can hold; None where a number is not finite."""
+    checks = solution.verification
     summary: dict[str, Any] = {
         "name": solution.name,
         "status": solution.status,
@@ -53,6 +54,7 @@ def summary_of(solution: Solution) -> dict[str, Any]:
         "dense_violations": [
             violation._asdict() for violation in solution.dense_violations[:MOST_LISTED]
         ],
+        "verification": None if checks is None else checks.summary(solution.model),
         "starts": list(solution.starts),
         "timings": solution.timings,
     }
