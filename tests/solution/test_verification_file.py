@@ -94,7 +94,7 @@ def test_whatever_is_missing_is_named(saved, tmp_path):
         checks = file["verification"]
         names = {owner: [*checks[owner], *(x for x in checks[owner].attrs if x[0] != "%")]
                  for owner in ("/verification", "passive", "replay")}  # fmt: skip
-    assert sum(map(len, names.values())) == 5 + 5 + 13
+    assert sum(map(len, names.values())) == 5 + 5 + 15
     for owner, entries in names.items():
         for name in entries:
 
