@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 import predyn
 from fake_solution import LOAD, fake_solution
 from oracles.mujoco_oracle import mujoco_model
-from predyn import ExternalForce, InputError, ModelBuilder, ModelError, models, simulate
+from predyn import ExternalForce, InputError, ModelBuilder, ModelError, Profile, models, simulate
 from predyn.curves.bspline import BSpline
 from predyn.model import Model
 from predyn.solution import Curve
@@ -495,6 +495,9 @@ def test_positions_beyond_all_bounds(method: str) -> None:
         ({"events": lambda t, q, v: q[0] > 0.0}, r"events\[0\]: expected one finite number"),
         ({"events": lambda t, q, v: math.nan}, r"events\[0\]: expected one finite number"),
         ({"forces": [ExternalForce("arm")]}, "arm"),
+        ({"forces": [ExternalForce("link2", "press")]}, r"forces\[0\].force: .* got 'press'"),
+        ({"forces": [ExternalForce("link2", moment=Profile([0, 1], np.zeros((2, 3))))]},
+         r"forces\[0\].moment: expected 3 numbers, got a Profile"),
         ({"forces": [ExternalForce("link2", np.zeros((3, 3)))], "q0": np.zeros((2, 2))},
          r"q0 \(2,\), forces\[0\].force \(3,\)"),
     ],

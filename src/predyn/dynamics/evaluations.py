@@ -26,6 +26,11 @@ class Evaluation:
         self._loads, self._wrenches = pack_forces(model, self._tree, forces)
         self._values = np.zeros((0, 0))
 
+    def load(self, forces: Sequence[ExternalForce]) -> None:
+        """Other numbers for the same forces: links, points and axes stay as they were."""
+        self._wrenches = [np.asarray(x, float) for f in forces for x in (f.moment, f.force)]
+        self._values = np.zeros((0, 0))
+
     def __call__(self, *states: Floats) -> Floats:
         batch = len(states[0])
         if len(self._values) != batch:
@@ -44,6 +49,11 @@ class Accelerations:
         self._model, self._forces = model, forces
         self._coupled = has_coupled_rotors(model)
         self._recursion = Evaluation(ABA, model, forces)
+
+    def load(self, forces: Sequence[ExternalForce]) -> None:
+        """Other numbers for the same forces: links, points and axes stay as they were."""
+        self._forces = forces
+        self._recursion.load(forces)
 
     def __call__(self, q: Floats, v: Floats, tau: Floats) -> Floats:
         if not self._coupled:

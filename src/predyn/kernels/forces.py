@@ -65,6 +65,10 @@ def vector(what: str, value: ArrayLike | Profile, batched: bool = False) -> Floa
     """A finite real 3-vector, or a batch of them."""
     if isinstance(value, Profile):
         raise InputError(f"{what}: expected 3 numbers, got a Profile; evaluate it with .at(t)")
+    if isinstance(value, str):
+        raise InputError(
+            f"{what}: expected 3 numbers, got {value!r:.60}; only problems have signals"
+        )
     try:
         array = np.asarray(value)
     except ValueError as error:

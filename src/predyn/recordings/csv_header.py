@@ -11,6 +11,7 @@ from predyn.recordings.text import MISSING, fail
 BRACKET = re.compile(r"(.*?)\s*[\[(]([^\[\]()]*)[\])]\s*")
 SUFFIX = re.compile(r"(.+)_(deg|rad|mm|cm)")
 COMPONENT_SUFFIX = re.compile(r"(.+[_.][fpm]?[xyz])_(m|mm|cm|N|Nm|Nmm)", re.IGNORECASE)
+SIGNAL = "signal."  # how columns of signals begin in the table of a Solution
 TIME_SUFFIX = re.compile(r"(time|t)_(s|ms)", re.IGNORECASE)
 
 
@@ -56,6 +57,8 @@ def is_units(cells: list[str]) -> bool:
 
 def _column(path: str, index: int, name: str, unit: str, head: int, unit_line: int) -> Column:
     """Split the unit off the name; units that are given twice must agree."""
+    if name.startswith(SIGNAL):  # in any unit, and never read
+        return Column(index, name, None)
     said: list[str] = []
     if unit := unit.strip("[]() "):
         said.append(_known(path, unit_line, name, unit))

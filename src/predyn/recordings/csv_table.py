@@ -7,7 +7,7 @@ about that point (at least two of each, a component left out is 0); every other 
 the name (`knee [deg]`) or at its end (`knee_deg`, `toe_x_mm`). Cells are separated by commas,
 semicolons or tabs; empty, NA and NaN are missing.
 
-Velocities, accelerations and efforts are left out: tables of a Solution can be read.
+Velocities, accelerations, efforts and signals are left out: tables of a Solution can be read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from predyn.recordings.columns import (
     force_of,
     listed,
 )
-from predyn.recordings.csv_header import Column, is_number, is_units, read_columns
+from predyn.recordings.csv_header import SIGNAL, Column, is_number, is_units, read_columns
 from predyn.recordings.measurements import AXES
 from predyn.recordings.text import (
     Floats,
@@ -183,7 +183,7 @@ def _without_boundaries(
 def _is_left_out(column: Column) -> bool:
     """A counter of rows or phases, or what a Solution has beside its motion."""
     if column.unit is None:
-        return column.name.lower() in LEFT_OUT
+        return column.name.lower() in LEFT_OUT or column.name.startswith(SIGNAL)
     return column.name.startswith(EFFECTS) and column.kind not in MOTION
 
 

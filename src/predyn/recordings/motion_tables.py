@@ -1,12 +1,14 @@
 """Motions as tables for other programs: CSV, and OpenSim's storage files STO and MOT.
 
-CSV: one header line with units, then t and q, v, a, tau of every joint.
+CSV: one header line with units, then t and q, v, a, tau of every joint; after these the signals, as
+signal.NAME.COMPONENT.
 
 STO, MOT: OpenSim's header (inDegrees=no: radians and metres) and tab-separated columns. A .mot file
 has `time` and one column per joint, named like the joint: the coordinates of a motion. A .sto file
 has JOINT/value, JOINT/speed and JOINT/accel, as OpenSim names states, and JOINT_moment (JOINT_force
-of a prismatic joint), as its inverse dynamics names efforts. Of rows at the same time the last one
-stands. White space in joint names becomes "_".
+of a prismatic joint), as its inverse dynamics names efforts. In both, signals follow as
+NAME/COMPONENT, and the header has a line `parameter NAME [unit]=VALUE` for each parameter. Of rows
+at the same time the last one stands. White space in names becomes "_".
 
 Numbers are written so that reading gives back the same double.
 """
@@ -27,6 +29,15 @@ from predyn.model import PRISMATIC, Model
 Floats = NDArray[np.float64]
 
 
+class Column(NamedTuple):
+    """One component of a signal (K,)."""
+
+    name: str
+    component: str
+    unit: str
+    values: Floats
+
+
 class Table(NamedTuple):
     """A motion at chosen instants; q, v, a, tau are (K, n)."""
 
@@ -38,6 +49,8 @@ class Table(NamedTuple):
     a: Floats
     tau: Floats  # what acts
     more: Mapping[str, list[int]] = {}  # further columns of CSV files, after t
+    signals: tuple[Column, ...] = ()
+    parameters: Mapping[str, tuple[float, str]] = {}  # value and unit
 
 
 def csv_text(table: Table) -> str:
@@ -52,10 +65,12 @@ def csv_text(table: Table) -> str:
         f"tau.{joint} [{'N' if kind == PRISMATIC else 'N m'}]"
         for joint, kind in zip(model.joint_names, model.kind, strict=True)
     ]
+    header += [f"signal.{x.name}.{x.component} [{x.unit}]" for x in table.signals]
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(header)
-    numbers = np.hstack((table.q, table.v, table.a, table.tau)).tolist()
+    signals = [x.values for x in table.signals]
+    numbers = np.column_stack((table.q, table.v, table.a, table.tau, *signals)).tolist()
     for t, *more, row in zip(table.t.tolist(), *table.more.values(), numbers, strict=True):
         writer.writerow([t, *more, *row])
     return buffer.getvalue()
@@ -76,7 +91,11 @@ def sto_text(table: Table) -> str:
 
 
 def _labels(table: Table) -> list[str]:
-    return ["_".join(name.split()) for name in table.model.joint_names]
+    return [_label(name) for name in table.model.joint_names]
+
+
+def _label(name: str) -> str:
+    return "_".join(name.split())
 
 
 def _title(name: str) -> str:
@@ -88,25 +107,37 @@ def _title(name: str) -> str:
 
 def _storage(table: Table, labels: list[str], columns: Floats) -> str:
     labels = ["time", *labels]
+    labels += [f"{_label(x.name)}/{_label(x.component)}" for x in table.signals]
     twice = [label for k, label in enumerate(labels) if label in labels[:k]]
     if twice:
         raise InputError(
-            f"joint names: two columns of the file would be called {twice[0]!r}; "
-            "rename the joint, or export to .csv"
+            f"names: two columns of the file would be called {twice[0]!r}; "
+            "rename the joint or signal, or export to .csv"
         )
     kept = np.append(np.diff(table.t) > 0.0, True)
-    rows = np.column_stack((table.t, columns))[kept].tolist()
+    signals = [x.values for x in table.signals]
+    rows = np.column_stack((table.t, columns, *signals))[kept].tolist()
     lines = [
         _title(table.name),
         "version=1",
         f"nRows={len(rows)}",
         f"nColumns={len(labels)}",
         "inDegrees=no",
+        *_settings(table),
         "endheader",
         "\t".join(labels),
         *("\t".join(map(repr, row)) for row in rows),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _settings(table: Table) -> list[str]:
+    """Parameters as lines of the header; one without unit has none in brackets."""
+    lines = []
+    for name, (value, unit) in table.parameters.items():
+        told = name if unit in ("", "1") else f"{name} [{unit}]"
+        lines.append(f"parameter {' '.join(told.replace('=', ' ').split())}={float(value)!r}")
+    return lines
 
 
 WRITERS: dict[str, Callable[[Table], str]] = {".csv": csv_text, ".sto": sto_text, ".mot": mot_text}

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.curves.bspline import BSpline
-from predyn.dynamics.evaluations import Evaluation
-from predyn.dynamics.rnea import RNEA
 from predyn.errors import InputError
 from predyn.kernels.arguments import finite, real
-from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
+from predyn.simulation.predicted_phases import Pieces, PredictedPhase, distinct
 from predyn.solution import ROUNDING, Curve, Solution
+from predyn.solution.evaluation import phase_starts
 
 Floats = NDArray[np.float64]
 Torques = Callable[[float, Floats, Floats], Floats]  # (t, q, v) -> tau
@@ -109,45 +108,6 @@ def read_only(x: Floats, shape: tuple[int, ...]) -> Floats:
     return view
 
 
-class Pieces:
-    """Curves with their derivatives in time, as polynomials between their break points."""
-
-    def __init__(self, curves: tuple[Curve, ...]) -> None:
-        starts, series = [], []
-        begin = 0.0
-        for curve in curves:
-            spline = BSpline(curve.degree, curve.knots)
-            parts = spline.evaluate(
-                curve.control, spline.breaks[:-1], curve.duration, derivatives=curve.degree
-            )
-            factorial = np.cumprod([1.0, *range(1, curve.degree + 1)])
-            terms = np.stack(parts, axis=1) / factorial[:, None]  # (segments, degree + 1, n)
-            starts.append(begin + curve.duration * spline.breaks[:-1])
-            series += [_with_derivatives(part) for part in terms]
-            begin += curve.duration
-        self.starts, self.end = np.concatenate(starts), begin
-        self._series = series
-
-    def at(self, t: float, piece: int) -> Floats:
-        """(3, n): the curve and two derivatives, continued from one piece."""
-        series = self._series[piece]
-        x = np.power(t - self.starts[piece], np.arange(series.shape[1]))
-        return np.asarray(x @ series)
-
-    def piece(self, t: float) -> int:
-        """The piece at time t, from the right."""
-        return max(int(np.searchsorted(self.starts, t, side="right")) - 1, 0)
-
-
-def _with_derivatives(series: Floats) -> Floats:
-    """Coefficients (3, degree + 1, n) of a polynomial and its first two derivatives."""
-    out = np.zeros((3, *series.shape))
-    out[0] = series
-    for d in (1, 2):
-        out[d, :-1] = out[d - 1, 1:] * np.arange(1.0, len(series))[:, None]
-    return out
-
-
 class TorqueCurve(Control):
     """A spline in time whose control points are torques."""
 
@@ -172,17 +132,20 @@ class Predicted(Control):
 
     def __init__(self, solution: Solution) -> None:
         self.pieces = Pieces(solution.curves)
-        self.breaks = self.pieces.starts[1:]
-        self.driven = ~np.isin(solution.model.joint_names, solution.passive)
-        forces = [ExternalForce(**force) for force in solution.forces]
-        self._inverse = Evaluation(RNEA, solution.model, forces)
+        starts = phase_starts(solution).tolist()
+        self.phases = [PredictedPhase(solution, k, start) for k, start in enumerate(starts)]
+        self._starts = np.array(starts)
+        breaks = [self.pieces.starts[1:], *(phase.breaks for phase in self.phases)]
+        self.breaks = distinct(np.concatenate(breaks), solution.duration)
 
     def on(self, start: float, end: float) -> Torques:
-        piece = self.pieces.piece(0.5 * (start + end))
+        middle = 0.5 * (start + end)
+        piece, phase = self.pieces.piece(middle), self.phases[self._phase(middle)]
+        forces = phase.forces_near(middle)
 
         def torques(t: float, q: Floats, v: Floats) -> Floats:
             state = self.pieces.at(t, piece)
-            return np.where(self.driven, self._inverse(state[:1], state[1:2], state[2:]), 0.0)
+            return phase.torques((state[:1], state[1:2], state[2:]), forces(t))
 
         return torques
 
@@ -192,7 +155,16 @@ class Predicted(Control):
 
     def open_loop(self, t: Floats) -> Floats:
         states = np.stack([self.pieces.at(x, self.pieces.piece(x)) for x in t], axis=1)
-        return np.where(self.driven, self._inverse(*np.ascontiguousarray(states)), 0.0)[None]
+        out, phases = np.empty(states.shape[1:]), np.array([self._phase(x) for x in t])
+        for k in np.unique(phases):
+            rows, phase = phases == k, self.phases[k]
+            forces = phase.forces_at(t[rows])
+            out[rows] = phase.torques(tuple(np.ascontiguousarray(states[:, rows])), forces)
+        return out[None]
+
+    def _phase(self, t: float) -> int:
+        """The phase at time t, from the right."""
+        return max(int(np.searchsorted(self._starts, t, side="right")) - 1, 0)
 
 
 def control_of(model: Model, control: Any, t: Floats) -> Control:

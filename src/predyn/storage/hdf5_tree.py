@@ -36,6 +36,7 @@ MOST_TEXT = 2**27  # bytes of the texts that are read at once
 LONG = 2**15  # bytes; longer texts are datasets of their own, outside of the collections
 MOST_COLLECTIONS = 100_000  # of texts; HDF5 makes them 4 KiB large at least
 COLLECTION = b"GCOL\x01"  # how one begins; its size is at byte 8
+CHANGED = "damaged, cut short, or changed after it was saved; save it again"
 Tree = dict[str, Any]
 
 
@@ -74,32 +75,34 @@ def _block(digest: str, kind: str, version: int) -> bytes:
 
 
 def decode(file: BinaryIO, kind: str, version: int) -> Tree:
-    """The tree in a file of this kind; a FileError (without path) says why it is none."""
+    """The tree in a file of this kind and version, or an older one; a FileError says why not."""
     import h5py
 
-    size, longest = _check_seal(file, kind, version)
+    stated, size, longest = _check_seal(file, kind, version)
     try:
         with h5py.File(file, "r") as root:
-            return _Reader(size, longest).root(root)
+            tree = _Reader(size, longest).root(root)
     except FileError:
         raise
     except Exception as error:  # h5py raises what the C library makes of it: any of a dozen types
         raise FileError(f"cannot be read as HDF5: {error}") from error
+    if tree.get("version") != stated:  # the seal does not cover the first block
+        raise FileError(CHANGED)
+    return tree
 
 
-def _check_seal(file: BinaryIO, kind: str, version: int) -> tuple[int, int]:
-    """The size of the file, and the most bytes that one text in it can have."""
+def _check_seal(file: BinaryIO, kind: str, version: int) -> tuple[int, int, int]:
+    """The version, the size of the file, and the most bytes that one text in it can have."""
     block = file.read(BLOCK)
     lines = block.split(b"\n")
     if lines[0] != kind.encode():
         what = "an HDF5 file, but not" if block.startswith(SIGNATURE) else "not"
         raise FileError(f"{what} a {kind} file; expected one that predyn has saved")
     words = b" ".join(lines[1:3]).split()
-    if len(words) == 4 and words[1].isdigit() and int(words[1]) > version:
-        raise FileError(
-            f"{kind} version {int(words[1])}, but this predyn reads up to {version}; "
-            "install a newer predyn"
-        )
+    stated = int(words[1]) if len(words) == 4 and words[1].isdigit() else version
+    if stated > version:
+        told = f"{kind} version {stated}, but this predyn reads up to {version}"
+        raise FileError(f"{told}; install a newer predyn")
     size = file.seek(0, io.SEEK_END)
     if size > MOST_BYTES:
         raise FileError(f"{size / 2**20:.0f} MiB; expected at most {MOST_BYTES / 2**20:.0f}")
@@ -114,9 +117,9 @@ def _check_seal(file: BinaryIO, kind: str, version: int) -> tuple[int, int]:
         # one that is larger than the file is none: numbers may look like a collection
         longest = max([longest, *(x for x in sizes if x <= size)])
         before = piece[-15:]
-    if block != _block(digest.hexdigest(), kind, version):
-        raise FileError("damaged, cut short, or changed after it was saved; save it again")
-    return size, longest
+    if block != _block(digest.hexdigest(), kind, stated):
+        raise FileError(CHANGED)
+    return stated, size, longest
 
 
 def _collection_sizes(piece: bytes, most: int) -> list[int]:
