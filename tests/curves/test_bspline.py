@@ -92,24 +92,6 @@ def test_curve_and_derivatives_equal_scipy(spline: BSpline) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=30 * EPS * size * abs(control).max())
 
 
-@pytest.mark.parametrize("degree", [0, 1, 2])
-def test_low_degrees_equal_scipy(degree: int) -> None:
-    """Signals may be steps, polygons and parabolas; what a degree does not have is zero."""
-    spline = BSpline.clamped(degree, breaks=(0.0, 0.3, 0.45, 1.0))
-    s = np.linspace(0.0, 1.0, 41)[:-1]  # SciPy leaves the last segment at 1
-    control = curve_of(spline, (2,))
-    reference = ScipySpline(spline.knots, control, degree)
-    for d, ours in enumerate(spline.evaluate(control, s, 1.3)):
-        theirs = reference(s, nu=d) / 1.3**d if d <= degree else np.zeros((len(s), 2))
-        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-13 * 100.0**d)
-    assert spline.evaluate(control, np.ones(1))[0][0] == pytest.approx(control[-1])
-    line = spline.evaluate(spline.greville[:, None], s)[0][:, 0]
-    if degree:
-        assert np.allclose(line, s, rtol=0, atol=1e-14)
-    else:
-        assert np.array_equal(np.unique(line), spline.greville)
-
-
 def test_basis_equals_exact_arithmetic_and_has_its_zeros(spline: BSpline) -> None:
     """The declared sparsity follows from where basis functions are zero, so zeros are exact."""
     s = np.concatenate((spline.breaks, spline.gauss_points(2)[0][:4]))
