@@ -233,8 +233,8 @@ BAD = [
     (
         "t;knee [deg]\n0,01;1,5\n0,02;1,6\n",
         (
-            "line 2: column 't': expected a number, got '0,01'; decimal commas are not read, "
-            "write a point"
+            "line 2: column 't': expected a number, got '0,01'; decimal commas are not supported, "
+            "use a point"
         ),
     ),
     ("t,knee [deg]\n0,1\n1,oops\n", "line 3: column 'knee [deg]': expected a number, got 'oops'"),
