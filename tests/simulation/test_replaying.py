@@ -141,7 +141,7 @@ def test_the_table_names_joints_units_and_energies() -> None:
     ("arguments", "options", "message"),
     [
         (("two-link-lifting",), {}, "solution: expected a predyn.Solution, got str"),
-        ((fake_solution(),), {"rtol": 1e-20}, "rtol: expected a finite number from 1e-13 on"),
+        ((fake_solution(),), {"rtol": 1e-20}, "rtol: expected a finite number of at least 1e-13"),
         ((fake_solution(),), {"atol": 0.0}, "atol: expected a finite number above 0"),
     ],
 )
