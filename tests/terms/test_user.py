@@ -120,7 +120,7 @@ def test_channels_not_declared_are_not_seen() -> None:
     [
         ({"channels": "q"}, "expected a list of names"),
         ({"channels": ("x",)}, "unknown channel 'x'"),
-        ({"channels": ("first.q",)}, "looks at one instant"),
+        ({"channels": ("first.q",)}, "uses one instant"),
         ({"rows": 0}, "rows: expected a number above 0"),
         ({"rows": ("a", "a")}, "different names"),
         ({"scale": -1.0}, "expected numbers above 0, got -1"),
