@@ -100,7 +100,7 @@ def test_structure_mistakes_are_named():
 
     with pytest.raises(InputError, match=r"parent of link 'b' 'bse'.*'base'"):
         builder().add_link("b", "bse").build()
-    with pytest.raises(ModelError, match="link 'base' is added twice"):
+    with pytest.raises(ModelError, match="link 'base' was added twice"):
         builder().add_link("base")
     with pytest.raises(ModelError, match="cycle of links x -> z -> y -> x"):
         builder().add_link("x", "z").add_link("y", "x").add_link("z", "y").build()
