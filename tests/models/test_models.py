@@ -142,7 +142,7 @@ def test_pendulum_chain():
     assert frame_point(model, "tip", np.zeros(4)).tolist() == [4.0, 0.0, 0.0]
     # stretched out it turns like one rod of length 4: 4 * 4^2 / 3
     assert abs(mass_matrix(model, np.zeros(4))[0, 0] - 64 / 3) < 32 * ROUNDING
-    with pytest.raises(InputError, match="1 to 1000, got 0"):
+    with pytest.raises(InputError, match="1 to 1000 links, got 0"):
         models.pendulum_chain(0)
 
 
