@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.aba import forward_dynamics
-from predyn.dynamics.evaluations import Accelerations, force_of
-from predyn.dynamics.rk4 import LARGEST, Marched, Plan, march, marches
+from predyn.dynamics.evaluations import Accelerations, select_force
+from predyn.dynamics.rk4 import LARGEST, Marched, Plan, can_march, march
 from predyn.errors import InputError, unknown_name
 from predyn.kernels.arguments import finite, joints, real
 from predyn.kernels.forces import ExternalForce, placed_forces, vector
@@ -84,7 +84,7 @@ def simulate(
     controls, runs = [driven.of(row) for row in range(len(q))], []
     for row, alone in enumerate(controls):
         y = np.concatenate((q[row], v[row]))
-        pushes = [force_of(force, row) for force in loads]
+        pushes = [select_force(force, row) for force in loads]
         _check_start(model, q[row : row + 1], v[row : row + 1], alone, times[0], pushes)
         accelerations = Accelerations(model, pushes)
         stepper: Fixed | Adaptive
@@ -130,7 +130,7 @@ def _march(
         starts = np.repeat(plan.t[:-1], plan.steps) + within * h
         knots = np.append(np.stack((starts, starts + 0.5 * h), axis=1).ravel(), plan.t[-1])
         torques = control.open_loop(knots)
-    if torques is None or not marches(model):
+    if torques is None or not can_march(model):
         step = RK4(Accelerations(model, forces), control.at)
         return march_in_numpy(step, q, v, plan)
     return march(model, q, v, torques, plan._replace(knots=knots), forces)
