@@ -1,4 +1,4 @@
-"""load_urdf against Pinocchio's reader, by what it notes, and by what it refuses and how fast."""
+"""load_urdf against Pinocchio's reader; its notes, and which files it refuses and how fast."""
 
 import os
 import re
@@ -81,7 +81,7 @@ def test_mass_matrix_and_frames_equal_pinocchio():
             assert np.abs(R_link @ frame.p + p_link - pose.translation).max() < 1e-14
 
 
-def test_what_the_arm_says():
+def test_the_arm_is_read_completely():
     model = load_urdf(DATA / "arm.urdf", gravity=(0, 0, -1))
     assert model.name == "arm"
     assert model.joint_names == ("yaw", "shoulder", "slide")
@@ -149,8 +149,8 @@ def test_floating_base_needs_a_link_that_can_move():
 @pytest.mark.parametrize(
     "huge", ["1e16", "1e308", "1e999", "inf", "Infinity", "1.00001e12", f"{MAX:f}"]
 )
-def test_limits_beyond_all_numbers_are_none(load, huge):
-    """Exporters write what they have for "none"."""
+def test_huge_limits_mean_no_limit(load, huge):
+    """Exporters write various values for "none"."""
     model = load(
         robot(joint(f'<limit lower="-{huge}" upper="{huge}" effort="{huge}" velocity="3"/>'))
     )

@@ -26,7 +26,7 @@ def test_links_in_any_order_are_numbered_depth_first():
     assert model.gravity.tolist() == [0.0, 0.0, -9.81]
 
 
-def test_everything_arrives():
+def test_every_argument_reaches_the_model():
     R = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     model = (
         ModelBuilder("m", gravity=(0, -1, 0))

@@ -46,7 +46,7 @@ def test_units_and_axes(path, unit, factor):
     assert made == pytest.approx(np.column_stack((x, -z, y)), abs=1e-12)
 
 
-def test_points_that_are_no_markers_are_left_out(path):
+def test_points_that_are_not_markers_are_skipped(path):
     more = MARKERS | {"*12": MARKERS["LASI"], "LKneeAngles": MARKERS["LASI"]}
     write_c3d(path, more, lists={"ANGLES": ["LKneeAngles"]})
     made = load_measurements(path)
@@ -81,7 +81,7 @@ def test_frames_counted_from_zero(path):
     assert load_measurements(path).t == pytest.approx(np.arange(12) / 100.0)
 
 
-def test_a_header_that_counts_fewer_frames_is_told(path):
+def test_warns_of_a_header_that_counts_fewer_frames(path):
     write_c3d(path, MARKERS)
     data = bytearray(path.read_bytes())
     data[6:8] = bytes([5, 0])
@@ -135,7 +135,7 @@ def test_offsets_have_a_sign_unless_the_format_says_otherwise(path, integers, si
     assert read_c3d_file(str(path)).analog == pytest.approx(np.tile(expected, (200, 1)))
 
 
-def test_unknown_plate_is_left_out_with_a_warning(path):
+def test_unknown_plate_is_skipped_with_a_warning(path):
     write_plate(path, 5, True)
     with pytest.warns(DataWarning, match=r"force plate 1 skipped: type 5; expected one of 2, 3, 4"):
         made = load_measurements(path)

@@ -1,4 +1,4 @@
-"""CSV recordings: units, markers, forces, tables of solutions, and everything that is refused."""
+"""CSV recordings: units, markers, forces, tables of solutions, and rejected files."""
 
 import re
 
@@ -22,7 +22,7 @@ def load(tmp_path):
     return load
 
 
-def test_units_in_a_row(load):
+def test_units_in_the_second_row(load):
     made = load(
         "time,knee,slide,toe_x,toe_y,toe_z\nms,deg,cm,mm,mm,m\n0,90,1,1,2,3\n10,,2,4,NA,6\n"
     )
@@ -48,7 +48,7 @@ def test_units_in_names(load, head):
     assert made.markers["toe"] == pytest.approx(expected, nan_ok=True)
 
 
-def test_without_units_si_is_taken_with_a_warning(load):
+def test_si_is_assumed_with_a_warning_without_units(load):
     with pytest.warns(DataWarning) as caught:
         made = load("t,knee,toe_x,toe_y\n0,1,2,3\n1,2,3,4\n")
     messages = [str(warning.message) for warning in caught]
@@ -70,7 +70,7 @@ def test_separators_line_ends_and_byte_order_mark(load, separator, end, mark):
     assert made.angles["hip"].tolist() == [2.0, 4.0]
 
 
-def test_quotes_and_time_anywhere(load):
+def test_quotes_and_time_in_any_column(load):
     made = load('"knee, left [deg]","time"\n"180","0"\n0,"1"\n')
     assert made.angles["knee, left"] == pytest.approx([np.pi, 0.0])
     assert made.t.tolist() == [0.0, 1.0]
@@ -93,7 +93,7 @@ def test_forces(load):
     assert not made.markers
 
 
-def test_parts_of_a_force_that_may_be_left_out(load):
+def test_optional_parts_of_a_force(load):
     text = "t,p_fx [N],p_fy [N],p_px [m],p_py [m],p_x [m],p_y [m]\n0,1,2,3,4,5,6\n1,1,2,3,4,5,6\n"
     made = load(text)
     assert made.forces["p"].force[0].tolist() == [1.0, 2.0, 0.0]
@@ -119,7 +119,7 @@ def test_units_of_other_quantities_are_known(load, unit):
         load(f"time,x [{unit}]\n0,1\n1,2\n")
 
 
-def test_other_quantities_are_left_out_with_a_warning(load):
+def test_other_quantities_are_skipped_with_a_warning(load):
     with pytest.warns(DataWarning, match=r"skipped, .*'knee_moment \[N m\]', 'speed \[deg/s\]'"):
         made = load("t,frame,knee [rad],knee_moment [N m],speed [deg/s]\n0,1,1,2,3\n1,2,1,2,3\n")
     assert list(made.angles) == ["knee"]

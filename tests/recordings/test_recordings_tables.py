@@ -1,4 +1,4 @@
-"""TRC and storage files, written by hand; and what load_measurements says of paths and axes."""
+"""TRC and storage files, written by hand; and messages about paths and axes."""
 
 import re
 import warnings
@@ -115,7 +115,7 @@ def test_bad_trc(load, old, new, message):
         load(TRC.replace(old, new, 1), ".trc")
 
 
-def test_trc_that_is_cut_short_or_something_else(load, tmp_path):
+def test_trc_that_is_truncated_or_another_format(load, tmp_path):
     for size in range(0, len(TRC) - 4, 7):
         with pytest.raises(FileError):
             load(TRC[:size], ".trc")
@@ -220,7 +220,7 @@ def test_bad_axes(load, axes, message):
 
 @pytest.mark.parametrize("axes", ["xyz", "x-zy", "+y+z+x", "-x-yz", "-zy+x"])
 def test_axes_are_rotations(load, axes):
-    """Distances stay, and so does the side on which a third point lies."""
+    """Distances and the side on which a third point lies are preserved."""
     text = "t,a_x [m],a_y [m],a_z [m]\n0,1,0,0\n1,0,2,0\n2,0,0,3\n"
     made = load(text, ".csv", axes=axes).markers["a"]
     assert np.linalg.norm(made, axis=1).tolist() == [1.0, 2.0, 3.0]

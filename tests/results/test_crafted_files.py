@@ -1,5 +1,5 @@
-"""Result files made to do harm, with seals that fit: they load or are refused, soon and in little
-memory. Every file is opened in a process of its own with limits on processor time and memory.
+"""Malicious result files with valid seals: they load or are refused, quickly and in little memory.
+Every file is opened in a separate process with limits on processor time and memory.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def number(value: int, size: int = 8) -> bytes:
 
 
 def doubled_links(data: bytes) -> bytes:
-    """2^40 paths: each of 40 groups stands twice in the one before."""
+    """2^40 paths: each of 40 groups occurs twice in the previous one."""
 
     def edit(file: Any) -> None:
         group = file["provenance"]
@@ -171,7 +171,7 @@ def many_attributes(data: bytes) -> bytes:
 
 
 def unwritten_words(data: bytes) -> bytes:
-    """A list of words as long as the file would allow, none of them there."""
+    """A list of words as long as the file allows, none of them present."""
 
     def edit(file: Any) -> None:
         del file["active"]
@@ -200,7 +200,7 @@ def shared_array(data: bytes) -> bytes:
 
 
 def unwritten(data: bytes) -> bytes:
-    """4.1 GB that the file does not hold."""
+    """4.1 GB that the file does not contain."""
 
     def edit(file: Any) -> None:
         del file["x"]
@@ -416,7 +416,7 @@ IMPOSSIBLE_ESTIMATES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited through /proc and setrlimit")
-def test_crafted_files_are_refused_soon_and_in_little_memory(
+def test_crafted_files_are_refused_quickly_and_in_little_memory(
     saved: dict[str, bytes], tmp_path: Path
 ) -> None:
     expected = {}
@@ -445,10 +445,10 @@ def test_crafted_files_are_refused_soon_and_in_little_memory(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited through /proc and setrlimit")
 @pytest.mark.parametrize("kind", KINDS)
-def test_damaged_files_with_a_seal_that_fits_load_or_are_refused(
+def test_damaged_files_with_a_valid_seal_load_or_are_refused(
     saved: dict[str, bytes], tmp_path: Path, kind: str
 ) -> None:
-    """Whatever the bytes, the HDF5 library must not be led astray."""
+    """The HDF5 library must survive any bytes."""
     rng = np.random.default_rng(12)
     for k in range(DAMAGED):
         body = bytearray(saved[kind][BLOCK:])

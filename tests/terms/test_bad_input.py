@@ -1,4 +1,4 @@
-"""What is said about terms that do not fit."""
+"""Messages about invalid terms."""
 
 from __future__ import annotations
 
