@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from predyn import models as models
     from predyn import terms as terms
     from predyn.config import load_task as load_task
+    from predyn.curves.profile import Profile as Profile
     from predyn.dynamics.aba import forward_dynamics as forward_dynamics
     from predyn.dynamics.aba_derivatives import (
         forward_dynamics_derivatives as forward_dynamics_derivatives,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         inverse_dynamics_derivatives as inverse_dynamics_derivatives,
     )
     from predyn.dynamics.rnea_hessian import inverse_dynamics_hessian as inverse_dynamics_hessian
+    from predyn.dynamics.system import Payload as Payload
     from predyn.errors import DataWarning as DataWarning
     from predyn.errors import FileError as FileError
     from predyn.errors import InputError as InputError
@@ -54,10 +56,13 @@ if TYPE_CHECKING:
     from predyn.problem import Cost as Cost
     from predyn.problem import Duration as Duration
     from predyn.problem import Hybrid as Hybrid
+    from predyn.problem import Parameter as Parameter
     from predyn.problem import Phase as Phase
     from predyn.problem import Problem as Problem
+    from predyn.problem import Signal as Signal
     from predyn.problem import Spline as Spline
     from predyn.problem import State as State
+    from predyn.problem import System as System
     from predyn.recordings.loading import load_measurements as load_measurements
     from predyn.recordings.measurements import MeasuredForce as MeasuredForce
     from predyn.recordings.measurements import Measurements as Measurements
@@ -65,6 +70,7 @@ if TYPE_CHECKING:
     from predyn.simulation.replaying import Replay as Replay
     from predyn.simulation.replaying import replay as replay
     from predyn.simulation.trajectories import Trajectory as Trajectory
+    from predyn.simulation.verification import verify as verify
     from predyn.solution import Solution as Solution
     from predyn.solution.file import load_solution as load_solution
     from predyn.solving import solve as solve
@@ -94,16 +100,21 @@ _NAMES = {
     "ModelError": "predyn.errors",
     "ModelWarning": "predyn.errors",
     "NotConverged": "predyn.errors",
+    "Parameter": "predyn.problem",
+    "Payload": "predyn.dynamics.system",
     "Phase": "predyn.problem",
     "Placed": "predyn.estimate.placing",
     "PredynError": "predyn.errors",
     "Problem": "predyn.problem",
+    "Profile": "predyn.curves.profile",
     "Replay": "predyn.simulation.replaying",
     "Shape": "predyn.model",
+    "Signal": "predyn.problem",
     "Solution": "predyn.solution",
     "SolverOptions": "predyn.nlp",
     "Spline": "predyn.problem",
     "State": "predyn.problem",
+    "System": "predyn.problem",
     "Trajectory": "predyn.simulation.trajectories",
     "estimate_torques": "predyn.estimate.estimating",
     "forward_dynamics": "predyn.dynamics.aba",
@@ -126,6 +137,7 @@ _NAMES = {
     "replay": "predyn.simulation.replaying",
     "simulate": "predyn.simulation",
     "solve": "predyn.solving",
+    "verify": "predyn.simulation.verification",
 }
 
 __all__ = sorted([*_NAMES, *_PACKAGES])

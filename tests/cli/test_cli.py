@@ -104,6 +104,13 @@ def test_solve_writes_all_files_and_lists_them(tmp_path: Path) -> None:
     assert "iteration" in result.stderr
     solution = load_solution(folder / "solution.h5")
     assert solution.provenance["task"] == tasks.path_of(TASK).read_text(encoding="utf-8")
+    assert solution.verification is not None
+    checks = summary["verification"]
+    assert checks == solution.summary()["verification"]
+    assert (checks["replay"], checks["warnings"]) == ("finished", [])
+    for key in ("max_position_error", "end_position_error", "max_velocity_error",
+                "end_velocity_error", "max_energy_error"):  # fmt: skip
+        assert 0.0 <= checks[key] < 1e-7
 
 
 def test_quiet_without_report(tmp_path: Path) -> None:
@@ -173,7 +180,9 @@ def test_results_without_convergence_are_written_with_code_3() -> None:
     message = load_solution("out/solution.h5").message
     assert (result.stdout.count(message), result.stderr.count(message)) == (1, 0)
     assert "--resume-from out/solution.h5" in result.stderr
-    assert json.loads(Path("out/summary.json").read_text())["success"] is False
+    summary = json.loads(Path("out/summary.json").read_text())
+    assert summary["success"] is False
+    assert summary["verification"] is None  # only converged motions are replayed
     again = run("solve", TASK, "--out", "out", "--resume", "--quiet")
     assert again.exit_code == 0
     assert json.loads(Path("out/summary.json").read_text())["success"] is True
@@ -235,6 +244,53 @@ def test_an_error_in_the_report_keeps_the_solution(
         assert str(trouble) in result.stderr
     assert run("report", "out").exit_code == 0
     assert {path.name for path in Path("out").iterdir()} == FILES
+
+
+@pytest.mark.parametrize("report", [True, False])
+@pytest.mark.parametrize("trouble", [KeyboardInterrupt, RuntimeError("odd")])
+def test_what_stops_the_verification_leaves_the_solution(
+    trouble: type[BaseException] | Exception, report: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("solve", TASK, "--out", "out", "--quiet").exit_code == 0
+
+    def stop(*_: object, **__: object) -> None:
+        raise trouble
+
+    options = ("--quiet", "--segments", "10", *(() if report else ("--no-report",)))
+    with monkeypatch.context() as patched:
+        patched.setattr("predyn.simulation.verification.replay", stop)
+        result = run("solve", TASK, "--out", "out", *options)
+    assert {path.name for path in Path("out").iterdir()} == FILES - {"report.html"}
+    solution = load_solution("out/solution.h5")
+    assert len(solution.curves[0].control) == 13
+    assert solution.success
+    assert solution.verification is None
+    assert json.loads(Path("out/summary.json").read_text())["verification"] is None
+    assert result.stdout.splitlines()[-2:] == ["wrote out/solution.h5", "wrote out/summary.json"]
+    if trouble is KeyboardInterrupt:
+        assert result.exit_code == 130
+        assert result.stderr == (
+            "predyn: interrupted during verification; the solution was saved without it; to verify "
+            "it and write the report: predyn report out\n"
+        )
+    else:
+        assert result.exit_code == 1
+        assert "RuntimeError: odd" in result.stderr
+    assert run("report", "out").exit_code == 0
+    assert "largest imbalance" in Path("out/report.html").read_text("utf-8")
+
+
+def test_reports_show_the_stored_verification(
+    solved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The replay takes place once, while the task is solved."""
+
+    def again(*_: object, **__: object) -> None:
+        raise AssertionError("replayed again")
+
+    monkeypatch.setattr("predyn.simulation.verification.replay", again)
+    assert run("report", solved, "--out", "again.html").exit_code == 0
+    assert Path("again.html").read_bytes() == (solved / "report.html").read_bytes()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")

@@ -340,7 +340,7 @@ def test_limit_points() -> None:
 
 SPLINE = BSpline.clamped(3, 4)
 BAD = {
-    "degree": lambda: BSpline.clamped(2, 4),
+    "degree": lambda: BSpline.clamped(6, 4),
     "degree bool": lambda: BSpline.uniform(True, 4),
     "segments": lambda: BSpline.clamped(3, 0),
     "segments or breaks": lambda: BSpline.clamped(3),

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import h5py
 import numpy as np
 import pytest
 
+import predyn
 from fake_estimate import fake_estimate
 from fake_solution import fake_solution
 from predyn.storage import hdf5_tree
@@ -73,7 +75,8 @@ def outcomes(folder: Path) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     folder, found = tmp_path_factory.mktemp("saved"), {}
-    for kind, result in (("solution", fake_solution(2)), ("estimate", fake_estimate())):
+    solution = predyn.verify(replace(fake_solution(2), passive=("joint1",)))
+    for kind, result in (("solution", solution), ("estimate", fake_estimate())):
         result.save(folder / kind)
         found[kind] = (folder / kind).read_bytes()
     return found
@@ -396,6 +399,12 @@ IMPOSSIBLE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "scalar-history": (with_data("history/objective", lambda _: 1.0), "history/objective"),
     "far-force": (with_value("forces/0/point", one(1e300)), "forces/0/point: expected numbers up"),
     "negative-iterations": (with_attribute("/", "iterations", -5), "iterations: expected"),
+    "motor-77": (with_attribute("verification", "motor", 77), "verification/motor: expected the"),
+    "nan-replay": (with_value("verification/replay/dq", one(np.nan)), "verification/replay/dq"),
+    "long-replay": (
+        with_data("verification/replay/t", lambda _: np.zeros(1_000_000)),
+        "verification/replay/t: expected at most 600",
+    ),
 }
 IMPOSSIBLE_ESTIMATES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "falling-times": (with_value("t", lambda t: t[::-1]), "t: expected non-decreasing times"),

@@ -25,9 +25,9 @@ from predyn.terms import (
     TrackJoints,
     UserTerm,
 )
-from predyn.transcribe.arrange import Rows
 from predyn.transcribe.methods import transcribe
-from predyn.transcribe.recheck import curve_samples, residual_values
+from predyn.transcribe.motion import motion_of
+from predyn.transcribe.recheck import residual_values
 from transcribe.problem_cases import problem_cases
 from transcribe.program_values import values
 
@@ -213,13 +213,12 @@ def test_recheck_sees_the_rows_that_the_solver_sees() -> None:
             x[phase.T_column] = 1.4
     program.move(x)
     program.constraints(np.empty(program.m))
-    curves = program.curves(x)
-    for rows in (rows for rows in program.rows if isinstance(rows, Rows)):
-        s, residual = rows.points.s, rows.block.residual
-        curve, forces = curves[rows.points.phase], tuple(problem.forces)
-        samples = curve_samples(program.model, curve, s, residual.channels, forces)
-        expected = residual_values(residual, samples, len(s)).T
-        assert np.allclose(rows.points.values_of(rows.block), expected, rtol=1e-10, atol=1e-10)
+    motion = motion_of(program, x)
+    for rows in (rows for rows in program.rows if rows.pointwise):
+        points, block = rows.parts[0].points, rows.parts[0].block
+        samples = motion.samples(points.phase, points.s, block.residual.channels)
+        expected = residual_values(block.residual, samples, len(points.s)).T
+        assert np.allclose(points.values.of(block), expected, rtol=1e-10, atol=1e-10)
 
 
 def test_friction_acts_near_standstill_only() -> None:

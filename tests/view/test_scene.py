@@ -9,7 +9,7 @@ import predyn
 from fake_solution import fake_solution
 from predyn.dynamics import frame_kinematics
 from predyn.view.scene import nice_step, scene_data
-from predyn.view.stage import is_finite, set_stage
+from predyn.view.stage import set_stage
 
 SCREEN = 1e-9  # angles of the view are computed in doubles from data of size one
 
@@ -129,7 +129,7 @@ def test_a_mechanism_that_rests_is_drawn():
     solution = fake_solution()
     still = solution.curves[0]._replace(control=np.zeros_like(solution.curves[0].control))
     solution = replace(solution, curves=(still,))
-    assert is_finite(solution)
+    assert solution.finite
     assert scene_data(set_stage(solution))["camera"]["radius"] > 0.0
 
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,13 +10,16 @@ import pytest
 import predyn
 from fake_solution import fake_solution
 from predyn.errors import InputError
-from predyn.view import verification
+from predyn.simulation import verification
+from predyn.solution.file import load_solution
 from predyn.view.curves import motion_charts
 from predyn.view.figures import film_poses, film_svg, strobe_poses
 from predyn.view.report import report_html
 from predyn.view.stage import set_stage
-from predyn.view.verification import verification_cards, verification_data, verified
+from predyn.view.verification import verification_cards, verification_data, verification_html
 from view.test_report import Page
+
+DATA = Path(__file__).parents[1] / "data"
 
 
 def swinging():
@@ -23,19 +27,19 @@ def swinging():
     return replace(fake_solution(model=predyn.models.acrobot()), passive=("joint1",))
 
 
-def chart(checks, title):
-    return next(c for c in verification_data(checks) if c["title"] == title)
+def checks_of(solution):
+    return predyn.verify(solution).verification
+
+
+def chart(solution, title):
+    charts = verification_data(solution, checks_of(solution))
+    return next(c for c in charts if c["title"] == title)
 
 
 def test_torques_at_passive_joints_are_an_error():
     solution = swinging()
-    checks = verified(solution)
-    expected = solution.at(checks.t).tau[:, :1]
-    np.testing.assert_array_equal(checks.passive, expected)
-    breaks = solution.duration * np.linspace(0.0, 1.0, 7)
-    inside = np.histogram(checks.t, breaks)[0]
-    assert (inside >= 8).all()  # between the points where anything was imposed
-    error = chart(checks, "Error: torque at passive joints")
+    expected = solution.at(checks_of(solution).passive.t).tau[:, :1]
+    error = chart(solution, "Error: torque at passive joints")
     assert (error["unit"], error["series"][0]["name"]) == ("N m", "joint1")
     largest = np.abs(expected).max()
     assert np.abs(error["series"][0]["y"]).max() == pytest.approx(largest, rel=1e-4)
@@ -43,16 +47,6 @@ def test_torques_at_passive_joints_are_an_error():
     assert f"{largest:.3g} N m" in text
     assert "Largest error" in text
     assert "no motor" in text
-
-
-def test_thinned_torques_keep_the_largest():
-    t = np.linspace(0.0, 1.0, 5000)
-    values = np.stack((np.sin(9.0 * t), np.zeros(5000)), axis=1)
-    values[1234, 1] = -3.0
-    few, kept = verification._largest(t, values)
-    assert len(few) <= verification.MOST_POINTS
-    assert kept[:, 1].min() == -3.0
-    assert np.abs(kept[:, 0] - np.sin(9.0 * few)).max() < 0.02
 
 
 def test_effort_is_that_of_the_motors():
@@ -64,7 +58,6 @@ def test_effort_is_that_of_the_motors():
 
 
 def test_active_joints_only_are_no_matter():
-    assert verified(fake_solution()).passive.size == 0
     page = Page(report_html(fake_solution()))
     assert "Passive joint" not in page.text
     assert not [c for c in page.data["verification"] if "passive" in c["title"]]
@@ -72,15 +65,14 @@ def test_active_joints_only_are_no_matter():
 
 def test_replay_is_shown():
     solution = fake_solution()
-    checks = verified(solution)
-    run = checks.replayed
+    run = predyn.replay(solution)
     assert run.max_position_error < 1e-6  # the torques belong to the motion
-    angle = chart(checks, "Replay: difference in angle")
+    angle = chart(solution, "Replay: difference in angle")
     assert [line["name"] for line in angle["series"]] == ["joint1", "joint2"]
     assert angle["x"][-1] == pytest.approx(solution.duration, rel=1e-5)
     expected = np.degrees(np.abs(run.dq[:, 1]))
     assert angle["series"][1]["y"] == pytest.approx(expected.tolist(), rel=1e-4)
-    energy = chart(checks, "Replay: balance of energy")
+    energy = chart(solution, "Replay: balance of energy")
     names = [line["name"] for line in energy["series"]]
     assert names == ["energy gained", "work of torques", "work of forces"]
     gained, torques, forces = (line["y"][-1] for line in energy["series"])
@@ -93,12 +85,7 @@ def test_replay_is_shown():
 
 def test_warnings_are_marked():
     solution = swinging()  # the grip needs a torque, so that the replay goes elsewhere
-    checks = verified(solution)
-    share = np.abs(checks.passive).max() / np.abs(solution.at(checks.t).tau[:, 1]).max()
-    assert checks.passive_share == pytest.approx(share, rel=0.05)
-    assert checks.effort >= np.abs(solution.tau[:, 1]).max()
-    assert checks.warnings == ["torque at passive joints", "replay ends elsewhere"]
-    assert all(card.warning for card in verification_cards(checks))
+    assert all(card.warning for card in verification_cards(solution, checks_of(solution)))
     html = report_html(solution)
     text = Page(html).text
     assert "✓ optimal" in text
@@ -109,7 +96,7 @@ def test_warnings_are_marked():
 
 def test_a_motion_that_is_confirmed_has_no_marks():
     html = report_html(fake_solution())
-    assert verified(fake_solution()).warnings == []
+    assert checks_of(fake_solution()).warnings(fake_solution().model) == []
     assert "⚠" not in html
     assert 'class="warning"' not in html
     assert "message caution" not in html
@@ -120,17 +107,19 @@ def test_a_replay_that_is_off_without_passive_torque_is_unstable(monkeypatch):
     for degrees, expected in ((4.9, []), (5.1, ["replay ends elsewhere"])):
         off = replace(whole, dq=whole.dq + np.radians(degrees))
         monkeypatch.setattr(verification, "replay", lambda solution, max_steps, off=off: off)
-        assert verified(fake_solution()).warnings == expected
+        assert checks_of(fake_solution()).warnings(fake_solution().model) == expected
     text = Page(report_html(fake_solution())).text
     assert "The replay ends elsewhere: the motion is unstable" in text
     assert "with the method hybrid" not in text
 
 
 def test_slides_are_measured_in_metres():
-    checks = verified(fake_solution(model=predyn.models.cart_pole()))
-    assert chart(checks, "Replay: difference in position")["unit"] == "m"
-    assert [s["name"] for s in chart(checks, "Replay: difference in angle")["series"]] == ["hinge"]
-    assert re.fullmatch(r"\S+°, \S+ m", verification_cards(checks)[-1].value)
+    solution = fake_solution(model=predyn.models.cart_pole())
+    assert chart(solution, "Replay: difference in position")["unit"] == "m"
+    angles = chart(solution, "Replay: difference in angle")["series"]
+    assert [s["name"] for s in angles] == ["hinge"]
+    cards = verification_cards(solution, checks_of(solution))
+    assert re.fullmatch(r"\S+°, \S+ m", cards[-1].value)
 
 
 def test_failing_replay_is_told(monkeypatch):
@@ -162,6 +151,43 @@ def test_what_did_not_converge_is_not_replayed(monkeypatch):
     monkeypatch.setattr(verification, "replay", None)
     page = Page(report_html(fake_solution(status="infeasible")))
     assert "No replay: only converged motions are replayed." in page.text
+
+
+@pytest.mark.parametrize(
+    "solution",
+    [
+        fake_solution(3),
+        swinging(),
+        fake_solution(model=predyn.models.cart_pole()),
+        replace(swinging(), status="infeasible"),
+    ],
+    ids=["phases", "passive", "slide", "infeasible"],
+)
+def test_a_stored_verification_is_shown_and_not_computed_again(solution, tmp_path, monkeypatch):
+    fresh = report_html(solution)
+    checks = checks_of(solution)
+    predyn.verify(solution).save(tmp_path / "solution.h5")
+    stored = load_solution(tmp_path / "solution.h5")
+
+    def computed(*_, **__):
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr(verification, "replay", computed)
+    monkeypatch.setattr("predyn.view.report.verify", computed)
+    assert report_html(stored) == fresh
+    section = verification_html(solution, checks)
+    assert verification_html(stored, stored.verification) == section
+    assert section in fresh
+
+
+def test_a_solution_of_version_0_2_is_verified_for_the_report(monkeypatch):
+    solution = load_solution(DATA / "version-0.2" / "solution" / "solution.h5")
+    assert solution.verification is None
+    page = Page(report_html(solution))
+    assert "largest imbalance" in page.text
+    assert len(page.data["verification"]) == 3
+    monkeypatch.setattr(verification, "replay", lambda solution, max_steps: 1 / 0)
+    assert "No replay: ZeroDivisionError" in Page(report_html(solution)).text
 
 
 @pytest.mark.parametrize("model", [None, predyn.models.branched_acrobot(),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.kernels.batch import Direct, Kernel, aligned
-from predyn.kernels.forces import ExternalForce, pack_forces
+from predyn.kernels.forces import ExternalForce, UnknownForce, pack_forces
 from predyn.kernels.lanes import WIDTH
 from predyn.kernels.tree import ancestor_pairs, tree_of
 from predyn.model import Model
@@ -97,7 +97,11 @@ def derived_channel(
 
 
 class DynamicsChannel(Derived):
-    """Torques or reactions: kernels that take external forces."""
+    """Torques or reactions: kernels that take external forces.
+
+    Forces are given (constant, or one for each instant in whole chunks), or unknown: they are then
+    components among the states, after the joints.
+    """
 
     def __init__(
         self,
@@ -109,25 +113,51 @@ class DynamicsChannel(Derived):
         self._tree = tree_of(model)
         chunks = len(states[0])
         loads, parts = pack_forces(model, self._tree, forces)
-        numbers = np.concatenate([*parts, np.zeros(0)])
-        values = aligned(chunks, len(numbers), WIDTH)
-        values[:] = numbers[:, None]
+        values = aligned(chunks, 3 * len(parts), WIDTH)
+        for k, part in enumerate(parts):
+            per_instant = np.broadcast_to(part, (chunks * WIDTH, 3)).reshape(chunks, WIDTH, 3)
+            values[:, 3 * k : 3 * k + 3] = per_instant.transpose(0, 2, 1)
         self.loads, self.load_values = loads, values
+        self._fed, self._states = _fed(forces), states
         self.value, self.dq, self.dv, self.da = scratch(kernels[1], self._tree, chunks)
         self.curvature = scratch(kernels[2], self._tree, chunks)
         self.weights = aligned(chunks, self.value.shape[1], WIDTH)
-        ins, weighted = (*states, values), (*states, self.weights, values)
-        outs = (self.value, self.dq, self.dv, self.da)
-        self._evaluate = sweep(kernels[0], self._tree, loads, ins, (self.value,))
-        self._derive = sweep(kernels[1], self._tree, loads, ins, outs)
-        self._curve = sweep(kernels[2], self._tree, loads, weighted, self.curvature)
+        self._kernels = kernels
+        self._bind(states)
         self.pairs = ancestor_pairs(self._tree)
 
+    def _bind(self, states: States) -> None:
+        """Fix the arrays that the kernels read and write."""
+        tree, loads, values, kernels = self._tree, self.loads, self.load_values, self._kernels
+        ins, weighted = (*states, values), (*states, self.weights, values)
+        outs = (self.value, self.dq, self.dv, self.da)
+        self._evaluate = sweep(kernels[0], tree, loads, ins, (self.value,))
+        self._derive = sweep(kernels[1], tree, loads, ins, outs)
+        self._curve = sweep(kernels[2], tree, loads, weighted, self.curvature)
+
+    def _feed(self) -> None:
+        """The values of unknown forces."""
+        for columns, components in self._fed:
+            self.load_values[:, columns] = self._states[0][:, components]
+
     def evaluate(self) -> None:
+        self._feed()
         self._evaluate.run()
 
     def derive(self) -> None:
+        self._feed()
         self._derive.run()
 
     def curve(self) -> None:
         self._curve.run()
+
+
+def _fed(forces: Sequence[ExternalForce]) -> list[tuple[slice, slice]]:
+    """Columns of the forces' values that are unknown, and the components that they are."""
+    found = []
+    for k, force in enumerate(forces):
+        if isinstance(force, UnknownForce):
+            for first, at in ((6 * k, force.moment_at), (6 * k + 3, force.force_at)):
+                if at:
+                    found.append((slice(first, first + 3), slice(at[0], at[0] + 3)))
+    return found

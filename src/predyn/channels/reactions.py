@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from predyn.channels.derived import DynamicsChannel, Floats, States
 from predyn.dynamics.reactions import REACTIONS, REACTIONS_DERIVATIVES, joint_reactions
 from predyn.dynamics.reactions_hessian import REACTIONS_HESSIAN
-from predyn.kernels.forces import ExternalForce
+from predyn.errors import InputError
+from predyn.kernels.forces import ExternalForce, UnknownForce
 from predyn.model import Model
 
 
@@ -31,6 +32,11 @@ class Reactions(DynamicsChannel):
         states: tuple[Floats, Floats, Floats],
         forces: Sequence[ExternalForce],
     ) -> None:
+        if any(isinstance(force, UnknownForce) for force in forces):
+            raise InputError(
+                "channel 'reactions': terms cannot look at joint reactions in a phase with "
+                "unknown forces; leave the term out (the solution has the reactions)"
+            )
         kernels = (REACTIONS, REACTIONS_DERIVATIVES, REACTIONS_HESSIAN)
         super().__init__(model, kernels, states, forces)
         self.depends = [[] for _ in range(6 * model.n)]

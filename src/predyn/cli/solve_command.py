@@ -114,8 +114,7 @@ def solve(
     if solution.success and not cut_short:
         return
     if cut_short:
-        command = f"predyn report {written[0].parent}"
-        say(f"predyn: interrupted while writing the report; to write it: {command}")
+        say(f"predyn: interrupted {cut_short}: predyn report {written[0].parent}")
     if not solution.success:
         say(f"predyn: not solved: {solution.status}")
         say(f"predyn: to continue from there: predyn solve {task} --resume-from {written[0]}")
@@ -123,21 +122,28 @@ def solve(
     raise typer.Exit(INTERRUPTED if stopped else NOT_CONVERGED)
 
 
-def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path], bool]:
-    """Write the solution, then its report, and print both; whether Ctrl-C left no report.
+def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path], str]:
+    """Verify and write the solution, then write its report, and print all.
 
-    Solution and summary are written even if the report fails.
+    Returns the paths, and what Ctrl-C cut short, if anything. Solution and summary are written even
+    if the verification or the report fails.
     """
     from predyn.results import stored as results
     from predyn.storage.interrupts import held_back
 
     written: list[Path] = []
-    cut_short = False
+    cut_short = ""
     try:
-        with held_back():
-            written += results.write_results(solution, folder)
+        try:
             if solution.success:
-                (folder / results.CHECKPOINT).unlink(missing_ok=True)
+                from predyn.simulation.verification import verify
+
+                solution = verify(solution)
+        finally:
+            with held_back():
+                written += results.write_results(solution, folder)
+                if solution.success:
+                    (folder / results.CHECKPOINT).unlink(missing_ok=True)
         if report:
             from predyn.view.report import write_report
 
@@ -146,7 +152,13 @@ def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path]
     except KeyboardInterrupt:
         if not written:
             raise
-        cut_short = report
+        if solution.success and solution.verification is None:
+            cut_short = (
+                "during verification; the solution was saved without it; to verify it and write "
+                "the report"
+            )
+        elif report:
+            cut_short = "while writing the report; to write it"
     finally:
         if written:
             show(str(solution))

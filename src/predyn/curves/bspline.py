@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.errors import InputError
 
-DEGREES = (3, 4, 5)
+DEGREES = range(6)
 Side = Literal["left", "right"]
 SNAP = 8 * np.finfo(float).eps  # an instant this close to a knot is that knot
 MIN_SEGMENT = 1e-9
@@ -24,10 +24,11 @@ OPEN = 1e-10  # directions that move the samples less than this are not determin
 
 @dataclass(frozen=True, eq=False)
 class BSpline:
-    """Basis of one degree (3 to 5) on a full knot vector (n_control + degree + 1,).
+    """Basis of one degree (0 to 5) on a full knot vector (n_control + degree + 1,).
 
     Knots do not decrease, and knots[degree] = 0 and knots[-degree - 1] = 1 bound the domain. An
-    inner knot has multiplicity up to the degree. Functions of s take instants (K,) within [0, 1].
+    inner knot has multiplicity up to the degree (1 for degree 0, whose curves are steps). Functions
+    of s take instants (K,) within [0, 1].
     """
 
     degree: int
@@ -53,10 +54,11 @@ class BSpline:
                 f"knots: must not decrease, and different ones must be {MIN_SEGMENT:g} apart; "
                 f"knots[{k}] = {knots[k]!r:.30}, knots[{k + 1}] = {knots[k + 1]!r:.30}"
             )
-        inner = knots[p + 1 : -p - 1]
-        if len(inner) and (inner[0] == 0.0 or inner[-1] == 1.0 or np.any(inner[p:] == inner[:-p])):
+        inner, most = knots[p + 1 : -p - 1], max(p, 1)
+        repeated = np.any(inner[most:] == inner[:-most])
+        if len(inner) and (inner[0] == 0.0 or inner[-1] == 1.0 or repeated):
             raise InputError(
-                f"knots: at most {p + 1} equal knots at an end and {p} inside for degree {p}, "
+                f"knots: at most {p + 1} equal knots at an end and {most} inside for degree {p}, "
                 "for a curve without jumps; remove repeated knots"
             )
         knots.flags.writeable = False
@@ -109,7 +111,12 @@ class BSpline:
 
     @property
     def greville(self) -> NDArray[np.float64]:
-        """Abscissae (n_control,) at which control points equal to them give the curve q(s) = s."""
+        """Abscissae (n_control,) at which control points equal to them give the curve q(s) = s.
+
+        For degree 0 the middles of the segments.
+        """
+        if self.degree == 0:
+            return np.asarray(0.5 * (self.knots[:-1] + self.knots[1:]))
         windows = np.lib.stride_tricks.sliding_window_view(self.knots[1:-1], self.degree)
         return np.asarray(windows.mean(axis=1))
 
@@ -148,7 +155,6 @@ class BSpline:
             widths.append(high - low)
             share = values[-1] / widths[-1]
             values.append(_stretch((high - column) * share, (column - low) * share))
-        rounding = 16 * np.finfo(float).eps / widths[0]
         out = np.zeros((derivatives + 1, len(s), p + 1))
         out[0] = values[p]
         for d in range(1, min(derivatives, p) + 1):
@@ -156,6 +162,7 @@ class BSpline:
             for r in range(p - d + 1, p + 1):
                 slope, bound = r * x / widths[r - 1], r * size / widths[r - 1]
                 x, size = _stretch(-slope, slope), _stretch(bound, bound)
+            rounding = 16 * np.finfo(float).eps / widths[0]
             out[d] = np.where(np.abs(x) <= rounding * size, 0.0, x)
         return out
 
@@ -377,7 +384,7 @@ def _count(name: str, value: object, least: int = 1) -> int:
 
 def _check_degree(degree: object) -> None:
     if isinstance(degree, bool) or degree not in DEGREES or not isinstance(degree, int):
-        raise InputError(f"degree: expected 3, 4 or 5, got {degree!r:.40}")
+        raise InputError(f"degree: expected 0 to 5, got {degree!r:.40}")
 
 
 def _duration(T: float) -> float:

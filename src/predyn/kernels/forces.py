@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from predyn.curves.profile import Profile
 from predyn.errors import InputError
 from predyn.kernels.tree import Floats, Ints, Tree
 from predyn.model import Frame, Model
@@ -19,17 +20,31 @@ class ExternalForce:
     """A force and a moment that the surroundings exert on a link.
 
     link    name of the link, or of a frame fixed to it
-    force   (..., 3) N; the leading shape broadcasts with that of the state
-    moment  (..., 3) N m
+    force   (..., 3) N; the leading shape broadcasts with that of the state. In a problem: three
+            numbers, a Profile of three columns, or the name of a signal of three components
+    moment  (..., 3) N m; likewise
     point   (3,) where the force acts, in the frame of `link`; it moves with the link
     frame   "world": components along world axes; "link": along the axes of `link`
     """
 
     link: str
-    force: ArrayLike = (0.0, 0.0, 0.0)
-    moment: ArrayLike = (0.0, 0.0, 0.0)
+    force: ArrayLike | Profile | str = (0.0, 0.0, 0.0)
+    moment: ArrayLike | Profile | str = (0.0, 0.0, 0.0)
     point: ArrayLike = (0.0, 0.0, 0.0)
     frame: str = "world"
+
+
+@dataclass(frozen=True, eq=False)
+class UnknownForce(ExternalForce):
+    """An external force that is an unknown: which components its force and moment are."""
+
+    force_at: tuple[int, ...] = ()
+    moment_at: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, force: ExternalForce, at: Mapping[str, tuple[int, ...]]) -> UnknownForce:
+        own = {f.name: getattr(force, f.name) for f in fields(ExternalForce)}
+        return cls(**own, force_at=at.get("force", ()), moment_at=at.get("moment", ()))
 
 
 class Loads(NamedTuple):
@@ -46,8 +61,10 @@ NO_LOADS = Loads(
 )
 
 
-def vector(what: str, value: ArrayLike, batched: bool = False) -> Floats:
+def vector(what: str, value: ArrayLike | Profile, batched: bool = False) -> Floats:
     """A finite real 3-vector, or a batch of them."""
+    if isinstance(value, Profile):
+        raise InputError(f"{what}: expected 3 numbers, got a Profile; evaluate it with .at(t)")
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -86,6 +103,27 @@ def placed_forces(
             )
         placed.append((f, frame, vector(f"forces[{k}].point", f.point)))
     return placed
+
+
+def forces_at(
+    forces: Sequence[ExternalForce],
+    s: Floats,
+    duration: float,
+    signal: Callable[[str], Floats],
+) -> list[ExternalForce]:
+    """Forces in numbers at normalised times s (K,) of a phase.
+
+    signal: values (K, 3) of a signal at these times, by its name.
+    """
+
+    def numbers(value: ArrayLike | Profile | str) -> ArrayLike:
+        if isinstance(value, str):
+            return signal(value)
+        if isinstance(value, Profile):
+            return value.at(s if value.over == "phase" else s * duration)
+        return value
+
+    return [replace(f, force=numbers(f.force), moment=numbers(f.moment)) for f in forces]
 
 
 def pack_forces(

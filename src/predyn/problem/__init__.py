@@ -10,8 +10,11 @@ from predyn.problem.problem import (
     Problem,
     Spline,
     State,
+    duration_of,
     row_bounds,
 )
+from predyn.problem.system import System, system_of
+from predyn.problem.unknowns import Parameter, Signal
 
 __all__ = [
     "At",
@@ -19,9 +22,14 @@ __all__ = [
     "Cost",
     "Duration",
     "Hybrid",
+    "Parameter",
     "Phase",
     "Problem",
+    "Signal",
     "Spline",
     "State",
+    "System",
+    "duration_of",
     "row_bounds",
+    "system_of",
 ]

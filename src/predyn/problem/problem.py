@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.errors import unknown_name
 from predyn.kernels.forces import ExternalForce
 from predyn.model import Limits, Model
 from predyn.nlp import SolverOptions
+from predyn.problem.system import System
+from predyn.problem.unknowns import Parameter, Signal
 from predyn.terms.term import Loss, Residual, Term
 
 At = Literal["throughout", "start", "end"] | Sequence[float]
@@ -56,7 +59,8 @@ class Constraint:
 
     Without bounds those of the term hold: zero, unless it says otherwise.
     at: "throughout" means the limit points; integral=True bounds the integral over time of the
-    sum of the losses instead, one row for each phase.
+    sum of the losses instead, one row for each phase; over="motion" makes it one row in which all
+    phases add up.
     """
 
     term: Term
@@ -65,19 +69,28 @@ class Constraint:
     at: At = "throughout"
     integral: bool = False
     name: str | None = None
+    over: Literal["phase", "motion"] = "phase"
 
 
 @dataclass(frozen=True, eq=False)
 class Phase:
-    """A stretch of motion. Costs and constraints given here hold in this phase only."""
+    """A stretch of motion. Costs and constraints given here hold in this phase only.
 
-    duration: float | Duration
+    duration  s, fixed or between bounds, or the name of a parameter
+    system    name of the system that moves in this phase
+    impact    whether what the phase carries is picked up at rest by a plastic impact: velocities
+              jump at the start of the phase, the generalized momentum does not
+    """
+
+    duration: float | Duration | str
     start: State = field(default_factory=State)
     end: State = field(default_factory=State)
     costs: tuple[Cost, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     segments: int | None = None
     name: str | None = None
+    system: str | None = None
+    impact: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +111,9 @@ class Spline:
     refine: bool = False
     refine_tolerance: float = 1e-3
     max_refinements: int = 4
+
+    method: ClassVar[str] = "spline"
+    without: ClassVar[tuple[str, ...]] = ()  # channels that the method cannot provide
 
     def __post_init__(self) -> None:
         given: Any = self.knots
@@ -120,6 +136,8 @@ class Hybrid(Spline):
     steps: int = 10
     shooting: Literal["multiple", "single"] = "multiple"
 
+    method: ClassVar[str] = "hybrid"
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -129,6 +147,9 @@ class Problem:
     continuity  how many time derivatives of q agree between phases (2: q, v and a)
     guess       "linear", "inverse_kinematics", (s, q) arrays of a curve over the whole motion in
                 normalised time, or a Solution
+    signals     unknown functions of time besides the motion of the joints
+    parameters  unknown numbers that all phases share
+    systems     by name: what phases carry, what acts on them and what they may do
     """
 
     model: Model
@@ -144,12 +165,26 @@ class Problem:
     solver: SolverOptions = field(default_factory=SolverOptions)
     name: str = "problem"
     passive: tuple[str, ...] = ()
+    signals: tuple[Signal, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    systems: Mapping[str, System] = field(default_factory=dict)
 
     def validate(self) -> list[str]:
         """Everything that is wrong, one message each; empty if it can be transcribed."""
         from predyn.problem.check_problems import problems_of
 
         return problems_of(self)
+
+
+def duration_of(problem: Problem, phase: Phase) -> float | Duration:
+    """The duration of a phase, with the bounds and the guess of the parameter that it may be."""
+    given = phase.duration
+    if not isinstance(given, str):
+        return given
+    for parameter in problem.parameters:
+        if parameter.name == given:
+            return Duration(parameter.min, parameter.max, parameter.guess)
+    raise unknown_name("parameter", given, [x.name for x in problem.parameters])
 
 
 def row_bounds(

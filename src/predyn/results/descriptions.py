@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from predyn.model import KINDS, Limits, Model
-from predyn.problem import Constraint, Cost, Duration, Hybrid, Phase, Problem
+from predyn.problem import Constraint, Cost, Duration, Hybrid, Phase, Problem, duration_of
 from predyn.recordings.measurements import AXES, Measurements
 
 MOST = 60  # joints listed
@@ -74,7 +74,9 @@ def problem_text(problem: Problem) -> str:
     for k, phase in enumerate(problem.phases):
         name = f" {phase.name!r}" if phase.name else ""
         segments = spline.segments if phase.segments is None else phase.segments
-        lines.append(f"phase {k + 1}{name}: {_duration(phase.duration)}, {segments} segments")
+        lines.append(
+            f"phase {k + 1}{name}: {_duration(duration_of(problem, phase))}, {segments} segments"
+        )
         for end, state in (("start", phase.start), ("end", phase.end)):
             for key in ("q", "v", "a"):
                 value = getattr(state, key)

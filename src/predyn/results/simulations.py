@@ -13,7 +13,7 @@ import numpy as np
 
 from predyn.errors import InputError, unknown_name
 from predyn.model import PRISMATIC, Model
-from predyn.problem import Duration, Problem
+from predyn.problem import Duration, Problem, duration_of
 from predyn.simulation import positive, simulate
 from predyn.simulation.replaying import Replay
 from predyn.simulation.trajectories import DIVERGED, LIMITED, Trajectory
@@ -43,7 +43,7 @@ def simulate_task(
             notes.append(f"the task leaves the initial {name} of {which} free: 0 is used")
         start.append(np.where(free, 0.0, values))
     if seconds is None:
-        durations = [phase.duration for phase in problem.phases]
+        durations = [duration_of(problem, phase) for phase in problem.phases]
         seconds = sum(d.guess if isinstance(d, Duration) else d for d in durations)
     length = positive("--seconds", seconds)
     per_second = RATE if rate is None else positive("--rate", rate)

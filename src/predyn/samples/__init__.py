@@ -1,5 +1,6 @@
 """What terms may look at: named channels at instants."""
 
+from predyn.samples.offer import Further, Offer
 from predyn.samples.registry import STATES
 from predyn.samples.samples import (
     FRAME_PARTS,
@@ -14,6 +15,8 @@ __all__ = [
     "FRAME_PARTS",
     "SIDES",
     "STATES",
+    "Further",
+    "Offer",
     "Samples",
     "channel_size",
     "random_samples",

@@ -52,6 +52,7 @@ CHANNELS = {
             lambda model, _: ("N m", "N m", "N m", "N", "N", "N") * model.n,
             "predyn.channels.reactions",
         ),
+        Channel("momentum", _by_joint("N m s", "N s"), "predyn.channels.momentum"),
         Channel("frame:", _frame_units, "predyn.channels.frames"),
     )
 }

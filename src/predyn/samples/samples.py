@@ -7,8 +7,14 @@ n joints:
     q, v, a, jerk    n    joint positions and their time derivatives
     t                1    time since the start of the phase, s
     tau              n    joint torques or forces
+    momentum         n    generalized momentum M(q) v
     reactions        6 n  wrench through each joint: moment, force, link axes (joint_reactions)
     frame:NAME       24   a frame's R (9, by rows), p, w, v, alpha, a (3 each), world components
+
+and what a problem adds:
+
+    signal:NAME      components of a signal; rate:NAME their time derivatives
+    parameter:NAME   1
 
 At a pair of instants every name carries the side: "first.q", "second.frame:tip".
 """

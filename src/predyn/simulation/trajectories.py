@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from predyn.dynamics.aba import forward_dynamics
 from predyn.dynamics.energy import kinetic_energy, potential_energy
@@ -181,6 +182,6 @@ def _evaluate_torques(control: Control, t: Floats, q: Floats, v: Floats, parts: 
     return np.where(gone, np.nan, known) if gone.any() else known
 
 
-def _add_time_axis(value: ArrayLike) -> Floats:
+def _add_time_axis(value: Any) -> Floats:
     array = np.asarray(value, np.float64)
     return array if array.ndim == 1 else array[..., None, :]

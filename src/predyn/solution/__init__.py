@@ -6,8 +6,18 @@ from predyn.solution.solution import (
     SUCCESS,
     Curve,
     Floats,
+    SignalCurves,
     Solution,
     Violation,
 )
 
-__all__ = ["MOST_LISTED", "ROUNDING", "SUCCESS", "Curve", "Floats", "Solution", "Violation"]
+__all__ = [
+    "MOST_LISTED",
+    "ROUNDING",
+    "SUCCESS",
+    "Curve",
+    "Floats",
+    "SignalCurves",
+    "Solution",
+    "Violation",
+]

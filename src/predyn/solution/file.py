@@ -2,11 +2,13 @@
 
 At the top level t (K,), phase (K,), q, v, a, tau (K, n), reactions (K, n, 6) and x; groups model,
 curves, limits, costs, multipliers, history and so on as in `Solution`. hdf5_tree.py has the format.
+Files of version 0.2, and solutions that were saved without one, have no group verification.
 """
 
 from __future__ import annotations
 
 import os
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from predyn.model import Limits, Model
 from predyn.model.stored import model_of, tree_of_model
 from predyn.samples.registry import units
 from predyn.solution.solution import FAILURE, SUCCESS, Curve, Solution, Violation
+from predyn.solution.verification_file import verification_of
 from predyn.storage import hdf5_tree
 from predyn.storage.files import write_bytes
 from predyn.storage.hdf5_tree import Tree
@@ -77,6 +80,8 @@ def _tree_of(solution: Solution) -> Tree:
     rows, columns = (np.asarray(x, np.int32) for x in solution.jacobian)
     tree["jacobian"] = {"rows": rows, "columns": columns}
     tree["model"] = tree_of_model(solution.model)
+    if solution.verification is not None:
+        tree["verification"] = asdict(solution.verification)
     return tree
 
 
@@ -130,6 +135,9 @@ def _solution_of(file: TreeReader) -> Solution:
         **entries,
     )
     _check_values(file, solution)
+    if "verification" in file.tree:
+        checks = verification_of(file.group("verification"), solution)
+        return replace(solution, verification=checks)
     return solution
 
 

@@ -21,8 +21,10 @@ from predyn.curves.bspline import BSpline
 from predyn.errors import InputError, NotConverged, unknown_name
 from predyn.model import PRISMATIC, Model
 from predyn.samples.registry import STATES, implementation
+from predyn.solution.verification import Verification
 
 if TYPE_CHECKING:
+    from predyn.dynamics.system import PhaseSystem
     from predyn.kernels.forces import ExternalForce
 
 Floats = NDArray[np.float64]
@@ -69,6 +71,14 @@ class Curve(NamedTuple):
     duration: float  # s
 
 
+class SignalCurves(NamedTuple):
+    """A signal besides the motion of the joints: one curve for each phase, None without it."""
+
+    components: tuple[str, ...]
+    unit: str
+    curves: tuple[Curve | None, ...]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """A motion in one or more phases, with everything needed to judge, plot and continue it."""
@@ -105,8 +115,14 @@ class Solution:
     x: Floats  # the decision variables, to start again from
     forces: tuple[dict[str, Any], ...] = ()  # link, force, moment, point, frame of each
     passive: tuple[str, ...] = ()  # names of the joints without a motor; their tau is an error
+    verification: Verification | None = None  # None until `predyn.verify` has computed it
     starts: tuple[dict[str, Any], ...] = ()  # status and objective of each start, if several
     provenance: dict[str, str] = field(default_factory=dict)  # version, date, task text, platform
+    signals: dict[str, Floats] = field(default_factory=dict)  # (K, components), NaN without it
+    signal_curves: dict[str, SignalCurves] = field(default_factory=dict)  # the same, exactly
+    parameters: dict[str, float] = field(default_factory=dict)  # by name
+    parameter_units: dict[str, str] = field(default_factory=dict)
+    systems: tuple[PhaseSystem, ...] = ()  # what moves in each phase; () in files of version 0.2
 
     @property
     def success(self) -> bool:
@@ -116,6 +132,14 @@ class Solution:
     def duration(self) -> float:
         """s, of all phases."""
         return float(sum(curve.duration for curve in self.curves))
+
+    @property
+    def finite(self) -> bool:
+        """Whether there is a motion at all: a solver that failed may leave NaN behind."""
+        return all(
+            np.isfinite(curve.control).all() and 0.0 < curve.duration < np.inf
+            for curve in self.curves
+        )
 
     def at(self, t: ArrayLike) -> Sample:
         """The motion at times t (s, from the start of the motion), evaluated from the curves.
@@ -209,7 +233,7 @@ class Solution:
 
     def summary(self) -> dict[str, Any]:
         """The result in numbers and words that JSON can hold; None where a number is not finite."""
-        names = self.phase_names
+        names, checks = self.phase_names, self.verification
         summary: dict[str, Any] = {
             "name": self.name,
             "status": self.status,
@@ -236,6 +260,7 @@ class Solution:
             "dense_violations": [
                 violation._asdict() for violation in self.dense_violations[:MOST_LISTED]
             ],
+            "verification": None if checks is None else checks.summary(self.model),
             "starts": list(self.starts),
             "timings": self.timings,
         }

@@ -16,16 +16,20 @@ from predyn.terms.joints import (
     JointTorque,
     JointVelocity,
 )
+from predyn.terms.momentum import GeneralizedMomentum
 from predyn.terms.pairs import Continuity, FrameStep, Periodic, Symmetric
 from predyn.terms.power import MechanicalEnergy
 from predyn.terms.reactions import JointReaction
+from predyn.terms.signals import ParameterValue, SignalRate, SignalValue
 from predyn.terms.smoothness import Smoothness
+from predyn.terms.sums import AverageSpeed, WeightedSum
 from predyn.terms.term import Term
 from predyn.terms.torque_speed import TorqueSpeed
 from predyn.terms.tracking import TrackJoints, TrackPoint
 from predyn.terms.user import UserTerm
 
 _CLASSES: tuple[type[Term], ...] = (
+    AverageSpeed,
     Continuity,
     Effort,
     FrameAxis,
@@ -34,6 +38,7 @@ _CLASSES: tuple[type[Term], ...] = (
     FramePosition,
     FrameStep,
     FrameVelocity,
+    GeneralizedMomentum,
     JointAcceleration,
     JointJerk,
     JointPosition,
@@ -41,7 +46,10 @@ _CLASSES: tuple[type[Term], ...] = (
     JointTorque,
     JointVelocity,
     MechanicalEnergy,
+    ParameterValue,
     Periodic,
+    SignalRate,
+    SignalValue,
     Smoothness,
     Symmetric,
     TorqueSpeed,
@@ -49,11 +57,13 @@ _CLASSES: tuple[type[Term], ...] = (
     TrackJoints,
     TrackPoint,
     UserTerm,
+    WeightedSum,
 )
 TERMS: dict[str, type[Term]] = {term.kind: term for term in _CLASSES}  # by name in task files
 
 __all__ = [
     "TERMS",
+    "AverageSpeed",
     "Continuity",
     "Effort",
     "FrameAxis",
@@ -62,6 +72,7 @@ __all__ = [
     "FramePosition",
     "FrameStep",
     "FrameVelocity",
+    "GeneralizedMomentum",
     "JointAcceleration",
     "JointJerk",
     "JointPosition",
@@ -69,7 +80,10 @@ __all__ = [
     "JointTorque",
     "JointVelocity",
     "MechanicalEnergy",
+    "ParameterValue",
     "Periodic",
+    "SignalRate",
+    "SignalValue",
     "Smoothness",
     "Symmetric",
     "Term",
@@ -78,4 +92,5 @@ __all__ = [
     "TrackJoints",
     "TrackPoint",
     "UserTerm",
+    "WeightedSum",
 ]

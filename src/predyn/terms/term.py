@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.model import Model
-from predyn.samples import Samples
+from predyn.samples import Offer, Samples
 
 Entry = tuple[int, str, int]  # row, channel, component
 Curved = tuple[str, int, str, int]  # channel, component, channel, component
@@ -85,6 +85,12 @@ class Term(ABC):
     @abstractmethod
     def bind(self, model: Model) -> Residual:
         """The residual on a model; an InputError if a name or a size does not fit."""
+
+    def bind_to(self, offer: Offer) -> Residual:
+        """The residual on what a method provides; an InputError names what is missing."""
+        residual = self.bind(offer.model)
+        offer.require(self.kind, residual.channels)
+        return residual
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from predyn.errors import InputError
-from predyn.kernels.lanes import WIDTH
-from predyn.problem import At, Constraint, Cost, Problem, row_bounds
-from predyn.samples import STATES, Samples, split_side
+from predyn.kernels.forces import ExternalForce, UnknownForce, forces_at
+from predyn.problem import At, Constraint, Cost, Problem, row_bounds, system_of
+from predyn.problem.offers import offer_in
 from predyn.terms.duration import TotalTime
 from predyn.terms.joints import (
     JointAcceleration,
@@ -21,11 +21,16 @@ from predyn.terms.joints import (
     JointTorque,
     JointVelocity,
 )
+from predyn.terms.momentum import GeneralizedMomentum
 from predyn.terms.pairs import Continuity
+from predyn.terms.signals import SignalRate, SignalValue
+from predyn.terms.sums import SumTerm
 from predyn.terms.term import Residual, Smoothed, Term
 from predyn.transcribe.instants import Block, InstantSet
-from predyn.transcribe.layout import PhaseLayout, passive_mask
+from predyn.transcribe.layout import PhaseLayout
+from predyn.transcribe.lifting import Copies, Half, Lift, Lifted
 from predyn.transcribe.pool import Pool
+from predyn.transcribe.rows import Part, Rows
 
 Floats = NDArray[np.float64]
 LIMIT_TERMS = {
@@ -36,42 +41,8 @@ LIMIT_TERMS = {
     "effort": JointTorque,
 }
 PASSIVE_TORQUE = "passive torque"  # that there is none
+SIGNAL_TERMS = (SignalValue, SignalRate)  # by order of the time derivative
 END_TERMS = {"q": JointPosition, "v": JointVelocity, "a": JointAcceleration}
-
-
-@dataclass(eq=False)
-class Rows:
-    """Pointwise constraints: a block at all instants of a set."""
-
-    name: str
-    points: InstantSet
-    block: Block
-    lower: Floats
-    upper: Floats
-    throughout: bool
-
-
-@dataclass(eq=False)
-class PairRows:
-    """Constraints between two instants; each side has its part of the entries."""
-
-    name: str
-    residual: Residual
-    sides: tuple[tuple[InstantSet, Block], tuple[InstantSet, Block]]
-    lower: Floats
-    upper: Floats
-
-
-@dataclass(eq=False)
-class Sum:
-    """A sum over instants that is bounded: one constraint."""
-
-    name: str
-    parts: list[tuple[InstantSet, int]]  # set, number of the block
-    lower: float
-    upper: float
-    scale: float
-    row: int = -1  # its number among the constraints
 
 
 def name_of(entry: Cost | Constraint) -> str:
@@ -90,53 +61,59 @@ class Arrangement:
         self,
         problem: Problem,
         layouts: Sequence[PhaseLayout],
+        lifts: Sequence[Lift] = (),
         total: tuple[float, float] | None = None,
     ) -> None:
-        self.problem, self.model = problem, problem.model
+        self.problem = problem
         self.layouts: Sequence[PhaseLayout] = layouts
+        self.systems = [system_of(problem, p) for p in range(len(layouts))]
+        self.offers = [offer_in(problem, p) for p in range(len(layouts))]
+        self._lifts = {(id(x.constraint), x.first): x for x in lifts}
         self._pieces = total is not None
         self._sets: dict[tuple, InstantSet] = {}
-        self.rows: list[Rows | PairRows] = []
-        self.sums: list[Sum] = []
-        self.costs: list[tuple[str, InstantSet, int]] = []  # name, set, number of the block
+        self._sums: list[Rows] = []  # after all others
+        self.rows: list[Rows] = []
+        self.costs: list[tuple[str, Part]] = []
         for p, phase in enumerate(problem.phases):
             self._limits(p)
             self._passive_joints(p)
             for end, channel, joints, values in layouts[p].open_ends:
-                names = tuple(self.model.joint_names[j] for j in joints)
+                names = tuple(problem.model.joint_names[j] for j in joints)
                 term = END_TERMS[channel](joints=names)
                 constraint = Constraint(term, values, values, at=end, name=f"{end} {channel}")
                 self._constraint(p, constraint)
-            for constraint in (*problem.constraints, *phase.constraints):
-                self._any_constraint(p, constraint, constraint in phase.constraints)
+            self._signal_bounds(p)
+            for constraint in problem.constraints:
+                self._of_problem(p, constraint)
+            for constraint in phase.constraints:
+                self._of_phase(p, constraint)
             for cost in (*problem.costs, *phase.costs):
                 self._cost(p, cost)
         for p in range(len(layouts) - 1):
-            self._continuity(p)
+            self._meeting(p)
+        self.add_dynamics()
         if total is not None:
-            time = TotalTime()
-            loss = Smoothed(time.loss, time.width)
-            parts = [
-                self._summed(p, time, "throughout", loss, 1.0, "total duration")
-                for p in range(len(layouts))
-            ]
-            self.sums.append(Sum("total duration", parts, *total, scale=total[1]))
+            self._total_duration(total)
+        self.rows += self._sums
         self.sets = list(self._sets.values())
         self.pools = self._pool()
+
+    def add_dynamics(self) -> None:
+        """Rows of a method that keeps equations of motion of its own."""
 
     def _pool(self) -> list[tuple[int, Pool]]:
         """Build the sets: those of a phase that look at the same channels share a pool."""
         shared: dict[tuple, list[InstantSet]] = {}
         for points in self.sets:
-            channels = points.channels
+            channels, direct = points.channels, points.components.direct
             orders = 4 if "jerk" in channels else 3 if channels else 0
-            derived = tuple(sorted(c for c in channels if c not in (*STATES, "t")))
+            derived = tuple(sorted(c for c in channels if c not in direct and c != "t"))
             shared.setdefault((points.phase, orders, derived), []).append(points)
         pools = []
         for (p, orders, derived), sets in shared.items():
             s = np.concatenate([points.padded for points in sets])
-            spline, forces = self.layouts[p].spline, self.problem.forces
-            pool = Pool(self.model, spline, s, orders, derived, forces)
+            components, model = self.layouts[p].components, self.systems[p].model
+            pool = Pool(model, components, s, orders, derived, self.forces(p, s))
             first = 0
             for points in sets:
                 points.build(pool, first)
@@ -144,8 +121,26 @@ class Arrangement:
             pools.append((p, pool))
         return pools
 
+    def forces(self, p: int, s: Floats) -> list[ExternalForce]:
+        """External forces of a phase at normalised times, in numbers or as unknown components."""
+        direct, known = self.layouts[p].components.direct, []
+        for force in self.systems[p].forces:
+            at: dict[str, tuple[int, ...]] = {}
+            for part in ("force", "moment"):
+                name = getattr(force, part)
+                if isinstance(name, str):
+                    first, count, _ = direct[f"signal:{name}"]
+                    at[part] = tuple(range(first, first + count))
+            if at:
+                nothing: dict[str, Any] = dict.fromkeys(at, np.zeros(3))
+                force = UnknownForce.of(replace(force, **nothing), at)
+            known.append(force)
+        return forces_at(known, s, self.layouts[p].T, lambda name: np.zeros(3))
+
     def _label(self, p: int, name: str) -> str:
         return name if len(self.layouts) == 1 else f"{self.layouts[p].name}: {name}"
+
+    # -- instants -----------------------------------------------------------------------------
 
     def _at(
         self, p: int, at: At | Literal["knots"], cost: bool = False, still: bool = False
@@ -157,40 +152,64 @@ class Arrangement:
         "knots" is for what shall hold throughout with equality: as many instants as there are
         segments and one, for there is one control point a segment to meet it.
         """
-        options, spline = self.problem.transcription, self.layouts[p].spline
         if isinstance(at, str):
             key: tuple = (p, still, at, cost and at == "throughout")
         else:
             key = (p, still, *(float(s) for s in at))
         if key not in self._sets:
-            timed = False
-            if at == "throughout" and cost:
-                s, weights = spline.gauss_points(options.gauss_points)
-                timed = True
-            else:
-                ends = {"start": [0.0], "end": [1.0]}
-                if at in ("throughout", "knots"):
-                    s = spline.limit_points(1 if at == "knots" else options.limit_points)
-                    if p > 0 and self._pieces:
-                        s = s[1:]  # the end of the piece before is the same instant
-                elif isinstance(at, str):
-                    if at not in ends:
-                        raise InputError(
-                            f"at: expected 'throughout', 'start', 'end' or fractions, got {at!r}"
-                        )
-                    s = np.array(ends[at])
-                else:
-                    s = np.array(key[2:], float)
-                weights = np.ones(len(s))
-            self._sets[key] = InstantSet(self.model, p, spline, s, weights, timed)
+            self._sets[key] = self._choose(p, at, cost)
         return self._sets[key]
 
+    def _choose(self, p: int, at: At | Literal["knots"], cost: bool) -> InstantSet:
+        options, spline = self.problem.transcription, self.layouts[p].spline
+        timed = at == "throughout" and cost
+        if timed:
+            s, weights = spline.gauss_points(options.gauss_points)
+        else:
+            ends = {"start": [0.0], "end": [1.0]}
+            if at in ("throughout", "knots"):
+                s = spline.limit_points(1 if at == "knots" else options.limit_points)
+                if p > 0 and self._pieces:
+                    s = s[1:]  # the end of the piece before is the same instant
+            elif isinstance(at, str):
+                if at not in ends:
+                    raise InputError(
+                        f"at: expected 'throughout', 'start', 'end' or fractions, got {at!r}"
+                    )
+                s = np.array(ends[at])
+            else:
+                s = np.array(at, float)
+            weights = np.ones(len(s))
+        return InstantSet(p, self.layouts[p].components, s, weights, timed)
+
+    def _for_equality(self, p: int, residual: Residual) -> InstantSet:
+        """Where an equality that shall hold throughout is imposed: at the knots, unless these are
+        more than the control points that are free to meet it; then at the Greville abscissae of
+        those.
+        """
+        layout = self.layouts[p]
+        free = layout.columns >= 0  # (control points, joints)
+        direct = layout.components.direct
+        names = residual.channels
+        joints = {x for _, name, x in residual.entries if direct.get(name, (1,))[0] == 0}
+        if any(name not in direct and name != "t" for name in names):
+            joints = set(range(free.shape[1]))
+        if not joints or not set(names) <= {*direct, "t", *names} or self._pieces:
+            return self._at(p, "knots")
+        best = max(joints, key=lambda j: int(free[:, j].sum()))
+        inside = layout.spline.segments - 1
+        if inside + int(free[0].any()) + int(free[-1].any()) <= int(free[:, best].sum()):
+            return self._at(p, "knots")
+        return self._at(p, layout.spline.greville[free[:, best]].tolist())
+
+    # -- constraints --------------------------------------------------------------------------
+
     def _limits(self, p: int) -> None:
-        model, problem = self.model, self.problem
-        passive = passive_mask(problem)
-        limits = dict((problem.limits or model.limits)._asdict())
-        if problem.jerk_limit is not None:
-            j = np.broadcast_to(np.asarray(problem.jerk_limit, float), (model.n,))
+        system, names = self.systems[p], self.problem.model.joint_names
+        passive = np.isin(names, system.passive)
+        limits = dict(system.limits._asdict())
+        if system.jerk_limit is not None:
+            j = np.broadcast_to(np.asarray(system.jerk_limit, float), (len(names),))
             limits["jerk"] = np.stack([-j, j], axis=1)
         for kind, term in LIMIT_TERMS.items():
             if kind not in limits:
@@ -201,124 +220,243 @@ class Arrangement:
                 there, equal = there & ~passive, equal & ~passive
             for rows in (there & ~equal, equal):
                 if rows.any():
-                    names = tuple(model.joint_names[j] for j in np.flatnonzero(rows))
+                    joints = tuple(names[j] for j in np.flatnonzero(rows))
                     lower, upper = bound[rows].T
-                    self._constraint(p, Constraint(term(joints=names), lower, upper, name=kind))
+                    self._constraint(p, Constraint(term(joints=joints), lower, upper, name=kind))
+
+    def _signal_bounds(self, p: int) -> None:
+        """Those of signals whose control points do not bound the curve closely."""
+        for curve in self.layouts[p].curves:
+            kind, name = curve.channel.split(":", 1)
+            bounded = (np.isfinite(curve.lower) | np.isfinite(curve.upper)) & (
+                curve.lower < curve.upper
+            )
+            if kind == "signal" and not curve.bounded_by_points and bounded.any():
+                components = tuple(np.array(curve.components)[bounded].tolist())
+                bounds = (curve.lower[bounded], curve.upper[bounded])
+                term = SignalValue(name, components)
+                self._constraint(p, Constraint(term, *bounds, name="signal"))
 
     def _passive_joints(self, p: int) -> None:
         """No torque at passive joints, where the second derivative of the spline has its Greville
         abscissae: two points fewer than control points, the ends among them.
         """
-        if self.problem.passive:
+        passive = self.systems[p].passive
+        if passive:
             points = self._at(p, self.layouts[p].spline.greville_of_acceleration.tolist())
-            term = JointTorque(joints=self.problem.passive)
-            self._rows(p, Constraint(term, 0.0, 0.0, name=PASSIVE_TORQUE), points, False)
+            constraint = Constraint(JointTorque(joints=passive), 0.0, 0.0, name=PASSIVE_TORQUE)
+            self._rows(p, constraint, points, False)
 
-    def _continuity(self, p: int) -> None:
-        """Between a phase and the next. Accelerations of passive joints follow from the rest."""
-        names, order = self.model.joint_names, self.problem.continuity
-        first, second = self._at(p, "end"), self._at(p + 1, "start")
-        between = f"continuity {self.layouts[p].name} to {self.layouts[p + 1].name}"
-        active = tuple(name for name in names if name not in self.problem.passive)
-        for joints, most in ((active, order), (tuple(self.problem.passive), min(order, 1))):
-            if joints:
-                self._pair(Continuity(most, joints), 0.0, 0.0, first, second, between)
-
-    def _any_constraint(self, p: int, constraint: Constraint, own: bool) -> None:
-        name = name_of(constraint)
+    def _of_problem(self, p: int, constraint: Constraint) -> None:
+        """A constraint of the whole problem: in each phase, or once for the whole motion."""
+        last = len(self.layouts) - 1
         if constraint.term.pairs:
-            if not own and p > 0:
-                return  # of the whole motion, once
-            last = p if own else len(self.layouts) - 1
-            self._pair(
-                constraint.term, constraint.lower, constraint.upper,
-                self._at(p, "start"), self._at(last, "end"), self._label(p, name) if own else name,
-            )  # fmt: skip
-        elif constraint.integral:
-            self._sum(p, constraint)
+            if p == 0:
+                self._pair_constraint(constraint, 0, last, name_of(constraint))
+        elif constraint.over == "motion":
+            if p == 0:
+                self._integral(constraint, 0, last)
+        else:
+            self._in_phase(p, constraint)
+
+    def _of_phase(self, p: int, constraint: Constraint) -> None:
+        if constraint.term.pairs:
+            self._pair_constraint(constraint, p, p, self._label(p, name_of(constraint)))
+        else:
+            self._in_phase(p, constraint)
+
+    def _in_phase(self, p: int, constraint: Constraint) -> None:
+        if constraint.integral:
+            self._integral(constraint, p, p)
         else:
             self._constraint(p, constraint)
 
     def _constraint(self, p: int, constraint: Constraint) -> None:
-        residual = constraint.term.bind(self.model)
+        residual = constraint.term.bind_to(self.offers[p])
         lower, upper = row_bounds(constraint.lower, constraint.upper, residual)
         throughout = isinstance(constraint.at, str) and constraint.at == "throughout"
-        equal = throughout and bool((lower == upper).any())
-        self._rows(p, constraint, self._at(p, "knots" if equal else constraint.at), throughout)
+        if throughout and bool((lower == upper).any()):
+            points = self._for_equality(p, residual)
+        else:
+            points = self._at(p, constraint.at)
+        self._rows(p, constraint, points, throughout)
 
     def _rows(self, p: int, constraint: Constraint, points: InstantSet, throughout: bool) -> None:
-        residual = constraint.term.bind(self.model)
+        residual = constraint.term.bind_to(self.offers[p])
         lower, upper = row_bounds(constraint.lower, constraint.upper, residual)
-        name = self._label(p, name_of(constraint))
-        block = points.add(Block(name, residual))
-        self.rows.append(Rows(name, points, block, lower, upper, throughout))
+        self.impose(p, name_of(constraint), residual, points, (lower, upper), throughout)
 
-    def _pair(
+    def impose(
+        self,
+        p: int,
+        name: str,
+        residual: Residual,
+        points: InstantSet,
+        bounds: tuple[Floats, Floats],
+        throughout: bool = False,
+    ) -> None:
+        """A residual within bounds at each instant of a set of phase p."""
+        label = self._label(p, name)
+        part = Part(points, points.add(Block(label, residual)))
+        self.rows.append(
+            Rows(label, residual.rows, [part], *bounds, residual.scale, throughout=throughout)
+        )
+
+    # -- pairs of instants, integrals, sums -----------------------------------------------------
+
+    def _pair_constraint(self, constraint: Constraint, first: int, last: int, name: str) -> None:
+        """Between the start of one phase and the end of the same or a later one."""
+        term = constraint.term
+        residual = term.bind(self.systems[last].model)
+        bounds = row_bounds(constraint.lower, constraint.upper, residual)
+        lift = self._lifts.get((id(constraint), first))
+        if lift is not None:
+            start, end = self._at(first, "start"), self._at(last, "end")
+            zero = np.zeros(len(lift.components))
+            self.impose(first, f"{name} at the start", Copies(lift), start, (zero, zero))
+            part = Part(end, end.add(Block(name, Lifted(lift))))
+            self.rows.append(
+                Rows(name, residual.rows, [part], *bounds, residual.scale, pointwise=False)
+            )
+            return
+        pieces = term.parts if isinstance(term, SumTerm) else ((1.0, term),)
+        parts: list[Part] = []
+        for factor, piece in pieces:
+            if piece.pairs:
+                ends = (self._at(first, "start"), self._at(last, "end"))
+                parts += self._halves(piece, ends, (first, last), factor, name)
+            else:
+                parts += [
+                    self._summed(p, piece, "throughout", factor, name)
+                    for p in range(first, last + 1)
+                ]
+        self.rows.append(Rows(name, residual.rows, parts, *bounds, residual.scale, pointwise=False))
+
+    def _halves(
         self,
         term: Term,
-        lower: ArrayLike | None,
-        upper: ArrayLike | None,
-        first: InstantSet,
-        second: InstantSet,
+        ends: tuple[InstantSet, InstantSet],
+        phases: tuple[int, int],
+        factor: float,
+        name: str,
+    ) -> list[Part]:
+        """The two contributions of a term that is linear in a pair of instants."""
+        parts = []
+        for side, (points, p) in enumerate(zip(ends, phases, strict=True)):
+            model = self.systems[p].model
+            residual = term.bind(model)
+            if not residual.constant:
+                raise InputError(f"{name}: a term on pairs must be linear in its channels here")
+            half = Half(residual, side, model)
+            parts.append(Part(points, points.add(Block(name, half, weight=factor))))
+        return parts
+
+    def _meeting(self, p: int) -> None:
+        """Where a phase meets the next: continuity, or the momentum of an impact.
+
+        Accelerations of passive joints follow from the rest.
+        """
+        names, order = self.problem.model.joint_names, self.problem.continuity
+        ends = (self._at(p, "end"), self._at(p + 1, "start"))
+        both = (p, p + 1)
+        here, there = self.layouts[p].name, self.layouts[p + 1].name
+        between = f"continuity {here} to {there}"
+        if self.problem.phases[p + 1].impact:
+            self._join(Continuity(0, names), ends, both, between)
+            self._impact(p, ends, f"impact {here} to {there}")
+        else:
+            without = {*self.systems[p].passive, *self.systems[p + 1].passive}
+            active = tuple(name for name in names if name not in without)
+            passive = tuple(name for name in names if name in without)
+            for joints, most in ((active, order), (passive, min(order, 1))):
+                if joints:
+                    self._join(Continuity(most, joints), ends, both, between)
+        for signal in self.problem.signals:
+            channels = (f"signal:{signal.name}", f"rate:{signal.name}")[: signal.continuity + 1]
+            for k, channel in enumerate(channels):
+                if all(channel in self.layouts[x].components.direct for x in both):
+                    bound = [SIGNAL_TERMS[k](signal.name).bind_to(self.offers[x]) for x in both]
+                    self._difference(bound, ends, f"{between} {channel}")
+
+    def _join(
+        self,
+        term: Term,
+        ends: tuple[InstantSet, InstantSet],
+        phases: tuple[int, int],
         name: str,
     ) -> None:
-        residual = term.bind(self.model)
-        if residual.curved:
-            raise InputError(f"{name}: a term on pairs of instants must be linear in its channels")
-        sides = []
-        for k, points in enumerate((first, second)):
-            columns = [e for e, x in enumerate(residual.entries) if split_side(x[1])[0] == k]
-            block = Block(name, residual, columns=np.array(columns, np.int64))
-            sides.append((points, points.add(block)))
-        low, high = row_bounds(lower, upper, residual)
-        self.rows.append(PairRows(name, residual, (sides[0], sides[1]), low, high))
+        residual = term.bind(self.problem.model)
+        parts = self._halves(term, ends, phases, 1.0, name)
+        zero = np.zeros(len(residual.rows))
+        self.rows.append(
+            Rows(name, residual.rows, parts, zero, zero, residual.scale, pointwise=False)
+        )
+
+    def _impact(self, p: int, ends: tuple[InstantSet, InstantSet], name: str) -> None:
+        """The generalized momentum after is that before: what is picked up was at rest."""
+        term = GeneralizedMomentum()
+        bound = [term.bind(self.systems[x].model) for x in (p, p + 1)]
+        self._difference(bound, ends, name)
+
+    def _difference(
+        self, bound: Sequence[Residual], ends: tuple[InstantSet, InstantSet], name: str
+    ) -> None:
+        """A residual at the second instant is what it is at the first."""
+        parts = [
+            Part(points, points.add(Block(name, residual, weight=factor)))
+            for points, residual, factor in zip(ends, bound, (-1.0, 1.0), strict=True)
+        ]
+        zero, scale = np.zeros(len(bound[0].rows)), bound[0].scale
+        self.rows.append(Rows(name, bound[0].rows, parts, zero, zero, scale, pointwise=False))
 
     def _summed(
-        self, p: int, term: Term, at: At, loss: Smoothed, weight: float, name: str
-    ) -> tuple:
-        if term.pairs:
-            raise InputError(f"{name}: a term on pairs of instants serves as a constraint only")
-        residual = term.bind(self.model)
+        self,
+        p: int,
+        term: Term,
+        at: At,
+        weight: float,
+        name: str,
+        loss: Smoothed | None = None,
+        objective: bool = False,
+    ) -> Part:
+        """A block whose losses add up over its instants."""
+        residual = term.bind_to(self.offers[p])
         points = self._at(p, at, cost=True, still=not residual.entries)
-        points.add(Block(name, residual, loss=loss, weight=weight))
-        return points, len(points.blocks) - 1
+        loss = loss or Smoothed(term.loss, term.width)
+        block = Block(name, residual, loss=loss, weight=weight, objective=objective)
+        return Part(points, points.add(block))
 
     def _cost(self, p: int, cost: Cost) -> None:
-        loss = Smoothed(cost.loss or cost.term.loss, cost.term.width)
         name = self._label(p, name_of(cost))
-        points, k = self._summed(p, cost.term, cost.at, loss, float(cost.weight), name)
-        self.costs.append((name, points, k))
+        if cost.term.pairs:
+            raise InputError(f"{name}: a term on pairs of instants serves as a constraint only")
+        loss = Smoothed(cost.loss or cost.term.loss, cost.term.width)
+        part = self._summed(p, cost.term, cost.at, float(cost.weight), name, loss, objective=True)
+        self.costs.append((name, part))
 
-    def _sum(self, p: int, constraint: Constraint) -> None:
-        name = self._label(p, constraint.name or f"integral of {name_of(constraint)}")
-        loss = Smoothed(constraint.term.loss, constraint.term.width)
-        points, k = self._summed(p, constraint.term, constraint.at, loss, 1.0, name)
+    def _integral(self, constraint: Constraint, first: int, last: int) -> None:
+        """The sum of the losses over the instants of some phases, within bounds."""
+        name = constraint.name or f"integral of {name_of(constraint)}"
+        if first == last:
+            name = self._label(first, name)
+        parts = [
+            self._summed(p, constraint.term, constraint.at, 1.0, name)
+            for p in range(first, last + 1)
+        ]
         low, high = (
             side * np.inf if x is None else float(np.asarray(x))
             for side, x in ((-1, constraint.lower), (1, constraint.upper))
         )
+        self._sum(name, parts, low, high)
+
+    def _total_duration(self, total: tuple[float, float]) -> None:
+        parts = [
+            self._summed(p, TotalTime(), "throughout", 1.0, "total duration")
+            for p in range(len(self.layouts))
+        ]
+        self._sum("total duration", parts, *total)
+
+    def _sum(self, name: str, parts: list[Part], low: float, high: float) -> None:
         scale = max((abs(x) for x in (low, high) if np.isfinite(x)), default=1.0) or 1.0
-        self.sums.append(Sum(name, [(points, k)], low, high, scale))
-
-
-class PairEvaluation:
-    """Values and partials of pair rows, handed to the two sets that hold their halves."""
-
-    def __init__(self, pair: PairRows) -> None:
-        self._pair = pair
-        residual = pair.residual
-        self._partials = np.zeros((len(residual.entries), 1, WIDTH))
-        channels = {}
-        for channel in residual.channels:
-            side, plain = split_side(channel)
-            channels[channel] = pair.sides[side][0].samples[plain]
-        self._samples = Samples(channels)
-
-    def value(self) -> None:
-        points, block = self._pair.sides[0]
-        self._pair.residual.value(self._samples, points.view(points._values, block.rows))
-
-    def derive(self) -> None:
-        self._pair.residual.partials(self._samples, self._partials)
-        for points, block in self._pair.sides:
-            points.view(points._partials, block.entries)[:] = self._partials[block.columns]
+        bounds = (np.array([low]), np.array([high]), np.array([scale]))
+        self._sums.append(Rows(name, (), parts, *bounds, pointwise=False))

@@ -1,7 +1,8 @@
-"""Functions of channels, chained to the states of the curve: which joints act on which, and how.
+"""Functions of channels, chained to the states: which components act on which, and how.
 
 Rows of terms and single channel components are both such functions: a list of channel components
-with a partial each. Their partials in the states are kept by groups, one per row and joint.
+with a partial each. Their partials in the states are kept by groups, one for each row and each
+component (joint, component of another signal, parameter) that acts on it.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from numpy.typing import NDArray
 from predyn.channels.derived import ChannelPart
 from predyn.kernels.batch import Direct, aligned
 from predyn.kernels.lanes import WIDTH
-from predyn.samples import STATES
 from predyn.transcribe import kernels
 from predyn.transcribe.kernels import Floats, FromChannel, FromStates, Groups
+from predyn.transcribe.layout import Components
 
 _NOTHING = FromChannel(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 3), np.int64))
 Dependence = tuple[str, int, int]  # channel, component, column of its partial
@@ -32,15 +33,17 @@ class Chained:
         self,
         rows: Sequence[Sequence[Dependence]],
         derived: Mapping[str, ChannelPart],
+        components: Components,
         fraction: Floats,
         orders: int,
     ) -> None:
-        chunks = len(fraction)
+        chunks, direct = len(fraction), components.direct
         self._width, self._fraction = orders, fraction
         found: dict[tuple[int, int], int] = {}
         for r, row in enumerate(rows):
-            for joint in sorted({j for channel, x, _ in row for j in _joints(channel, x, derived)}):
-                found[r, joint] = len(found)
+            acting = {j for channel, x, _ in row for j in _acting(channel, x, derived, direct)}
+            for component in sorted(acting):
+                found[r, component] = len(found)
         where = np.array(list(found), np.int64).reshape(-1, 2)
         start = np.searchsorted(where[:, 0], np.arange(len(rows) + 1))
         self.groups = Groups(start, where[:, 0].copy(), where[:, 1].copy())
@@ -51,16 +54,17 @@ class Chained:
             for channel, x, e in row:
                 if channel == "t":
                     explicit.append((r, e))
-                elif channel in STATES:
-                    order = STATES.index(channel)
-                    states.append((e, found[r, x], order))
-                    self.orders[found[r, x], order] = True
+                elif channel in direct:
+                    first, _, order = direct[channel]
+                    g = found[r, first + x]
+                    states.append((e, g, order))
+                    self.orders[g, order] = True
                 else:
-                    for joint, *columns in derived[channel].depends[x]:
-                        g = found[r, joint]
+                    for component, *columns in derived[channel].depends[x]:
+                        g = found[r, component]
                         chained.setdefault(channel, []).append((e, g, tuple(columns)))
                         self.orders[g, :3] |= np.array(columns) >= 0
-        direct = FromStates(*np.array(states, np.int64).reshape(-1, 3).T.copy())
+        from_states = FromStates(*np.array(states, np.int64).reshape(-1, 3).T.copy())
         self._explicit = np.array(explicit, np.int64).reshape(-1, 2)
         found_channels = [
             (
@@ -77,7 +81,7 @@ class Chained:
         self.explicit = aligned(chunks, len(rows), WIDTH)
         self.explicit[:] = 0.0
         main = found_channels[0] if found_channels else (_NOTHING, *(self.partials,) * 3)
-        self._chain = Direct(kernels.chain, direct, *main, orders, self.partials)
+        self._chain = Direct(kernels.chain, from_states, *main, orders, self.partials)
         self._others = found_channels[1:]
         self.timed = np.zeros(len(rows), bool)  # rows with the channel t
         self.timed[self._explicit[:, 0]] = True
@@ -93,15 +97,26 @@ class Chained:
             for r, e in self._explicit:
                 self.explicit[:, r] += given[:, e] * self._fraction[:, 0]
 
-    def joints(self, row: int) -> list[int]:
-        """Joints that a row depends on."""
+    def components(self, row: int) -> list[int]:
+        """Components that a row depends on."""
         start = self.groups.start
-        return [int(j) for j in self.groups.joint[start[row] : start[row + 1]]]
+        return [int(j) for j in self.groups.component[start[row] : start[row + 1]]]
+
+    def in_time(self, count: int) -> NDArray[np.bool_]:
+        """(count,): whether a time derivative of a component acts on a row."""
+        result = np.zeros(count, bool)
+        result[self.groups.component[self.orders[:, 1:].any(axis=1)]] = True
+        return result
 
 
-def _joints(channel: str, component: int, derived: Mapping[str, ChannelPart]) -> list[int]:
+def _acting(
+    channel: str,
+    component: int,
+    derived: Mapping[str, ChannelPart],
+    direct: Mapping[str, tuple[int, int, int]],
+) -> list[int]:
     if channel == "t":
         return []
-    if channel in STATES:
-        return [component]
-    return [joint for joint, *_ in derived[channel].depends[component]]
+    if channel in direct:
+        return [direct[channel][0] + component]
+    return [j for j, *_ in derived[channel].depends[component]]

@@ -1,8 +1,9 @@
 """Second derivatives of the Lagrangian in control points and duration, compiled.
 
 At each instant the Lagrangian is a function of the states; its second partials are kept in blocks,
-one for each pair of joints, orders by orders. They come from the terms, from the channels, and from
-the losses of summed rows, and reach the control points by B^T block B (kernels.py has the rest).
+one for each pair of components, orders by orders. They come from the terms, from the channels, and
+from the losses of summed rows, and reach the control points by B^T block B (kernels.py has the
+rest).
 """
 
 from __future__ import annotations
@@ -23,23 +24,24 @@ class OnChannel(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """Where a channel's second partials go: block of each ancestor pair, -1 for none.
+    """Where a channel's second partials go: block of each pair of components, -1 for none.
 
-    The rows of a block belong to the joint below, its columns to the one above.
+    The rows of a block belong to the first of the pair, its columns to the second.
     """
 
     block: Ints
-    same: Ints  # 1 if the two joints are one
+    same: Ints  # 1 if the two components are one
 
 
 @kept
 def weigh(fixed, sigma, lam, powers, T, timed):
     """Weights of the rows and what follows from them before anything is curved.
 
-    mu of pointwise rows comes from the multipliers lam by row_of (chunks, rows, WIDTH), mu and
-    kappa of summed rows from what they add up to. out (chunks, n orders, WIDTH) = sum of mu times
-    partials. A timed set has the factor T outside: `cross` and `square` get its share.
-    channel_weights: the same sum with the partials in a derived channel. blocks are cleared.
+    mu of a row is its weight in the Lagrangian times the slope of its loss, kappa the same with the
+    loss's second derivative; row_of (chunks, rows, WIDTH): the constraints that rows add to. out
+    (chunks, components * orders, WIDTH) = sum of mu times partials. A timed set has the factor T
+    outside: `cross` and `square` get its share. channel_weights: the same sum with the partials in
+    a derived channel. blocks are cleared.
     """
     align_stack()
     groups, rows, sums, row_of, given, mu, kappa, second, on_channel, channel_weights = held(fixed)
@@ -49,18 +51,20 @@ def weigh(fixed, sigma, lam, powers, T, timed):
     blocks[:] = 0.0
     for c in range(mu.shape[0]):
         for r in range(mu.shape[1]):
-            factor = 0.0
-            if sums.target[r] == -1:
-                factor = sigma * sums.weight[r]
-            elif sums.target[r] >= 0:
-                factor = lam[sums.target[r]] * sums.weight[r]
+            factor = sums.weight[r]
             if timed:
                 factor *= T
-            store(mu, c, r, factor * load(sums.slope, c, r))
-            store(kappa, c, r, factor * load(sums.bend, c, r))
-            for b in range(WIDTH):
-                if row_of[c, r, b] >= 0:
-                    mu[c, r, b] = lam[row_of[c, r, b]]
+            if sums.objective[r] == 1:
+                factor *= sigma
+                store(mu, c, r, factor * load(sums.slope, c, r))
+                store(kappa, c, r, factor * load(sums.bend, c, r))
+            else:
+                for b in range(WIDTH):
+                    x = 0.0
+                    if row_of[c, r, b] >= 0:
+                        x = factor * lam[row_of[c, r, b]]
+                    mu[c, r, b] = x * sums.slope[c, r, b]
+                    kappa[c, r, b] = x * sums.bend[c, r, b]
         slopes(c, groups, mu, partials, powers, out)
         total = 0.0 * load(mu, c, 0)
         for k in range(out.shape[1]):
@@ -118,7 +122,7 @@ def outer(values, x, y, groups, partials, explicit, powers, pair, out, cross, sq
     """Add second partials of f(x, y) given as values: to blocks, to cross in T, to square in T.
 
     x, y (entries,): rows of `groups`, `partials` and `explicit`; d2f/(dx dy) = values, and x = y
-    means d2f/dx2. pair (n, n): block of two joints.
+    means d2f/dx2. pair: block of two components.
     """
     align_stack()
     for c in range(out.shape[0]):
@@ -138,9 +142,9 @@ def outer(values, x, y, groups, partials, explicit, powers, pair, out, cross, sq
 def add_outer(c, x, y, u, groups, partials, powers, pair, out):
     orders = len(powers)
     for g in range(groups.start[x], groups.start[x + 1]):
-        i = groups.joint[g]
+        i = groups.component[g]
         for h in range(groups.start[y], groups.start[y + 1]):
-            j = groups.joint[h]
+            j = groups.component[h]
             if j <= i:
                 at = pair[i, j] * orders * orders
                 for o in range(orders):
@@ -155,27 +159,29 @@ def add_outer(c, x, y, u, groups, partials, powers, pair, out):
 def add_cross(c, x, u, groups, partials, powers, cross):
     orders = len(powers)
     for g in range(groups.start[x], groups.start[x + 1]):
-        j = groups.joint[g] * orders
+        j = groups.component[g] * orders
         for o in range(orders):
             value = u * load(partials, c, g * orders + o)
             store(cross, c, j + o, load(cross, c, j + o) + value)
 
 
 @kept
-def hessian(fixed, exact, powers, place, place_T, out):
+def hessian(fixed, exact, powers, place, place_T, place_TT, out):
     """Add to the values of a Hessian in control points; returns the second derivative in T.
 
     blocks come with what is curved besides one channel's second partials, added here if exact, and
-    the losses of curved_rows. joints (blocks, 2): the joints of each block, second not after first.
-    slope: first partials in the states, cross: mixed ones of T and the states at fixed states,
-    square: second in T. place (first control points, blocks, points^2) and place_T (control points,
-    n): where each goes in out, -1 for nowhere.
+    the losses of curved_rows. members (blocks, 2): the components of each block, second not after
+    first; plain (blocks,): 1 if neither is differentiated in time. slope: first partials in the
+    states, cross: mixed ones of T and the states at fixed states, square: second in T. place
+    (cells, blocks, points^2) and place_T (control points): where each goes in out, -1 for nowhere;
+    place_TT: where the second in T goes.
     """
     align_stack()
-    instants, z, groups, rows, curved_rows, kappa, second, joints, pair, main, room = held(fixed)
+    instants, z, groups, rows, curved_rows, kappa, second, members, pair, main, room = held(fixed)
     partials, explicit = rows
     slope, cross, square, blocks = second
     where, curvature = main
+    pairs, plain = members
     points, orders, n = len(instants.points), len(powers), z[0].shape[1]
     with_T = place_T.shape[0] > 0
     store(room, 0, 0, 0.0)
@@ -190,13 +196,17 @@ def hessian(fixed, exact, powers, place, place_T, out):
             store(square, c, 0, load(square, c, 0) + u * r_T * r_T)
         for k in range(n * orders):  # what T does to the slopes
             store(room, 0, 1 + k, load(cross, c, k))
-        for e in range(joints.shape[0]):
-            i, j = joints[e, 0], joints[e, 1]
-            _sandwich(instants, c, e, i == j, blocks, powers, place, room, out)
-            if with_T:
-                _turn(c, e, i, j, blocks, z, powers, room)
+        for e in range(pairs.shape[0]):
+            i, j = pairs[e, 0], pairs[e, 1]
+            if plain[e] == 1:
+                _sandwich_values(instants, c, e, i, j, orders, blocks, place, room, out)
+            else:
+                _sandwich(instants, c, e, i, j, blocks, powers, place, room, out)
+                if with_T:
+                    _turn(c, e, i, j, blocks, z, powers, room)
         if with_T:
             for j in range(n):
+                signal = instants.signal[j]
                 for o in range(orders):
                     at = j * orders + o
                     y = load(room, 0, 1 + at)
@@ -206,14 +216,17 @@ def hessian(fixed, exact, powers, place, place_T, out):
                     store(room, 0, 0, load(room, 0, 0) + both + bend)
                     store(room, 0, 1 + at, y - (o * powers[1]) * s)
                 for k in range(points):
-                    value = to_control(instants, c, powers, room, 0, 1 + j * orders, k)
+                    value = to_control(instants, c, j, powers, room, 0, 1 + j * orders, k)
                     store(room, 0, 1 + n * orders, value)
                     total = 0.0
                     for b in range(WIDTH):
                         total += room[0, 1 + n * orders, b]
                         if instants.last[c, b]:
-                            p = place_T[instants.first[c, b] + k, j]
-                            if p >= 0:
+                            at = (instants.first[c, signal, b] + k) * instants.stride[j]
+                            p = place_T[instants.base[j] + at]
+                            if p == place_TT and p >= 0:  # the component is T itself
+                                out[p] += 2.0 * total
+                            elif p >= 0:
                                 out[p] += total
                             total = 0.0
             store(room, 0, 0, load(room, 0, 0) + load(square, c, 0))
@@ -225,7 +238,7 @@ def hessian(fixed, exact, powers, place, place_T, out):
 
 @jit
 def _turn(c, e, i, j, blocks, z, powers, room):
-    """Add to the slopes of joints i and j the block times dz/dT."""
+    """Add to the slopes of components i and j the block times dz/dT."""
     orders = len(powers)
     at = e * orders * orders
     for o in range(orders):
@@ -239,29 +252,49 @@ def _turn(c, e, i, j, blocks, z, powers, room):
 
 
 @jit
-def _sandwich(instants, c, e, same, blocks, powers, place, room, out):
-    """B^T block B for one pair of joints, added where it belongs."""
+def _sandwich(instants, c, e, i, j, blocks, powers, place, room, out):
+    """B^T block B for one pair of components, added where it belongs."""
     points, orders = len(instants.points), len(powers)
     at = e * orders * orders
+    left, right = 4 * points * instants.signal[i], 4 * points * instants.signal[j]
     free = room.shape[1] - 1
     for k in range(points):
         for p in range(orders):  # row k of B^T block
-            total = load(instants.basis, c, k) * load(blocks, c, at + p)
+            total = load(instants.basis, c, left + k) * load(blocks, c, at + p)
             for o in range(1, orders):
-                scaled = powers[o] * load(instants.basis, c, o * points + k)
+                scaled = powers[o] * load(instants.basis, c, left + o * points + k)
                 total = total + scaled * load(blocks, c, at + o * orders + p)
             store(room, 0, free - 1 - p, powers[p] * total)
-        for m in range(k + 1 if same else points):
-            total = load(instants.basis, c, m) * load(room, 0, free - 1)
+        for m in range(k + 1 if i == j else points):
+            total = load(instants.basis, c, right + m) * load(room, 0, free - 1)
             for p in range(1, orders):
-                basis = load(instants.basis, c, p * points + m)
+                basis = load(instants.basis, c, right + p * points + m)
                 total = total + basis * load(room, 0, free - 1 - p)
             store(room, 0, free, total)
+            _put(instants, c, e, k * points + m, place, room, free, out)
+
+
+@jit
+def _sandwich_values(instants, c, e, i, j, orders, blocks, place, room, out):
+    """The same for a block whose only element is that of the values."""
+    points = len(instants.points)
+    left, right = 4 * points * instants.signal[i], 4 * points * instants.signal[j]
+    free = room.shape[1] - 1
+    value = load(blocks, c, e * orders * orders)
+    for k in range(points):
+        for m in range(k + 1 if i == j else points):
+            both = load(instants.basis, c, left + k) * load(instants.basis, c, right + m)
+            store(room, 0, free, both * value)
+            _put(instants, c, e, k * points + m, place, room, free, out)
+
+
+@jit
+def _put(instants, c, e, spot, place, room, free, out):
+    added = 0.0
+    for b in range(WIDTH):  # instants of one segment follow each other
+        added += room[0, free, b]
+        if instants.last[c, b]:
+            p = place[instants.cell[c, b], e, spot]
+            if p >= 0:
+                out[p] += added
             added = 0.0
-            for b in range(WIDTH):  # instants of one segment follow each other
-                added += room[0, free, b]
-                if instants.last[c, b]:
-                    spot = place[instants.first[c, b], e, k * points + m]
-                    if spot >= 0:
-                        out[spot] += added
-                    added = 0.0

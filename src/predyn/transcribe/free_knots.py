@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from predyn.errors import InputError
-from predyn.problem import Constraint, Cost, Duration, Phase, Problem, State
+from predyn.problem import Constraint, Cost, Duration, Phase, Problem, State, duration_of
 from predyn.solution import Curve, Solution
 from predyn.transcribe.spline import SplineProgram
 
@@ -51,7 +51,7 @@ def split(problem: Problem, duration: float) -> SplineProgram:
         )
         for k in range(count)
     )
-    given = phase.duration
+    given = duration_of(problem, phase)
     total = (given.min, given.max) if isinstance(given, Duration) else (given, given)
     spline = replace(problem.transcription, segments=1, knots="clamped", refine=False)
     pieced = replace(

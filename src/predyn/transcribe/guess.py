@@ -19,6 +19,7 @@ from predyn.errors import InputError
 from predyn.model import Model
 from predyn.problem import Constraint, Problem
 from predyn.terms.frames import FrameOrientation, FramePose, FramePosition, rotation_of
+from predyn.transcribe.guess_unknowns import fill_lifts, fill_unknowns
 from predyn.transcribe.layout import PhaseLayout, end_values
 from predyn.transcribe.program import Program
 from predyn.transcribe.shooting.layout import ShootingLayout
@@ -42,7 +43,7 @@ def first_guess(program: Program, guess: Any = None) -> Floats:
     else:
         curves = _of_samples(program, chosen)
         _check_limits(program, curves)
-    return pack(program, curves, durations)
+    return pack(program, curves, durations, chosen)
 
 
 def random_guess(program: Program, seed: int, start: int, guess: Any = None) -> Floats:
@@ -103,9 +104,15 @@ def _bent(
     return x
 
 
-def pack(program: Program, curves: list[Path], durations: list[float]) -> Floats:
-    """Decision variables near curves q(s), one per phase, with durations moved into bounds."""
+def pack(
+    program: Program, curves: list[Path], durations: list[float], chosen: Any = None
+) -> Floats:
+    """Decision variables near curves q(s), one per phase, with durations moved into bounds.
+
+    chosen: what was given as guess; it may be a solution with signals and parameters.
+    """
     x = np.zeros(program.n)
+    fill_unknowns(program, x, chosen)
     for phase, curve, T in zip(program.phases, curves, durations, strict=True):
         control = _fitted(phase, curve)
         free = phase.columns >= 0
@@ -117,7 +124,9 @@ def pack(program: Program, curves: list[Path], durations: list[float]) -> Floats
             nodes = np.concatenate([q[:, phase.passive], v[:, phase.passive]], axis=1)
             free = phase.node_columns >= 0
             x[phase.node_columns[free]] = nodes[free]
-    return np.clip(x, program.x_lower, program.x_upper)
+    x = np.clip(x, program.x_lower, program.x_upper)
+    fill_lifts(program, x)
+    return x
 
 
 def _fitted(phase: PhaseLayout, curve: Path) -> Floats:

@@ -9,8 +9,11 @@ control points c and the duration T by
 
 (o the order of the derivative). All arrays of numbers hold lanes: (chunks, columns, WIDTH). The
 orders in play are as many as `powers` = (1, 1/T, ..) has elements, 3 or 4: a tuple, so that its
-length is a constant for the compiler. Column j * orders + o belongs to order o of joint j. Groups
-are pairs of a row and a joint that it depends on. Second derivatives are in curvature.py.
+length is a constant for the compiler.
+
+A component is one unknown function of time: a joint's position, a component of another signal, or
+a parameter, which is a constant. Column j * orders + o belongs to order o of component j. Groups
+are pairs of a row and a component that it depends on. Second derivatives are in curvature.py.
 
 `fixed` are the arguments that never change (see Direct); what they are is said where they are used.
 """
@@ -34,61 +37,81 @@ kept = keeper(*(Path(__file__).parent / name for name in _FILES))
 
 
 class Instants(NamedTuple):
-    """Where a set of instants lies on a curve."""
+    """Where a set of instants lies on the curves of all components.
 
-    first: Ints  # (chunks, WIDTH) first control point that acts
+    The control points of all components are one vector; those of component j stand at base[j],
+    base[j] + stride[j], .. in it. Components of one signal share its basis.
+    """
+
+    first: Ints  # (chunks, signals, WIDTH) first control point of a signal that acts
+    cell: Ints  # (chunks, WIDTH) which combination of these it is
     last: NDArray[np.bool_]  # (chunks, WIDTH) whether the next lane has another, or there is none
-    basis: Floats  # (chunks, 4 (degree + 1), WIDTH) by order, then by control point
+    basis: Floats  # (chunks, signals * 4 points, WIDTH) by signal, order, control point
+    base: Ints  # (components,)
+    stride: Ints  # (components,)
+    signal: Ints  # (components,)
     points: tuple[int, ...]  # as many as act on an instant: degree + 1
+
+    def part(self, rows: slice | Ints) -> Instants:
+        """Some of the chunks."""
+        return self._replace(
+            first=self.first[rows],
+            cell=self.cell[rows],
+            last=self.last[rows],
+            basis=self.basis[rows],
+        )
 
 
 class Groups(NamedTuple):
-    """Rows of a matrix by joint; the groups of row r are start[r] .. start[r + 1]."""
+    """Rows of a matrix by component; the groups of row r are start[r] .. start[r + 1]."""
 
     start: Ints  # (rows + 1,)
     row: Ints  # (groups,)
-    joint: Ints  # (groups,)
+    component: Ints  # (groups,)
 
 
 @kept
 def evaluate(fixed, control, powers):
-    """States z, a tuple by order of (chunks, n, WIDTH), of a curve with control (count, n)."""
+    """States z, a tuple by order of (chunks, components, WIDTH), of curves with these control
+    points.
+    """
     align_stack()
     instants, z, room = held(fixed)
     points = len(instants.points)
     for c in range(z[0].shape[0]):
         for j in range(z[0].shape[1]):
+            signal = instants.signal[j]
+            at = 4 * points * signal
             for b in range(WIDTH):
+                first = instants.base[j] + instants.first[c, signal, b] * instants.stride[j]
                 for k in range(points):
-                    room[0, k, b] = control[instants.first[c, b] + k, j]
+                    room[0, k, b] = control[first + k * instants.stride[j]]
             for o in range(len(z)):
-                total = load(instants.basis, c, o * points) * load(room, 0, 0)
+                total = load(instants.basis, c, at + o * points) * load(room, 0, 0)
                 for k in range(1, points):
-                    total = total + load(instants.basis, c, o * points + k) * load(room, 0, k)
+                    total = total + load(instants.basis, c, at + o * points + k) * load(room, 0, k)
                 store(z[o], c, j, powers[o] * total)
 
 
 @kept
 def take(fixed, x):
-    """Free control points from x; columns (count, n) are their places in it, -1 where fixed."""
+    """Free control points from x; columns are their places in it, -1 where fixed."""
     columns, control = held(fixed)
     for k in range(columns.shape[0]):
-        for j in range(columns.shape[1]):
-            if columns[k, j] >= 0:
-                control[k, j] = x[columns[k, j]]
+        if columns[k] >= 0:
+            control[k] = x[columns[k]]
 
 
 @kept
 def give(fixed, by_T, out):
-    """Put the gradient of a phase in its places of that in x, and clear it."""
+    """Add the gradient of a phase at its places of that in x, and clear it."""
     gradient, columns, T_column = held(fixed)
     if T_column >= 0:
-        out[T_column] = by_T
+        out[T_column] += by_T
     for k in range(columns.shape[0]):
-        for j in range(columns.shape[1]):
-            if columns[k, j] >= 0:
-                out[columns[k, j]] = gradient[k, j]
-            gradient[k, j] = 0.0
+        if columns[k] >= 0:
+            out[columns[k]] += gradient[k]
+        gradient[k] = 0.0
 
 
 # -- rows and what they depend on -----------------------------------------------------------------
@@ -146,27 +169,34 @@ def _chain(c, derived, given, dq, dv, da, orders, out):
             store(out, c, k + 2, load(out, c, k + 2) + p * load(da, c, derived.columns[e, 2]))
 
 
-@kept
-def put_rows(fixed, target_row, out):
-    """out[target_row] = source for targets that are not negative; both (chunks, rows, WIDTH)."""
-    (source,) = held(fixed)
-    for c in range(source.shape[0]):
-        for r in range(source.shape[1]):
-            for b in range(WIDTH):
-                if target_row[c, r, b] >= 0:
-                    out[target_row[c, r, b]] = source[c, r, b]
-
-
 class Sums(NamedTuple):
-    """Summed rows: weight, what they add up to (a constraint, -1 the objective, -2 nothing)."""
+    """How rows count: the loss of each, times its weight, adds to the objective or a constraint."""
 
     weight: Floats  # (rows,)
-    target: Ints
-    kind: Ints  # loss: 0 linear, 1 square, 2 smooth absolute value, -1 not summed
+    objective: Ints  # (rows,) 1: adds to the objective, 0: to constraints
+    kind: Ints  # loss: 0 linear, 1 square, 2 smooth |r|; -1: each instant is a constraint
     width: Floats
     slope: Floats  # (chunks, rows, WIDTH) weight of the instant times rho'
     bend: Floats  # times rho''
     total: Floats  # (rows,) sum of weight of the instant times rho
+
+
+@kept
+def put_rows(fixed, row_of, T, timed, out):
+    """Add rows to the constraints; row_of (chunks, rows, WIDTH) has their numbers, -1 for none."""
+    source, sums = held(fixed)
+    for r in range(source.shape[1]):
+        factor = sums.weight[r]
+        if timed:
+            factor *= T
+        if sums.kind[r] >= 0:
+            if row_of[0, r, 0] >= 0:
+                out[row_of[0, r, 0]] += factor * sums.total[r]
+            continue
+        for c in range(source.shape[0]):
+            for b in range(WIDTH):
+                if row_of[c, r, b] >= 0:
+                    out[row_of[c, r, b]] += factor * source[c, r, b]
 
 
 class Affine(NamedTuple):
@@ -202,7 +232,7 @@ def add_up(fixed):
                 _add_up(c, r, values, weights, sums)
     objective = 0.0
     for r in range(values.shape[1]):
-        if sums.target[r] == -1:
+        if sums.objective[r] == 1:
             objective += sums.weight[r] * sums.total[r]
     return objective
 
@@ -228,12 +258,13 @@ def _add_up(c, r, values, weights, sums):
 
 
 @jit
-def to_control(instants, c, powers, source, row, column, k):
-    """sum_o B_k^(o) T^-o source_o."""
+def to_control(instants, c, j, powers, source, row, column, k):
+    """sum_o B_k^(o) T^-o source_o, with the basis of component j."""
     points = len(instants.points)
-    total = load(source, row, column) * load(instants.basis, c, k)
+    at = 4 * points * instants.signal[j] + k
+    total = load(source, row, column) * load(instants.basis, c, at)
     for o in range(1, len(powers)):
-        scaled = powers[o] * load(instants.basis, c, o * points + k)
+        scaled = powers[o] * load(instants.basis, c, at + o * points)
         total = total + scaled * load(source, row, column + o)
     return total
 
@@ -248,33 +279,43 @@ def _with_duration(z, c, j, source, column, powers):
 
 
 @kept
-def jacobian(fixed, powers, place, place_T, out):
+def jacobian(fixed, powers, T, timed, place, place_T, out):
     """Add to the values of a Jacobian.
 
     explicit (chunks, rows, WIDTH): partials in T at fixed states. place (chunks, groups * points,
     WIDTH) and place_T (chunks, rows, WIDTH) say where each goes, -1 for nowhere.
     """
     align_stack()
-    instants, z, groups, rows, room = held(fixed)
+    instants, z, groups, rows, sums, room = held(fixed)
     partials, explicit = rows
     points, orders = len(instants.points), len(powers)
     for c in range(partials.shape[0]):
         for r in range(explicit.shape[1]):
+            if sums.objective[r] == 1:
+                continue
+            factor = sums.weight[r]
+            if timed:
+                factor *= T
+            w = factor * load(sums.slope, c, r)
             total = load(explicit, c, r)
             for g in range(groups.start[r], groups.start[r + 1]):
+                j = groups.component[g]
                 for k in range(points):
-                    value = to_control(instants, c, powers, partials, c, g * orders, k)
-                    store(room, 0, 0, value)
+                    value = to_control(instants, c, j, powers, partials, c, g * orders, k)
+                    store(room, 0, 0, w * value)
                     for b in range(WIDTH):
                         p = place[c, g * points + k, b]
                         if p >= 0:
                             out[p] += room[0, 0, b]
-                moved = _with_duration(z, c, groups.joint[g], partials, g * orders, powers)
-                total = total + moved
-            store(room, 0, 0, total)
+                total = total + _with_duration(z, c, j, partials, g * orders, powers)
+            store(room, 0, 0, w * total)
             for b in range(WIDTH):
                 if place_T[c, r, b] >= 0:
                     out[place_T[c, r, b]] += room[0, 0, b]
+    if timed:
+        for r in range(explicit.shape[1]):
+            if sums.objective[r] == 0 and place_T[0, r, 0] >= 0:
+                out[place_T[0, r, 0]] += sums.weight[r] * sums.total[r]
 
 
 @jit
@@ -285,26 +326,28 @@ def slopes(c, groups, mu, partials, powers, out):
         store(out, c, k, 0.0)
     for g in range(groups.row.shape[0]):
         w = load(mu, c, groups.row[g])
-        j = groups.joint[g] * orders
+        j = groups.component[g] * orders
         for o in range(orders):
             store(out, c, j + o, load(out, c, j + o) + w * load(partials, c, g * orders + o))
 
 
 @kept
-def gradient(fixed, target, powers, T, timed, out):
-    """Add the gradient of the rows summed to a target to out (count, n); returns that in T."""
+def gradient(fixed, powers, T, timed, out):
+    """Add the gradient of what rows add to the objective to out, a number for each control point;
+    returns that in T.
+    """
     align_stack()
     instants, z, groups, rows, sums, mu, slope, room = held(fixed)
     partials, explicit = rows
     points, orders = len(instants.points), len(powers)
     by_T = 0.0
     for r in range(mu.shape[1]):
-        if timed and sums.target[r] == target:
+        if timed and sums.objective[r] == 1:
             by_T += sums.weight[r] * sums.total[r]
     store(room, 0, 1, 0.0)
     for c in range(mu.shape[0]):
         for r in range(mu.shape[1]):
-            factor = sums.weight[r] if sums.target[r] == target else 0.0
+            factor = sums.weight[r] if sums.objective[r] == 1 else 0.0
             if timed:
                 factor *= T
             w = factor * load(sums.slope, c, r)
@@ -312,13 +355,15 @@ def gradient(fixed, target, powers, T, timed, out):
             store(room, 0, 1, load(room, 0, 1) + w * load(explicit, c, r))
         slopes(c, groups, mu, partials, powers, slope)
         for j in range(z[0].shape[1]):
+            signal = instants.signal[j]
             for k in range(points):
-                store(room, 0, 0, to_control(instants, c, powers, slope, c, j * orders, k))
+                store(room, 0, 0, to_control(instants, c, j, powers, slope, c, j * orders, k))
                 total = 0.0
                 for b in range(WIDTH):  # instants of one segment follow each other
                     total += room[0, 0, b]
                     if instants.last[c, b]:
-                        out[instants.first[c, b] + k, j] += total
+                        at = (instants.first[c, signal, b] + k) * instants.stride[j]
+                        out[instants.base[j] + at] += total
                         total = 0.0
             moved = _with_duration(z, c, j, slope, j * orders, powers)
             store(room, 0, 1, load(room, 0, 1) + moved)

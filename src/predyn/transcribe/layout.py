@@ -1,26 +1,70 @@
 """Where the numbers of a motion stand in the vector of decision variables.
 
-    x = [phase 1: T if free, then c_00 c_01 .. c_0n, c_10 .. | phase 2: ..]
+    x = [phase 1: T if it is its own, then c_00 c_01 .. c_0n, c_10 .., then those of each signal |
+         phase 2: .. | parameters]
 
 c_kj is control point k of joint j. Control points that the boundary values determine are not in x.
+A parameter is a signal that is constant, with one control point, whose place all phases share.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from predyn.curves.bspline import BSpline
 from predyn.errors import InputError
-from predyn.problem import Duration, Phase, Problem, Spline, State
+from predyn.problem import (
+    Duration,
+    Parameter,
+    Phase,
+    Problem,
+    Signal,
+    Spline,
+    State,
+    duration_of,
+    system_of,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ORDERS = ("q", "v", "a")
+CONSTANT = BSpline.clamped(0, 1)
 End = Literal["start", "end"]
+
+
+@dataclass(eq=False)
+class CurveLayout:
+    """A signal besides the joints in one phase, or a parameter: its spline and its numbers."""
+
+    channel: str  # "signal:NAME" or "parameter:NAME"
+    components: tuple[str, ...]
+    spline: BSpline
+    control: Floats  # (count, components), what is fixed already in place
+    columns: Ints  # (count, components) place in x, -1 if fixed
+    lower: Floats  # (components,)
+    upper: Floats
+    scale: Floats
+
+    @property
+    def bounded_by_points(self) -> bool:
+        """Whether bounds of the control points are bounds of the curve, and no stricter."""
+        return self.spline.degree <= 1
+
+
+class Components(NamedTuple):
+    """All unknown functions of a phase, joints first, and where their numbers are among all."""
+
+    splines: tuple[BSpline, ...]  # of the joints, then of each further signal
+    base: Ints  # (components,)
+    stride: Ints
+    signal: Ints  # which spline
+    direct: dict[str, tuple[int, int, int]]  # channel: first component, how many, order
+    points: int  # control points that act on an instant, of the highest degree
 
 
 @dataclass(eq=False)
@@ -36,6 +80,94 @@ class PhaseLayout:
     T_column: int  # -1 if fixed
     T_bounds: tuple[float, float]
     open_ends: list[tuple[End, str, Ints, Floats]]  # end, channel, joints, values: still to impose
+    curves: Sequence[CurveLayout] = field(default=(), kw_only=True)
+    numbers: Floats = field(default_factory=lambda: np.zeros(0), kw_only=True)  # all control points
+    places: Ints = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
+
+    @property
+    def components(self) -> Components:
+        """The joints and all further signals and parameters."""
+        n = self.control.shape[1]
+        points = 1 + max(x.degree for x in (self.spline, *(c.spline for c in self.curves)))
+        base, stride, signal = [*range(n)], [n] * n, [0] * n
+        direct = {name: (0, n, o) for o, name in enumerate(("q", "v", "a", "jerk"))}
+        start = n * max(len(self.control), points)
+        for k, curve in enumerate(self.curves, start=1):
+            m = len(curve.components)
+            kind, name = curve.channel.split(":", 1)
+            direct[curve.channel] = (len(base), m, 0)
+            if kind == "signal":
+                direct[f"rate:{name}"] = (len(base), m, 1)
+            base += [start + i for i in range(m)]
+            stride += [m] * m
+            signal += [k] * m
+            start += m * max(len(curve.control), points)
+        splines = (self.spline, *(curve.spline for curve in self.curves))
+        where = [np.array(x, np.int64) for x in (base, stride, signal)]
+        return Components(splines, where[0], where[1], where[2], direct, points)
+
+    def join(self) -> None:
+        """Make one vector of all control points, of which those of each signal are a part.
+
+        A signal of lower degree than another has as many places at least as act on an instant.
+        """
+        points = self.components.points
+        parts: list[PhaseLayout | CurveLayout] = [self, *self.curves]
+        sizes = [x.control.shape[1] * max(len(x.control), points) for x in parts]
+        self.numbers, self.places = np.zeros(sum(sizes)), np.full(sum(sizes), -1)
+        first = 0
+        for part, size in zip(parts, sizes, strict=True):
+            used = slice(first, first + part.control.size)
+            self.numbers[used] = part.control.ravel()
+            self.places[used] = part.columns.ravel()
+            part.control = self.numbers[used].reshape(part.control.shape)
+            part.columns = self.places[used].reshape(part.columns.shape)
+            first += size
+
+
+def phase_names(problem: Problem) -> list[str]:
+    """Given, or made from the number."""
+    return [phase.name or f"phase {k + 1}" for k, phase in enumerate(problem.phases)]
+
+
+def signal_layout(signal: Signal, spline: BSpline, first: int) -> CurveLayout:
+    """A signal in a phase; components with equal bounds are not in x, which it enters at first."""
+    m = len(signal.components)
+    segments = signal.segments
+    breaks = spline.breaks if segments is None else np.arange(segments + 1) / segments
+    own = BSpline.clamped(signal.degree, breaks=breaks)
+    lower, upper, scale = (per_component(x, m) for x in (signal.lower, signal.upper, signal.scale))
+    given = lower == upper
+    control = np.zeros((own.n_control, m))
+    control[:, given] = lower[given]
+    columns = np.full(control.shape, -1)
+    free = np.broadcast_to(~given, control.shape)
+    columns[free] = first + np.arange(free.sum())
+    return CurveLayout(
+        f"signal:{signal.name}", signal.components, own, control, columns, lower, upper, scale
+    )
+
+
+def parameter_layout(parameter: Parameter, column: int) -> CurveLayout:
+    """A parameter, at its place in x (-1: fixed)."""
+    low, high = float(parameter.min), float(parameter.max)
+    range_ = high - low if np.isfinite(high - low) else 0.0
+    size = max(abs(float(parameter.guess)), 1e-3 * range_) or 1.0
+    return CurveLayout(
+        f"parameter:{parameter.name}",
+        (parameter.name,),
+        CONSTANT,
+        np.array([[float(parameter.guess)]]),
+        np.array([[column]]),
+        np.array([low]),
+        np.array([high]),
+        np.array([size]),
+    )
+
+
+def per_component(value: ArrayLike, count: int) -> Floats:
+    """(count,) from a number or one for each."""
+    return np.broadcast_to(np.asarray(value, float), (count,)).copy()
 
 
 def spline_of(options: Spline, segments: int | None) -> BSpline:
@@ -57,29 +189,30 @@ def end_values(state: State, n: int) -> list[Floats]:
     ]
 
 
-def passive_mask(problem: Problem) -> NDArray[np.bool_]:
-    """Which joints have no motor."""
-    return np.isin(problem.model.joint_names, problem.passive)
-
-
 def lay_out(
-    phase: Phase, options: Spline, passive: NDArray[np.bool_], first: int, name: str
+    phase: Phase,
+    duration: float | Duration,
+    options: Spline,
+    passive: NDArray[np.bool_],
+    first: int,
+    name: str,
 ) -> PhaseLayout:
     """Fix what the boundary values determine, number the rest from `first` on.
 
     Of a passive joint they determine two numbers at most, as many as its equation of motion leaves
-    free; the others become constraints.
+    free; the others become constraints. The place of a duration that is a parameter is set later.
     """
+    own_T = isinstance(duration, Duration) and not isinstance(phase.duration, str)
     n = len(passive)
     left = np.where(passive, 2, 6)
     spline = spline_of(options, phase.segments)
     count = spline.n_control
     control = np.full((count, n), np.nan)
-    if isinstance(phase.duration, Duration):
-        T, bounds = float(phase.duration.guess), (phase.duration.min, phase.duration.max)
+    if isinstance(duration, Duration):
+        T, bounds = float(duration.guess), (duration.min, duration.max)
         timed = True
     else:
-        T = float(phase.duration)
+        T = float(duration)
         bounds, timed = (T, T), False
     open_ends: list[tuple[End, str, Ints, Floats]] = []
     both: tuple[tuple[End, State], ...] = (("start", phase.start), ("end", phase.end))
@@ -107,15 +240,47 @@ def lay_out(
             if len(rest):
                 open_ends.append((end, ORDERS[order], rest, value[rest]))
     free = np.isnan(control)
-    if not free.any() and not timed:
-        raise InputError(
-            f"{name}: nothing is free: the boundary values fix all {count} control points and the "
-            f"duration is given; use more segments (now {spline.segments}) or free some values"
-        )
     powers = (1.0, 1 / T, 1 / T**2, 1 / T**3)
     columns = np.full((count, n), -1)
-    columns[free] = first + (1 if timed else 0) + np.arange(free.sum())
+    columns[free] = first + int(own_T) + np.arange(free.sum())
     control[free] = 0.0
     return PhaseLayout(
-        name, spline, control, columns, T, powers, first if timed else -1, bounds, open_ends
+        name, spline, control, columns, T, powers, first if own_T else -1, bounds, open_ends
     )
+
+
+def lay_out_phases(problem: Problem, parameters: Sequence[Parameter]) -> list[PhaseLayout]:
+    """All phases, with their signals and these parameters."""
+    layouts: list[PhaseLayout] = []
+    first = 0
+    for k, (phase, name) in enumerate(zip(problem.phases, phase_names(problem), strict=True)):
+        mask = np.isin(problem.model.joint_names, system_of(problem, k).passive)
+        duration = duration_of(problem, phase)
+        layout = lay_out(phase, duration, problem.transcription, mask, first, name)
+        first += int((layout.columns >= 0).sum()) + int(layout.T_column >= 0)
+        curves = []
+        for signal in problem.signals:
+            if signal.phases is None or name in signal.phases:
+                curve = signal_layout(signal, layout.spline, first)
+                first += int((curve.columns >= 0).sum())
+                curves.append(curve)
+        if layout.T_column < 0 and not isinstance(phase.duration, str):
+            _refuse_fixed(layout, curves)
+        layout.curves = curves
+        layouts.append(layout)
+    for layout, phase in zip(layouts, problem.phases, strict=True):
+        for column, parameter in enumerate(parameters, start=first):
+            if parameter.name == phase.duration:
+                layout.T_column = column
+            layout.curves = [*layout.curves, parameter_layout(parameter, column)]
+        layout.join()
+    return layouts
+
+
+def _refuse_fixed(layout: PhaseLayout, curves: Sequence[CurveLayout]) -> None:
+    if (layout.columns < 0).all() and all((x.columns < 0).all() for x in curves):
+        count, segments = layout.spline.n_control, layout.spline.segments
+        raise InputError(
+            f"{layout.name}: nothing is free: the boundary values fix all {count} control points "
+            f"and the duration is given; use more segments (now {segments}) or free some values"
+        )

@@ -16,22 +16,29 @@ Flags = NDArray[np.bool_]
 
 
 class Touch(NamedTuple):
-    """Places in x of the control points that act on each group of a set, -1 for none."""
+    """What acts on the groups and rows of a set."""
 
-    columns: Ints  # (instants, groups, points)
+    control: Ints  # (instants, groups, points) which control points, among all of the phase
+    columns: Ints  # their places in x, -1 for none
     by_T: Flags  # (rows,) whether a row changes with T
 
 
 def touch(points: InstantSet, layout: PhaseLayout) -> Touch:
-    chained = points.chained
+    chained, components = points.chained, points.components
     orders = chained.orders  # (groups, used)
-    active = points.active[:, : points.orders]  # (instants, orders, points)
-    acts: Flags = np.any(active[:, None] & orders[None, :, :, None], axis=2)
-    control = points.first[:, None] + np.arange(acts.shape[2])
-    columns = layout.columns[control[:, None, :], chained.groups.joint[None, :, None]]
+    active, first = points.windows()
+    which = chained.groups.component
+    signal = components.signal[which]
+    acting = active[signal][:, :, : points.orders]  # (groups, instants, orders, points)
+    acts: Flags = np.any(acting & orders[:, None, :, None], axis=2).transpose(1, 0, 2)
+    number = first[signal].T[:, :, None] + np.arange(components.points)
+    control = components.base[which][:, None] + number * components.stride[which][:, None]
     by_T = chained.timed.copy()
     by_T[chained.groups.row[orders[:, 1:].any(axis=1)]] = True
-    return Touch(np.where(acts, columns, -1), by_T & (layout.T_column >= 0))
+    if points.timed:
+        by_T[:] = True
+    columns = np.where(acts, layout.places[control], -1)
+    return Touch(control, columns, by_T & (layout.T_column >= 0))
 
 
 def alive(points: InstantSet, layout: PhaseLayout, rows: slice) -> Flags:
@@ -49,15 +56,17 @@ def alive(points: InstantSet, layout: PhaseLayout, rows: slice) -> Flags:
 def paced(points: InstantSet, layout: PhaseLayout) -> Flags:
     """(instants, rows): whether a row moves in states of fixed control points, so that T acts."""
     spline, groups = layout.spline, points.chained.groups
+    first, n = spline.span(points.s), layout.control.shape[1]
     basis = spline.basis(points.s)[1 : points.orders]  # (orders from v on, instants, points)
-    control = layout.control[points.first[:, None] + np.arange(basis.shape[2])]
+    control = layout.control[first[:, None] + np.arange(basis.shape[2])]
     states = np.einsum("osk,skj->osj", basis, control)
     still = 1e-12 * np.einsum("osk,skj->osj", abs(basis), abs(control))
     moves = abs(states) > still
     result = np.zeros((len(points.s), points.chained.explicit.shape[1]), bool)
-    for g, r in enumerate(groups.row):
-        on = points.chained.orders[g, 1:, None]
-        result[:, r] |= np.any(moves[:, :, groups.joint[g]] & on, axis=0)
+    for g, (r, j) in enumerate(zip(groups.row, groups.component, strict=True)):
+        if j < n:
+            on = points.chained.orders[g, 1:, None]
+            result[:, r] |= np.any(moves[:, :, j] & on, axis=0)
     return result
 
 
@@ -97,45 +106,57 @@ class Places:
         return self._place[ticket]
 
 
-def hessian_entries(
-    points: InstantSet, layout: PhaseLayout
-) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints], bool]:
-    """Entries of control points (first, blocks, points^2), with T (count, n), and whether T, T.
+class HessianEntries(NamedTuple):
+    """Rows and columns in the lower triangle, -1 for nothing."""
 
-    Rows and columns of each, in the lower triangle, -1 for nothing.
-    """
-    joints, orders = points.joints, points.orders
-    count, n = layout.columns.shape
-    active: Flags = np.any(points.active[:, :orders], axis=1)  # (instants, points)
-    width = active.shape[1]
-    first = points.first
-    together = np.zeros((count - width + 1, width, width), bool)
-    np.logical_or.at(together, first, active[:, :, None] & active[:, None, :])
-    starts = np.arange(len(together))[:, None] + np.arange(width)
-    left = layout.columns[starts[:, None, :], joints[None, :, 0, None]][..., :, None]
-    right = layout.columns[starts[:, None, :], joints[None, :, 1, None]][..., None, :]
-    there = together[:, None] & (left >= 0) & (right >= 0)
-    same = (joints[:, 0] == joints[:, 1])[None, :, None, None]
+    control: tuple[Ints, Ints]  # (cells, blocks, points, points)
+    with_T: tuple[Ints, Ints]  # (control points,)
+    T: Ints  # (1,) the place of T, if a second derivative in it can differ from zero
+
+
+def hessian_entries(points: InstantSet, layout: PhaseLayout) -> HessianEntries:
+    components, pairs = points.components, points.bends.pairs
+    width = components.points
+    active, first = points.windows()
+    active = np.any(active[:, :, : points.orders], axis=2)  # (signals, instants, points)
+    cell = points.on_curve[0].cell.reshape(-1)[: len(points.s)]
+    count = int(points.on_curve[0].cell.max()) + 1
+    start = np.zeros((count, len(first)), np.int64)
+    start[cell] = first.T
+    both = []
+    for side in (0, 1):
+        which = pairs[:, side]
+        number = start[:, components.signal[which], None] + np.arange(width)
+        control = components.base[which][:, None] + number * components.stride[which][:, None]
+        both.append(layout.places[control])  # (cells, blocks, points)
+    left, right = both[0][..., :, None], both[1][..., None, :]
+    there = np.zeros((count, len(pairs), width, width), bool)
+    of = [components.signal[pairs[:, side]] for side in (0, 1)]
+    for k in np.unique(of[0]):
+        for m in np.unique(of[1]):
+            together = np.zeros((count, width, width), bool)
+            np.logical_or.at(together, cell, active[k][:, :, None] & active[m][:, None, :])
+            there[:, (of[0] == k) & (of[1] == m)] = together[:, None]
+    there &= (left >= 0) & (right >= 0)
+    same = (pairs[:, 0] == pairs[:, 1])[None, :, None, None]
     there &= ~(same & np.triu(np.ones((width, width), bool), 1))
     rows = np.where(there, np.maximum(left, right), -1)
     columns = np.where(there, np.minimum(left, right), -1)
 
-    with_T = np.full((count, n), -1)
+    with_T = np.full(len(layout.places), -1)
     bends_T = False
     if layout.T_column >= 0:
-        found = touch(points, layout)
-        chained = points.chained
+        found, chained = touch(points, layout), points.chained
         moved: Flags = np.any(chained.orders[:, 1:], axis=1)
         bent = np.zeros(len(chained.bent), bool)  # rows that couple what T moves with the rest
         bent[chained.groups.row[moved]] = True
         moved |= (bent & chained.bent)[chained.groups.row]
         if points.timed or chained.timed.any():
             moved = np.ones_like(moved)
-        for g in np.flatnonzero(moved):
-            cells = found.columns[:, g]
-            k = first[:, None] + np.arange(width)
-            on = cells >= 0
-            with_T[k[on], chained.groups.joint[g]] = cells[on]
-            bends_T = True
-        bends_T = bends_T or bool(chained.timed.any())
-    return (rows, columns), (with_T, np.where(with_T >= 0, layout.T_column, -1)), bends_T
+        on = moved[None, :, None] & (found.columns >= 0)
+        with_T[found.control[on]] = found.columns[on]
+        bends_T = bool(moved.any()) or bool(chained.timed.any())
+    # T may stand before or after what it goes with: the lower triangle has the larger as row
+    T = np.where(with_T >= 0, layout.T_column, -1)
+    mixed = (np.maximum(with_T, T), np.minimum(with_T, T))
+    return HessianEntries((rows, columns), mixed, np.array([layout.T_column if bends_T else -1]))

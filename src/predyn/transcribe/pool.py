@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.channels.derived import Derived, derived_channel
-from predyn.curves.bspline import BSpline
 from predyn.kernels.batch import Direct, aligned
 from predyn.kernels.forces import ExternalForce
 from predyn.kernels.lanes import WIDTH
 from predyn.model import Model
 from predyn.transcribe import kernels
 from predyn.transcribe.kernels import Floats, Instants
+from predyn.transcribe.layout import Components
 
 
 def in_lanes(values: Floats) -> Floats:
@@ -35,17 +35,58 @@ def padded(s: Floats) -> Floats:
     return np.concatenate([s, np.repeat(s[-1:], -len(s) % WIDTH)])
 
 
-def instants_of(spline: BSpline, s: Floats, left: NDArray[np.bool_] | None = None) -> Instants:
-    """Where instants lie on the curve, and the basis there."""
-    basis, first = spline.basis(s).transpose(1, 0, 2), spline.span(s)  # instants, orders, points
-    if left is not None:
-        basis[left] = spline.basis(s[left], side="left").transpose(1, 0, 2)
-        first[left] = spline.span(s[left], side="left")
-    first = first.astype(np.int64).reshape(-1, WIDTH)
-    last = np.ones(first.shape, bool)
-    last[:, :-1] = first[:, :-1] != first[:, 1:]
-    points = tuple(range(spline.degree + 1))
-    return Instants(first, last, in_lanes(basis.reshape(len(s), -1)), points)
+def windows(
+    components: Components, s: Floats, left: NDArray[np.bool_] | None = None
+) -> tuple[Floats, NDArray[np.int64]]:
+    """The basis of each signal at instants, (signals, instants, 4 orders, points), and the first
+    control point that it belongs to, (signals, instants).
+
+    A signal of low degree has zeros where others have control points. left: instants that belong
+    to the segment before them, if they are between two.
+    """
+    width, found = components.points, []
+    for spline in components.splines:
+        basis, first = spline.basis(s).transpose(1, 0, 2), spline.span(s)
+        if left is not None:
+            basis[left] = spline.basis(s[left], side="left").transpose(1, 0, 2)
+            first[left] = spline.span(s[left], side="left")
+        places = max(spline.n_control, width)
+        start = np.minimum(first, places - width)
+        wide = np.zeros((len(s), 4, width))
+        at = (first - start)[:, None, None] + np.arange(basis.shape[2])
+        np.put_along_axis(wide, np.broadcast_to(at, basis.shape), basis, axis=2)
+        found.append((wide, start))
+    return np.stack([x for x, _ in found]), np.stack([x for _, x in found]).astype(np.int64)
+
+
+def instants_of(
+    components: Components, s: Floats, left: NDArray[np.bool_] | None = None
+) -> Instants:
+    """Where instants (whole chunks of them) lie on the curves, and the basis there."""
+    basis, first = windows(components, s, left)
+    chunks = len(s) // WIDTH
+    cell = cells(first).reshape(chunks, WIDTH)
+    last = np.ones(cell.shape, bool)
+    last[:, :-1] = cell[:, :-1] != cell[:, 1:]
+    in_chunks = np.ascontiguousarray(first.T.reshape(chunks, WIDTH, -1).transpose(0, 2, 1))
+    return Instants(
+        in_chunks,
+        cell,
+        last,
+        in_lanes(basis.transpose(1, 0, 2, 3).reshape(len(s), -1)),
+        components.base,
+        components.stride,
+        components.signal,
+        tuple(range(components.points)),
+    )
+
+
+def cells(first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(instants,): a number for each combination of first control points (signals, instants)."""
+    code: NDArray[np.int64] = first[0]
+    for more in first[1:]:
+        code = np.unique(code * (1 + more.max()) + more, return_inverse=True)[1].reshape(-1)
+    return code
 
 
 class Sampled(Protocol):
@@ -70,21 +111,21 @@ class Pool:
     def __init__(
         self,
         model: Model,
-        spline: BSpline,
+        components: Components,
         s: Floats,
         orders: int,
         channels: Sequence[str],
         forces: Sequence[ExternalForce],
         left: NDArray[np.bool_] | None = None,
     ) -> None:
-        self.instants = instants_of(spline, s, left)
+        self.instants = instants_of(components, s, left)
         self.idle = orders == 0
         self.orders = orders or 3
-        chunks = len(s) // WIDTH
-        self.z = tuple(aligned(chunks, model.n, WIDTH) for _ in range(self.orders))
+        chunks, count = len(s) // WIDTH, len(components.base)
+        self.z = tuple(aligned(chunks, count, WIDTH) for _ in range(self.orders))
         for x in self.z:
             x[:] = 0.0
-        room = aligned(1, spline.degree + 1, WIDTH)
+        room = aligned(1, components.points, WIDTH)
         self._evaluate = Direct(kernels.evaluate, self.instants, self.z, room)
         states = (self.z[0], self.z[1], self.z[2])
         self.derived: dict[str, Derived] = {

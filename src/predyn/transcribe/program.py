@@ -13,13 +13,12 @@ from predyn.model import Model
 from predyn.nlp import NLP
 from predyn.problem import Problem
 from predyn.solution import Curve
-from predyn.transcribe.arrange import Arrangement, PairEvaluation, PairRows, Rows
+from predyn.transcribe.arrange import Arrangement
 from predyn.transcribe.layout import PhaseLayout
-from predyn.transcribe.pattern import lanes
+from predyn.transcribe.rows import Rows, row_scale
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-SMALL_BOUND = 1e-3  # of a row's typical size
 FIXED_EXCESS = 1e-9  # relative; what rounding may put a fixed row outside its bounds
 
 
@@ -32,11 +31,9 @@ class Program(NLP):
 
     def _take(self, arrangement: Arrangement) -> None:
         """The sets and rows of a problem."""
-        self.sets, self.costs, self.sums = arrangement.sets, arrangement.costs, arrangement.sums
+        self.sets, self.rows, self.costs = arrangement.sets, arrangement.rows, arrangement.costs
         self._pools = arrangement.pools
-        self.rows = arrangement.rows
-        self._pairs = [PairEvaluation(x) for x in self.rows if isinstance(x, PairRows)]
-        self._cost_sets = list({id(s): s for _, s, _ in self.costs}.values())
+        self._cost_sets = list({id(x.points): x.points for _, x in self.costs}.values())
         self._evaluated = self._differentiated = self._eager = False
         self.f_scale = 1.0
         self._number_rows()
@@ -56,45 +53,17 @@ class Program(NLP):
     def _number_rows(self) -> None:
         """Number the constraints; a row on which nothing free acts is checked and left out."""
         lower, upper, scale = [], [], []
-        self._names: list[tuple[int, str, Rows | PairRows | None, Ints]] = []
+        self._names: list[tuple[int, str, Rows | None, Ints]] = []
         first = 0
         for rows in self.rows:
-            if isinstance(rows, PairRows):
-                index = first + np.arange(len(rows.lower))
-                for k, (points, block) in enumerate(rows.sides):
-                    points.lambda_row[0, block.rows, 0] = index
-                    if k == 0:
-                        points.value_row = _own(points.value_row, points.lambda_row)
-                        points.value_row[0, block.rows, 0] = index
-                    else:
-                        points.value_row = _own(points.value_row, points.lambda_row)
-                        points.value_row[0, block.rows, 0] = -1
-                keep = index[None] - first
-                size = rows.residual.scale
-            else:
-                on = self._alive(rows)
-                index = np.where(on, first + np.cumsum(on).reshape(on.shape) - 1, -1)
-                rows.points.lambda_row[:, rows.block.rows] = lanes(rows.points, index)
-                if rows.points.value_row is not rows.points.lambda_row:
-                    rows.points.value_row[:, rows.block.rows] = lanes(rows.points, index)
-                keep = np.flatnonzero(on)[None]
-                size = rows.block.residual.scale
-            m = len(rows.lower)
-            r = keep.ravel() % m
+            alive = self._alive(rows) if rows.pointwise else np.ones((1, rows.size), bool)
+            kept = rows.number(first, alive)
+            r = kept % rows.size
             lower.append(rows.lower[r])
             upper.append(rows.upper[r])
-            scale.append(row_scale(rows.lower, rows.upper, size)[r])
-            self._names.append((first, rows.name, rows, keep.ravel()))
-            first += keep.size
-        for total in self.sums:
-            lower.append(np.array([total.lower]))
-            upper.append(np.array([total.upper]))
-            scale.append(np.array([total.scale]))
-            total.row = first
-            for points, k in total.parts:
-                points.aim(k, first)
-            self._names.append((first, total.name, None, np.zeros(1, np.int64)))
-            first += 1
+            scale.append(row_scale(rows.lower, rows.upper, rows.scale)[r])
+            self._names.append((first, rows.name, rows, kept))
+            first += len(kept)
         self.g_lower, self.g_upper, self.g_scale = (
             np.concatenate([*x, np.zeros(0)]) for x in (lower, upper, scale)
         )
@@ -102,6 +71,13 @@ class Program(NLP):
     def _variable_bounds(self, count: int) -> None:
         self.x_lower, self.x_upper = np.full(count, -np.inf), np.full(count, np.inf)
         self.x_scale = np.ones(count)
+        for phase in self.phases:
+            for curve in phase.curves:
+                free = curve.columns >= 0
+                self.x_scale[curve.columns[free]] = np.broadcast_to(curve.scale, free.shape)[free]
+                if curve.bounded_by_points:
+                    for bound, value in ((self.x_lower, curve.lower), (self.x_upper, curve.upper)):
+                        bound[curve.columns[free]] = np.broadcast_to(value, free.shape)[free]
         for phase in self.phases:
             if phase.T_column >= 0:
                 self.x_lower[phase.T_column], self.x_upper[phase.T_column] = phase.T_bounds
@@ -117,18 +93,18 @@ class Program(NLP):
         self._evaluate()
         wrong = []
         for rows in self.rows:
-            if isinstance(rows, PairRows):
+            if not rows.pointwise:
                 continue
-            points, residual = rows.points, rows.block.residual
-            value = points.values_of(rows.block)  # (instants, rows)
-            scale = row_scale(rows.lower, rows.upper, residual.scale)
-            slack = FIXED_EXCESS * scale
-            fixed = (points.rows_of(rows.block) < 0) & points.chosen[:, None]
+            points, block = rows.parts[0].points, rows.parts[0].block
+            value = points.values.of(block)  # (instants, rows)
+            slack = FIXED_EXCESS * row_scale(rows.lower, rows.upper, rows.scale)
+            fixed = (points.rows_of(block) < 0) & points.chosen[:, None]
             outside = (value < rows.lower - slack) | (value > rows.upper + slack)
             for k, r in np.argwhere(fixed & (outside | np.isnan(value))):
-                bounds = f"{rows.lower[r]:.6g} .. {rows.upper[r]:.6g} {residual.units[r]}"
+                unit = block.residual.units[r]
+                bounds = f"{rows.lower[r]:.6g} .. {rows.upper[r]:.6g} {unit}"
                 wrong.append(
-                    f"{rows.name} {residual.rows[r]} is {value[k, r]:.6g} at "
+                    f"{rows.name} {rows.rows[r]} is {value[k, r]:.6g} at "
                     f"{100 * points.s[k]:.4g} % of the phase, outside {bounds}, and the boundary "
                     "values leave it no freedom"
                 )
@@ -147,8 +123,8 @@ class Program(NLP):
         """The objective by name of cost."""
         self._evaluate()
         parts: dict[str, float] = {}
-        for name, points, k in self.costs:
-            parts[name] = parts.get(name, 0.0) + points.total(k)
+        for name, part in self.costs:
+            parts[name] = parts.get(name, 0.0) + part.points.total(part.block)
         return parts
 
     def g_name(self, i: int) -> str:
@@ -159,44 +135,23 @@ class Program(NLP):
     def g_quantity(self, i: int) -> str:
         """The bounded quantity: the constraint and its row."""
         name, rows, k = self._row(i)
-        if rows is None:
-            return name
-        residual = rows.residual if isinstance(rows, PairRows) else rows.block.residual
-        return f"{name} {residual.rows[k % len(residual.rows)]}"
+        return name if rows is None else rows.quantity(k)
 
     def g_instant(self, i: int) -> tuple[int, float] | None:
         """Phase and normalised time of a constraint, None if it belongs to no single instant."""
         _, rows, k = self._row(i)
-        if not isinstance(rows, Rows):
-            return None
-        return rows.points.phase, float(rows.points.s[k // len(rows.lower)])
+        return None if rows is None else rows.instant(k)
 
     def g_blocks(self) -> list[tuple[str, slice]]:
         """Named stretches of the constraints."""
         return [(name, slice(first, first + len(kept))) for first, name, _, kept in self._names]
 
-    def _row(self, i: int) -> tuple[str, Rows | PairRows | None, int]:
+    def _row(self, i: int) -> tuple[str, Rows | None, int]:
         """Name and rows of a constraint, and its number among all instants and rows of them."""
         for first, name, rows, kept in self._names:
             if first <= i < first + len(kept):
                 return name, rows, int(kept[i - first])
         raise IndexError(i)
-
-
-def _own(values: Ints, other: Ints) -> Ints:
-    """A copy, if the two are one array."""
-    return values.copy() if values is other else values
-
-
-def row_scale(lower: Floats, upper: Floats, size: Floats) -> Floats:
-    """The larger finite bound of each row; its typical size where that is larger by far.
-
-    A bound that is almost zero says nothing about the size of what it bounds.
-    """
-    bound = np.maximum(
-        np.where(np.isfinite(lower), abs(lower), 0.0), np.where(np.isfinite(upper), abs(upper), 0.0)
-    )
-    return np.where(bound > SMALL_BOUND * size, bound, size)
 
 
 def refuse_wrong(problem: Problem) -> None:

@@ -12,60 +12,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.curves.bspline import BSpline
-from predyn.kernels.forces import ExternalForce
-from predyn.model import Model
-from predyn.samples import STATES, Samples, split_side
-from predyn.samples.registry import implementation
-from predyn.solution import Curve, Violation
+from predyn.samples import Samples
+from predyn.solution import Violation
 from predyn.terms.joints import JointTorque
 from predyn.terms.term import Residual
-from predyn.transcribe.arrange import PASSIVE_TORQUE, Rows
-from predyn.transcribe.layout import passive_mask
-from predyn.transcribe.program import SMALL_BOUND, Program, row_scale
+from predyn.transcribe.arrange import PASSIVE_TORQUE
+from predyn.transcribe.motion import Motion
+from predyn.transcribe.program import Program
+from predyn.transcribe.rows import SMALL_BOUND, row_scale
 
 Floats = NDArray[np.float64]
 PER_SEGMENT, PER_PIECE = 20, 3
 
 
-def curve_samples(
-    model: Model,
-    curve: Curve,
-    s: Floats,
-    channels: tuple[str, ...],
-    forces: tuple[ExternalForce, ...],
-) -> Samples:
-    """Channels (components, instants) at normalised times of one phase."""
-    spline = BSpline(curve.degree, curve.knots)
-    states = spline.evaluate(curve.control, s, curve.duration)
-    q, v, a, _ = states
-    found = {name: x.T for name, x in zip(STATES, states, strict=True)}
-    found["t"] = s[None] * curve.duration
-    for name in dict.fromkeys(split_side(channel)[1] for channel in channels):
-        if name not in found:
-            module, member = implementation(name)
-            found[name] = module.values(model, member, (q, v, a), forces).T
-    return Samples(found)
-
-
-def dense_violations(program: Program, curves: tuple[Curve, ...]) -> list[Violation]:
+def dense_violations(program: Program, motion: Motion) -> list[Violation]:
     """The largest excess of each named quantity that is bounded throughout, worst first."""
-    begin = np.cumsum([0.0, *(curve.duration for curve in curves)])
-    forces = tuple(program.problem.forces)
+    begin = np.cumsum([0.0, *(curve.duration for curve in motion.curves)])
     result = []
-    for p, curve in enumerate(curves):
-        spline = program.phases[p].spline
+    for p, curve in enumerate(motion.curves):
+        spline, passive = program.phases[p].spline, motion.systems[p].passive
         pieces = BSpline(curve.degree, curve.knots)  # finer than the segments if integrated
         s = np.union1d(spline.limit_points(PER_SEGMENT), pieces.limit_points(PER_PIECE))
         throughout: list[tuple[str, Residual, Floats, Floats]] = [
-            (rows.name, rows.block.residual, rows.lower, rows.upper)
+            (rows.name, rows.parts[0].block.residual, rows.lower, rows.upper)
             for rows in program.rows
-            if isinstance(rows, Rows) and rows.points.phase == p and rows.throughout
+            if rows.throughout and rows.parts[0].points.phase == p
         ]
         needed = [c for _, x, _, _ in throughout for c in x.channels]
-        channels = tuple(dict.fromkeys(("tau", *needed) if program.problem.passive else needed))
-        samples = curve_samples(program.model, curve, s, channels, forces)
-        if program.problem.passive:
-            throughout.append(_passive(program, p, samples["tau"]))
+        channels = tuple(dict.fromkeys(("tau", *needed) if passive else needed))
+        samples = motion.samples(p, s, channels)
+        if passive:
+            throughout.append(_passive(program, p, passive, samples["tau"]))
         for name, residual, lower, upper in throughout:
             value = residual_values(residual, samples, len(s))
             t = begin[p] + s * curve.duration
@@ -73,12 +50,14 @@ def dense_violations(program: Program, curves: tuple[Curve, ...]) -> list[Violat
     return sorted(result, key=lambda x: -x.relative)
 
 
-def _passive(program: Program, p: int, tau: Floats) -> tuple[str, Residual, Floats, Floats]:
+def _passive(
+    program: Program, p: int, passive: tuple[str, ...], tau: Floats
+) -> tuple[str, Residual, Floats, Floats]:
     """That passive joints have no torque, measured by the largest of the motors."""
-    residual = JointTorque(joints=program.problem.passive).bind(program.model)
+    residual = JointTorque(joints=passive).bind(program.model)
     zero = np.zeros(len(residual.rows))
-    motors = np.abs(tau[~passive_mask(program.problem)])
-    residual.scale = np.maximum(motors.max(), SMALL_BOUND * residual.scale)
+    motors = np.abs(tau[~np.isin(program.model.joint_names, passive)])
+    residual.scale = np.maximum(motors.max(initial=0.0), SMALL_BOUND * residual.scale)
     name = PASSIVE_TORQUE
     return (
         (name if len(program.phases) == 1 else f"{program.phases[p].name}: {name}"),

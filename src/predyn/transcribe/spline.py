@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,15 +9,17 @@ from predyn.kernels.batch import Direct
 from predyn.problem import Problem
 from predyn.solution import Curve
 from predyn.transcribe import kernels
-from predyn.transcribe.arrange import Arrangement, Rows
+from predyn.transcribe.arrange import Arrangement
 from predyn.transcribe.instants import InstantSet
-from predyn.transcribe.layout import PhaseLayout, lay_out, passive_mask
+from predyn.transcribe.layout import lay_out_phases
+from predyn.transcribe.lifting import Lift, find_lifts
 from predyn.transcribe.pattern import Places, alive, hessian_entries, lanes, touch
 from predyn.transcribe.program import Program, refuse_wrong
+from predyn.transcribe.rows import Rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_NO_PLACE = np.zeros((0, 0), np.int64)
+_NO_PLACE = np.zeros(0, np.int64)
 
 
 class SplineProgram(Program):
@@ -27,34 +27,40 @@ class SplineProgram(Program):
 
     def __init__(self, problem: Problem, total: tuple[float, float] | None = None) -> None:
         """total: bounds of the sum of all durations, if the phases are pieces of one."""
+        refuse_wrong(problem)
         self.problem, self.model = problem, problem.model
-        self.phases = _lay_out(problem)
+        self.lifts: list[Lift] = find_lifts(problem)
+        lifted = [parameter for lift in self.lifts for parameter in lift.parameters]
+        self.phases = lay_out_phases(problem, (*problem.parameters, *lifted))
         self._exact = problem.solver.hessian != "gauss_newton"
-        free = [c.max() for c in (p.columns for p in self.phases)]
-        count = 1 + max(int(max(free)), *(p.T_column for p in self.phases))
-        self._take(Arrangement(problem, self.phases, total))
+        count = 1 + max(max(int(p.places.max()), p.T_column) for p in self.phases)
+        self._take(self._arrange(total))
         self._pools = [(p, pool) for p, pool in self._pools if not pool.idle]
         self._variable_bounds(count)
         self._lay_jacobian(count)
         self._lay_hessian(count)
-        self._moves = [(p, Direct(kernels.take, p.columns, p.control)) for p in self.phases]
+        self._moves = [(p, Direct(kernels.take, p.places, p.numbers)) for p in self.phases]
         self._grads = [
-            (grad, Direct(kernels.give, grad, p.columns, p.T_column))
-            for p, grad in ((p, np.zeros_like(p.control)) for p in self.phases)
+            (grad, Direct(kernels.give, grad, p.places, p.T_column))
+            for p, grad in ((p, np.zeros_like(p.numbers)) for p in self.phases)
         ]
         self._check_fixed_rows()
 
     # -- construction -------------------------------------------------------------------------
 
+    def _arrange(self, total: tuple[float, float] | None) -> Arrangement:
+        return Arrangement(self.problem, self.phases, self.lifts, total)
+
     def _alive(self, rows: Rows) -> NDArray[np.bool_]:
-        return alive(rows.points, self.phases[rows.points.phase], rows.block.rows)
+        points, block = rows.parts[0].points, rows.parts[0].block
+        return alive(points, self.phases[points.phase], block.rows)
 
     def _lay_jacobian(self, count: int) -> None:
         places = Places(count)
         tickets: list[tuple[InstantSet, slice, slice]] = []
         for points in self.sets:
             layout = self.phases[points.phase]
-            row = points.lambda_row.transpose(0, 2, 1).reshape(-1, points.lambda_row.shape[1])
+            row = points.row_of.transpose(0, 2, 1).reshape(-1, points.row_of.shape[1])
             row = row[: len(points.s)]  # (instants, rows)
             if not (row >= 0).any():
                 continue
@@ -63,10 +69,6 @@ class SplineProgram(Program):
             cells = places.add(np.broadcast_to(of_group, found.columns.shape), found.columns)
             T = np.where(found.by_T, layout.T_column, -1)
             tickets.append((points, cells, places.add(row, np.broadcast_to(T, row.shape))))
-        sums = []
-        for number, total in enumerate(self.sums, start=len(self.g_lower) - len(self.sums)):
-            columns = np.unique(np.concatenate([self._columns_of(*part) for part in total.parts]))
-            sums.append((total, columns, places.add(np.full_like(columns, number), columns)))
         self.jacobian_pattern = places.finish()
         self._jacobian_sets = []
         for points, cells, T_cells in tickets:
@@ -75,36 +77,22 @@ class SplineProgram(Program):
             self._jacobian_sets.append(
                 (points, place, lanes(points, places.place(T_cells).reshape(instants, -1)))
             )
-        self._jacobian_sums = [(total, c, places.place(t)) for total, c, t in sums]
-
-    def _columns_of(self, points: InstantSet, block: int) -> Ints:
-        """Places in x that a summed block of a set depends on."""
-        layout = self.phases[points.phase]
-        found = touch(points, layout)
-        rows, span = points.chained.groups.row, points.blocks[block].rows
-        cells = found.columns[:, (rows >= span.start) & (rows < span.stop)]
-        wanted = np.unique(cells[cells >= 0])
-        return np.append(wanted, layout.T_column) if layout.T_column >= 0 else wanted
 
     def _lay_hessian(self, count: int) -> None:
         places = Places(count)
         tickets = []
         for points in self.sets:
             layout = self.phases[points.phase]
-            (rows, columns), (rows_T, columns_T), bends_T = hessian_entries(points, layout)
-            cells, with_T = places.add(rows, columns), places.add(rows_T, columns_T)
-            both = np.array([layout.T_column if bends_T else -1])
-            if len(points.chained.groups.row) or bends_T:
-                ticket = (cells, with_T, places.add(both, both))
+            (rows, columns), with_T, T = hessian_entries(points, layout)
+            ticket = (places.add(rows, columns), places.add(*with_T), places.add(T, T))
+            if len(points.chained.groups.row) or T[0] >= 0:
                 tickets.append((points, layout, rows.shape, ticket))
         self.hessian_pattern = places.finish()
         self._hessian_sets = []
-        for points, layout, shape, (cells, with_T, T) in tickets:
+        for points, layout, shape, (cells, mixed, TT) in tickets:
             place = places.place(cells).reshape(shape[0], shape[1], shape[2] * shape[3])
-            place_T: Ints = _NO_PLACE
-            if layout.T_column >= 0:
-                place_T = places.place(with_T).reshape(layout.columns.shape)
-            self._hessian_sets.append((points, place, place_T, int(places.place(T)[0])))
+            place_T: Ints = places.place(mixed) if layout.T_column >= 0 else _NO_PLACE
+            self._hessian_sets.append((points, place, place_T, int(places.place(TT)[0])))
 
     def curves(self, x: Floats) -> tuple[Curve, ...]:
         curves = []
@@ -134,12 +122,10 @@ class SplineProgram(Program):
             self._evaluated = True
             for p, pool in self._pools:
                 phase = self.phases[p]
-                pool.move(phase.control, phase.powers[: pool.orders], self._eager)
+                pool.move(phase.numbers, phase.powers[: pool.orders], self._eager)
             for points in self.sets:
                 phase = self.phases[points.phase]
                 points.move(phase.T, phase.powers)
-            for pair in self._pairs:
-                pair.value()
 
     def _differentiate(self) -> None:
         if not self._differentiated:
@@ -147,31 +133,25 @@ class SplineProgram(Program):
             self._differentiated = True
             for _, pool in self._pools:
                 pool.derive()
-            for pair in self._pairs:
-                pair.derive()
             for points in self.sets:
                 points.derive()
 
     def constraints(self, out: Floats) -> None:
         self._evaluate()
+        out.fill(0.0)
         for points, _, _ in self._jacobian_sets:
-            points.put_values(out)
-        for k, total in enumerate(self.sums, start=len(out) - len(self.sums)):
-            out[k] = sum(points.total(block) for points, block in total.parts)
+            points.put_rows(out)
 
     def gradient(self, out: Floats) -> None:
         self._differentiate()
-        self._gradient_of(self._cost_sets, -1, out)
-
-    def _gradient_of(self, sets: Sequence[InstantSet], target: int, out: Floats) -> None:
-        """Gradient of what the summed blocks of some sets add up to."""
+        out.fill(0.0)
         by_T = [0.0] * len(self.phases)
-        for points in sets:
+        for points in self._cost_sets:
             p = points.phase
             if points.still:
-                by_T[p] += points.still_slope(target)
+                by_T[p] += points.still_slope()
             else:
-                by_T[p] += points.gradient(target, self._grads[p][0])
+                by_T[p] += points.gradient(self._grads[p][0])
         for p, (_, give) in enumerate(self._grads):
             give.run(by_T[p], out)
 
@@ -180,10 +160,6 @@ class SplineProgram(Program):
         out.fill(0.0)
         for points, place, place_T in self._jacobian_sets:
             points.jacobian(place, place_T, out)
-        for total, columns, places in self._jacobian_sums:
-            whole = np.empty(len(self.x_lower))
-            self._gradient_of([points for points, _ in total.parts], total.row, whole)
-            out[places] = whole[columns]
 
     def hessian(self, sigma: float, multipliers: Floats, out: Floats) -> None:
         self._differentiate()
@@ -193,10 +169,10 @@ class SplineProgram(Program):
         if self._exact:
             for _, pool in self._pools:
                 pool.curve()
-        for points, place, place_T, T in self._hessian_sets:
-            by_T = points.hessian(self._exact, place, place_T, out)
-            if T >= 0:
-                out[T] += by_T
+        for points, place, place_T, TT in self._hessian_sets:
+            by_T = points.hessian(self._exact, place, place_T, TT, out)
+            if TT >= 0:
+                out[TT] += by_T
 
     # -- names --------------------------------------------------------------------------------
 
@@ -209,16 +185,12 @@ class SplineProgram(Program):
             if len(found):
                 k, j = found[0]
                 return f"{prefix}control point {k} of {self.model.joint_names[j]}"
+            for curve in phase.curves:
+                found = np.argwhere(curve.columns == i)
+                if len(found):
+                    kind, name = curve.channel.split(":", 1)
+                    k, j = found[0]
+                    if kind == "parameter":
+                        return f"parameter {name}"
+                    return f"{prefix}control point {k} of {name} {curve.components[j]}"
         raise IndexError(i)
-
-
-def _lay_out(problem: Problem) -> list[PhaseLayout]:
-    refuse_wrong(problem)
-    layouts: list[PhaseLayout] = []
-    first = 0
-    for k, phase in enumerate(problem.phases):
-        name = phase.name or f"phase {k + 1}"
-        layout = lay_out(phase, problem.transcription, passive_mask(problem), first, name)
-        layouts.append(layout)
-        first += int((layout.columns >= 0).sum()) + int(layout.T_column >= 0)
-    return layouts

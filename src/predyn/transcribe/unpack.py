@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import predyn
+from predyn.curves.profile import Profile
 from predyn.dynamics.reactions import joint_reactions
 from predyn.nlp import Multipliers
 from predyn.solution import Solution, Violation
+from predyn.transcribe.motion import motion_of
 from predyn.transcribe.program import Program
-from predyn.transcribe.recheck import curve_samples, dense_violations
+from predyn.transcribe.recheck import dense_violations
 
 Floats = NDArray[np.float64]
 ACTIVE = 1e-5  # a limit holds with equality if it is this near, relative to the row's scale
@@ -96,27 +98,28 @@ def unpack(
 ) -> Solution:
     """The solution at x; without g (a checkpoint) nothing is said of violations."""
     problem, model = program.problem, program.model
-    curves = program.curves(x)
+    motion = motion_of(program, x)
+    curves = motion.curves
     parts: dict[str, list[Any]] = {k: [] for k in ("t", "phase", "q", "v", "a", "tau", "w")}
     begin = 0.0
-    forces = tuple(problem.forces)
     for p, (curve, layout) in enumerate(zip(curves, program.phases, strict=True)):
         s = layout.spline.limit_points(max(problem.transcription.limit_points, 3))
-        samples = curve_samples(model, curve, s, ("tau",), forces)
+        samples = motion.samples(p, s, ("tau",))
         q, v, a, tau = (np.ascontiguousarray(samples[c].T) for c in ("q", "v", "a", "tau"))
-        wrench = joint_reactions(model, q, v, a, forces=forces)
+        wrench = joint_reactions(motion.systems[p].model, q, v, a, forces=motion.forces(p, s))
         rows = (begin + s * curve.duration, np.full(len(s), p), q, v, a, tau, wrench)
         for name, value in zip(parts, rows, strict=True):
             parts[name].append(value)
         begin += curve.duration
     joined = {name: np.concatenate(values) for name, values in parts.items()}
     imposed = [] if g is None else imposed_violations(program, x, g)
-    dense = [] if g is None else dense_violations(program, curves)
+    dense = [] if g is None else dense_violations(program, motion)
     dense = sorted([*dense, *imposed[:5]], key=lambda v: -v.relative)
     limits = {k: np.array(v) for k, v in (problem.limits or model.limits)._asdict().items()}
     if problem.jerk_limit is not None:
         jerk = np.broadcast_to(np.asarray(problem.jerk_limit, float), (model.n,))
         limits["jerk"] = np.stack([-jerk, jerk], axis=1)
+    sampled = motion.sampled_signals(joined["t"], joined["phase"].astype(np.int64))
     return Solution(
         name=problem.name,
         model=model,
@@ -157,8 +160,14 @@ def unpack(
                 "frame": f.frame,
             }
             for f in problem.forces
+            if not isinstance(f.force, str | Profile) and not isinstance(f.moment, str | Profile)
         ),
         passive=tuple(problem.passive),
+        signals=sampled,
+        signal_curves=motion.signals,
+        parameters=motion.parameters,
+        parameter_units={x.name: x.unit for x in problem.parameters},
+        systems=motion.systems,
         provenance={
             "predyn_version": predyn.__version__,
             "date": datetime.now(UTC).isoformat(timespec="seconds"),

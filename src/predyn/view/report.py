@@ -8,6 +8,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.simulation.verification import verify
 from predyn.solution import Solution
 from predyn.storage.files import write_text
 from predyn.view import tables
@@ -24,12 +25,11 @@ from predyn.view.method import method_words
 from predyn.view.numbers import seconds
 from predyn.view.pages import ANIMATION, CHARTS, assembled
 from predyn.view.scene import scene_data
-from predyn.view.stage import Stage, is_finite, set_stage
+from predyn.view.stage import Stage, set_stage
 from predyn.view.verification import (
     verification_cards,
     verification_data,
     verification_html,
-    verified,
 )
 
 NOTHING = (
@@ -47,22 +47,26 @@ def write_report(solution: Solution, path: str | os.PathLike[str]) -> None:
 
 def report_html(solution: Solution) -> str:
     """The whole page as text; it loads nothing from anywhere."""
-    stage = set_stage(solution) if is_finite(solution) else None
-    checks = verified(solution) if stage else None
+    stage = set_stage(solution) if solution.finite else None
+    if stage and solution.verification is None:  # a file of version 0.2, or saved without it
+        solution = verify(solution)
+    checks = solution.verification if stage else None
     data = {
         "motion": motion_charts(solution) if stage else None,
         "history": history_charts(solution),
         "scene": scene_data(stage) if stage else None,
-        "verification": verification_data(checks) if checks else [],
+        "verification": verification_data(solution, checks) if checks else [],
     }
     values = {
         "title": escape(solution.name),
         "tab": escape(solution.name if solution.success else f"Not converged: {solution.name}"),
         "model": escape(solution.model.name),
-        "badge": tables.badge(solution, checks.warnings if checks else ()),
+        "badge": tables.badge(solution, checks.warnings(solution.model) if checks else ()),
         "nothing": "" if stage else NOTHING,
         "verdict": tables.verdict(solution),
-        "numbers": tables.key_numbers(solution, verification_cards(checks) if checks else []),
+        "numbers": tables.key_numbers(
+            solution, verification_cards(solution, checks) if checks else []
+        ),
         "costs": tables.costs(solution),
         "strobe": strobe_svg(stage) if stage else NO_MOTION,
         "strobe_step": _step(stage, strobe_poses(stage)) if stage else "",
@@ -76,7 +80,7 @@ def report_html(solution: Solution) -> str:
         "dense": tables.violations(tables.between_only(solution)),
         "imposed": tables.violations(solution.violations),
         "active": tables.active(solution),
-        "verification": verification_html(checks) if checks else NO_MOTION,
+        "verification": verification_html(solution, checks) if checks else NO_MOTION,
         "starts": _section("Starts", tables.starts(solution)) if solution.starts else "",
         "links": tables.links(solution.model),
         "joints": tables.joints(solution),

@@ -139,14 +139,6 @@ def lay_out(
     )  # fmt: skip
 
 
-def is_finite(solution: Solution) -> bool:
-    """Whether there is a motion at all: a solver that failed may leave NaN behind."""
-    return all(
-        np.isfinite(curve.control).all() and np.isfinite(curve.duration) and curve.duration > 0.0
-        for curve in solution.curves
-    )
-
-
 def bodies_of(model: Model) -> list[Shape]:
     """Shapes that can be drawn: the visual ones, or those for collision where there are none."""
     solid = [shape for shape in model.shapes if shape.kind != "mesh"]

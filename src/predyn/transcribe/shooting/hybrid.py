@@ -16,10 +16,9 @@ from predyn.kernels.batch import aligned
 from predyn.kernels.lanes import WIDTH
 from predyn.problem import Problem
 from predyn.solution import Curve
-from predyn.transcribe.arrange import Rows
-from predyn.transcribe.instants import InstantSet
 from predyn.transcribe.pattern import Places, paced
 from predyn.transcribe.program import Floats, Ints, Program, refuse_wrong
+from predyn.transcribe.rows import Rows
 from predyn.transcribe.shooting import segments
 from predyn.transcribe.shooting.hermite import hermite_curve
 from predyn.transcribe.shooting.layout import ShootingLayout, lay_out_shooting
@@ -63,14 +62,15 @@ class HybridProgram(Program):
         return np.where(points.touched(), columns[:, None], -1)
 
     def _alive(self, rows: Rows) -> NDArray[np.bool_]:
-        points, layout = rows.points, self.phases[rows.points.phase]
+        points, block = rows.parts[0].points, rows.parts[0].block
+        layout = self.phases[points.phase]
         assert isinstance(points, StageSet)
         places = self._places(points)
         some: NDArray[np.bool_] = np.any((places >= 0) & (places != layout.T_column), axis=2)
         on = some.transpose(0, 2, 1).reshape(len(points.s), -1)
         if layout.T_column >= 0:
             on |= points.chained.timed | paced(points, layout)
-        return on[:, rows.block.rows] & points.chosen[:, None]
+        return on[:, block.rows] & points.chosen[:, None]
 
     def _number_gaps(self) -> None:
         """Constraints that join segments, after all others."""
@@ -95,12 +95,12 @@ class HybridProgram(Program):
 
     def _lay_jacobian(self, count: int) -> None:
         places = Places(count)
-        tickets, gaps, sums = [], [], []
+        tickets, gaps = [], []
         for points in self.sets:
             assert isinstance(points, StageSet)
-            if (points.lambda_row >= 0).any():
+            if (points.row_of >= 0).any():
                 columns = self._places(points)
-                row = np.broadcast_to(points.lambda_row[:, :, None], columns.shape)
+                row = np.broadcast_to(points.row_of[:, :, None], columns.shape)
                 tickets.append((points, columns.shape, places.add(row, columns)))
         for k, phase in enumerate(self.phases):
             gap, rows, columns = self.gaps[k], self._gap_lanes[k], self.segment_columns[k]
@@ -108,9 +108,6 @@ class HybridProgram(Program):
             here = np.broadcast_to(columns[:-1, None], shape)
             own = places.add(np.broadcast_to(rows[:, :, None], shape), here)
             gaps.append((own, places.add(gap, phase.node_columns[1:]), shape))
-        for total in self.sums:
-            found = np.unique(np.concatenate([self._columns_of(*part) for part in total.parts]))
-            sums.append((total, found, places.add(np.full_like(found, total.row), found)))
         self.jacobian_pattern = places.finish()
         self._jacobian_sets = [
             (points, places.place(ticket).reshape(shape[0], -1, WIDTH))
@@ -120,15 +117,6 @@ class HybridProgram(Program):
             (places.place(own).reshape(shape[0], -1, WIDTH), _there(places.place(next_)))
             for own, next_, shape in gaps
         ]
-        self._jacobian_sums = [(total, c, places.place(t)) for total, c, t in sums]
-
-    def _columns_of(self, points: InstantSet, block: int) -> Ints:
-        """Places in x that a summed block of a set depends on."""
-        assert isinstance(points, StageSet)
-        columns = self._places(points)[:, points.blocks[block].rows]
-        wanted = np.unique(columns[columns >= 0])
-        T = self.phases[points.phase].T_column
-        return np.union1d(wanted, [T]) if T >= 0 else wanted
 
     def _lay_hessian(self, count: int) -> None:
         places = Places(count)
@@ -194,14 +182,12 @@ class HybridProgram(Program):
             return
         self._evaluated = True
         for phase, pool in zip(self.phases, self.stage_pools(), strict=True):
-            pool.follow(phase.control, phase.powers[: pool.orders])
+            pool.follow(phase.control.reshape(-1), phase.powers[: pool.orders])
             self._shoot(phase, pool)
             pool.evaluate_channels()
         for points in self.sets:
             phase = self.phases[points.phase]
             points.move(phase.T, phase.powers)
-        for pair in self._pairs:
-            pair.value()
 
     def _differentiate(self) -> None:
         self._evaluate()
@@ -210,35 +196,29 @@ class HybridProgram(Program):
         self._differentiated = True
         for phase, pool in zip(self.phases, self.stage_pools(), strict=True):
             pool.differentiate(phase.powers[: pool.orders])
-        for pair in self._pairs:
-            pair.derive()
         for points in self.sets:
             points.derive()
 
     def constraints(self, out: Floats) -> None:
         self._evaluate()
+        out[:] = 0.0
         for points, _ in self._jacobian_sets:
-            points.put_values(out)
-        for total in self.sums:
-            out[total.row] = sum(points.total(block) for points, block in total.parts)
+            points.put_rows(out)
         for phase, gap, pool in zip(self.phases, self.gaps, self.stage_pools(), strict=True):
             out[gap] = by_segment(pool.ends, len(gap)) - phase.nodes[1:]
 
     def gradient(self, out: Floats) -> None:
         self._differentiate()
         out[:] = 0.0
-        self._add_gradient(self._cost_sets, -1, out)
-
-    def _add_gradient(self, sets: Sequence[InstantSet], target: int, out: Floats) -> None:
-        for points in sets:
+        for points in self._cost_sets:
             assert isinstance(points, StageSet)
             T = self.phases[points.phase].T_column
             if points.still:
-                by_T = points.still_slope(target)
+                by_T = points.still_slope()
             else:
                 local = self._sums[points.phase]
                 local[:] = 0.0
-                by_T = points.local_gradient(target, local)
+                by_T = points.local_gradient(local)
                 segments.put(local, self.segment_columns[points.phase], out)
             if T >= 0:
                 out[T] += by_T
@@ -251,10 +231,6 @@ class HybridProgram(Program):
         for pool, (own, next_) in zip(self.stage_pools(), self._jacobian_gaps, strict=True):
             segments.put(pool.end_slopes, own, out)
             out[next_] = -1.0
-        for total, columns, places in self._jacobian_sums:
-            whole = np.zeros(len(self.x_lower))
-            self._add_gradient([points for points, _ in total.parts], total.row, whole)
-            out[places] = whole[columns]
 
     def hessian(self, sigma: float, multipliers: Floats, out: Floats) -> None:
         self._differentiate()

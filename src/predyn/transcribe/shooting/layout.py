@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.kernels.lanes import WIDTH
-from predyn.problem import Hybrid, Phase, Problem, State
-from predyn.transcribe.layout import ORDERS, End, PhaseLayout, end_values, lay_out, passive_mask
+from predyn.problem import Hybrid, Problem, State, duration_of, system_of
+from predyn.transcribe.layout import ORDERS, End, PhaseLayout, end_values, lay_out, phase_names
 from predyn.transcribe.shooting.stage_pool import StageRows
 
 Floats = NDArray[np.float64]
@@ -70,17 +70,17 @@ def lay_out_shooting(problem: Problem) -> list[ShootingLayout]:
     """All phases; what single shooting cannot fix becomes a constraint."""
     layouts: list[ShootingLayout] = []
     first = 0
-    for k, phase in enumerate(problem.phases):
-        layout = _phase(problem, phase, first, phase.name or f"phase {k + 1}")
+    for k, name in enumerate(phase_names(problem)):
+        layout = _phase(problem, k, first, name)
         layouts.append(layout)
         first += layout.count
     return layouts
 
 
-def _phase(problem: Problem, phase: Phase, first: int, name: str) -> ShootingLayout:
-    method = problem.transcription
+def _phase(problem: Problem, k: int, first: int, name: str) -> ShootingLayout:
+    method, phase = problem.transcription, problem.phases[k]
     assert isinstance(method, Hybrid)
-    mask = passive_mask(problem)
+    mask = np.isin(problem.model.joint_names, system_of(problem, k).passive)
     passive, active = np.flatnonzero(mask), np.flatnonzero(~mask)
     given = {"start": end_values(phase.start, len(mask)), "end": end_values(phase.end, len(mask))}
     driven = {
@@ -88,7 +88,9 @@ def _phase(problem: Problem, phase: Phase, first: int, name: str) -> ShootingLay
         for end, values in given.items()
     }
     phase = replace(phase, start=driven["start"], end=driven["end"])
-    base = lay_out(phase, method, np.zeros(len(mask), bool), first, name)
+    base = lay_out(
+        phase, duration_of(problem, phase), method, np.zeros(len(mask), bool), first, name
+    )
     columns, control = base.columns.copy(), base.control.copy()
     columns[:, mask], control[:, mask] = -1, 0.0
     free = columns >= 0

@@ -58,8 +58,8 @@ def _add_row(grid, points, timed, j, P, weight, source, first, out, row, to):
 
 
 @kept
-def gradient(fixed, powers, target, T, factor_T, out):
-    """Add the gradient in w of the rows summed to a target to out (groups, P); returns that in T
+def gradient(fixed, powers, T, factor_T, out):
+    """Add the gradient in w of what rows add to the objective to out (groups, P); returns that in T
     of the factor T (factor_T: the sum carries it).
     """
     align_stack()
@@ -68,13 +68,13 @@ def gradient(fixed, powers, target, T, factor_T, out):
     points, orders, P = len(instants.points), len(powers), out.shape[1]
     by_T = 0.0
     for r in range(mu.shape[1]):
-        if factor_T and sums.target[r] == target:
+        if factor_T and sums.objective[r] == 1:
             by_T += sums.weight[r] * sums.total[r]
     for c in range(mu.shape[0]):
         row, k = rows[c], groups_of[c]
         total = 0.0 * load(instants.basis, row, 0)
         for r in range(mu.shape[1]):
-            factor = sums.weight[r] if sums.target[r] == target else 0.0
+            factor = sums.weight[r] if sums.objective[r] == 1 else 0.0
             if factor_T:
                 factor *= T
             w = factor * load(sums.slope, c, r)
@@ -93,10 +93,10 @@ def gradient(fixed, powers, target, T, factor_T, out):
 
 
 @kept
-def jacobian(fixed, powers, place, out):
-    """Put pointwise rows into the values of a Jacobian; place (chunks, rows * P, WIDTH)."""
+def jacobian(fixed, powers, T, factor_T, place, out):
+    """Add rows to the values of a Jacobian; place (chunks, rows * P, WIDTH)."""
     align_stack()
-    on_stages, rows, (groups, partials, explicit) = held(fixed)
+    on_stages, rows, (groups, partials, explicit), sums = held(fixed)
     grid, instants, timed, z, Z, room = on_stages
     points, orders = len(instants.points), len(powers)
     count = explicit.shape[1]
@@ -105,10 +105,16 @@ def jacobian(fixed, powers, place, out):
     for c in range(place.shape[0]):
         fill(grid, instants, powers, timed, z, Z, rows[c], P, room)
         for r in range(count):
+            if sums.objective[r] == 1:
+                continue
+            factor = sums.weight[r]
+            if factor_T:
+                factor *= T
+            weight = factor * load(sums.slope, c, r)
             for w in range(P):
                 store(room, 0, free + w, 0.0)
             for g in range(groups.start[r], groups.start[r + 1]):
-                j = groups.joint[g]
+                j = groups.component[g]
                 for o in range(orders):
                     x = load(partials, c, g * orders + o)
                     first = (j * orders + o) * P
@@ -116,10 +122,16 @@ def jacobian(fixed, powers, place, out):
             if timed:
                 store(room, 0, free + P - 1, load(room, 0, free + P - 1) + load(explicit, c, r))
             for w in range(P):
+                store(room, 0, free + w, weight * load(room, 0, free + w))
                 for b in range(WIDTH):
                     p = place[c, r * P + w, b]
                     if p >= 0:
                         out[p] += room[0, free + w, b]
+    if factor_T and timed:
+        for r in range(count):
+            p = place[0, r * P + P - 1, 0]
+            if sums.objective[r] == 0 and p >= 0:
+                out[p] += sums.weight[r] * sums.total[r]
 
 
 @kept

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from predyn.kernels.lanes import WIDTH
 from predyn.problem import Problem
 from predyn.solution import Curve
-from predyn.transcribe.arrange import Rows
 from predyn.transcribe.program import Floats, Program
+from predyn.transcribe.rows import Rows
 from predyn.transcribe.shooting.hybrid import HybridProgram, by_segment
 from predyn.transcribe.shooting.layout import ShootingLayout
 from predyn.transcribe.shooting.stage_pool import StagePool
@@ -54,7 +54,7 @@ class SingleShooting(Program):
             found[phase.node_columns[1:].ravel()] = True
         self._kept = np.flatnonzero(~found)
         self.phases = [self._without_nodes(phase, found) for phase in full.phases]
-        self.rows, self.sums, self.costs = full.rows, full.sums, full.costs
+        self.rows, self.costs = full.rows, full.costs
         self._names = [x for x in full._names if x[0] < full.first_gap]
         m = full.first_gap
         self.g_lower, self.g_upper, self.g_scale = (

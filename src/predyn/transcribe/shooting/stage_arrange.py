@@ -12,10 +12,9 @@ from predyn.kernels.lanes import WIDTH
 from predyn.problem import At, Hybrid
 from predyn.samples import STATES
 from predyn.terms.joints import JointTorque
-from predyn.terms.term import Smoothed
+from predyn.terms.term import Residual, Smoothed
 from predyn.transcribe.arrange import Arrangement
 from predyn.transcribe.instants import Block, InstantSet
-from predyn.transcribe.layout import passive_mask
 from predyn.transcribe.pool import Pool
 from predyn.transcribe.shooting.layout import ShootingLayout
 from predyn.transcribe.shooting.stage_pool import StagePool
@@ -30,16 +29,8 @@ class StageArrangement(Arrangement):
     def _passive_joints(self, p: int) -> None:
         """Nothing: the integration keeps their torque zero."""
 
-    def _at(
-        self, p: int, at: At | Literal["knots"], cost: bool = False, still: bool = False
-    ) -> InstantSet:
-        if isinstance(at, str):
-            key: tuple = (p, still, at, cost and at == "throughout")
-        else:
-            key = (p, still, *(float(s) for s in at))
-        if key not in self._sets:
-            self._sets[key] = self._choose(p, at, cost)
-        return self._sets[key]
+    def _for_equality(self, p: int, residual: Residual) -> InstantSet:
+        return self._at(p, "knots")
 
     def _choose(self, p: int, at: At | Literal["knots"], cost: bool) -> StageSet:
         layout, method = self.layouts[p], self.problem.transcription
@@ -67,7 +58,7 @@ class StageArrangement(Arrangement):
             chosen = np.zeros((len(every), WIDTH), bool)
             for row, lane in found:
                 chosen[np.searchsorted(every, row), lane] = True
-        return StageSet(self.model, p, layout.spline, rows, every, chosen, weights)
+        return StageSet(p, layout.components, rows, every, chosen, weights)
 
     def _pool(self) -> list[tuple[int, Pool]]:
         pools: list[tuple[int, Pool]] = []
@@ -75,13 +66,15 @@ class StageArrangement(Arrangement):
             sets = [x for x in self.sets if isinstance(x, StageSet) and x.phase == p]
             orders = 4 if any("jerk" in x.channels for x in sets) else 3
             names = {name for x in sets for name in x.channels if name not in (*STATES, "t")}
+            model = self.systems[p].model
+            passive = np.isin(model.joint_names, self.systems[p].passive)
             pool = StagePool(
-                self.model, layout.spline, layout.rows, passive_mask(self.problem), orders,
-                sorted(names), self.problem.forces, layout.T_column >= 0,
+                model, layout.components, layout.rows, passive, orders, sorted(names),
+                self.forces(p, layout.rows.s.ravel()), layout.T_column >= 0,
             )  # fmt: skip
             whole = self._whole(p)
             for x in sets:
-                for row in x._dependences():
+                for row in x.dependences():
                     for channel, component, _ in row:
                         if channel in pool.derived:
                             whole.curved.setdefault(channel, set()).add(component)
@@ -97,8 +90,7 @@ class StageArrangement(Arrangement):
         assert isinstance(whole, StageSet)
         if not whole.blocks:
             self.sets = list(self._sets.values())
-            joints = tuple(self.model.joint_names)
+            residual = JointTorque().bind(self.systems[p].model)
             loss = Smoothed("linear", 1.0)
-            residual = JointTorque(joints=joints).bind(self.model)
-            whole.add(Block("no cost", residual, loss=loss, weight=0.0))
+            whole.add(Block("no cost", residual, loss=loss, weight=0.0, objective=True))
         return whole

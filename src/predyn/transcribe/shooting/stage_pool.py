@@ -20,6 +20,7 @@ from predyn.kernels.lanes import WIDTH
 from predyn.kernels.tree import has_coupled_rotors, tree_of
 from predyn.model import Model
 from predyn.transcribe.kernels import Floats
+from predyn.transcribe.layout import Components
 from predyn.transcribe.pool import Pool
 from predyn.transcribe.shooting import segments, stages
 from predyn.transcribe.shooting.stages import Grid, Pulls
@@ -79,7 +80,7 @@ class StagePool(Pool):
     def __init__(
         self,
         model: Model,
-        spline: BSpline,
+        components: Components,
         rows: StageRows,
         passive: NDArray[np.bool_],
         orders: int,
@@ -89,7 +90,7 @@ class StagePool(Pool):
     ) -> None:
         names = dict.fromkeys(("tau", *channels))
         s, left = rows.s.ravel(), rows.left.ravel()
-        super().__init__(model, spline, s, orders, tuple(names), forces, left)
+        super().__init__(model, components, s, orders, tuple(names), forces, left)
         self.rows, self.timed = rows, int(timed)
         number = np.cumsum(passive) - 1
         role = np.where(passive, number, -1 - (np.cumsum(~passive) - 1))
@@ -99,7 +100,7 @@ class StagePool(Pool):
             rows.steps,
         )  # fmt: skip
         count, others = int(passive.sum()), int((~passive).sum())
-        self.size = 2 * count + (spline.degree + 1) * others + self.timed
+        self.size = 2 * count + components.points * others + self.timed
         torques = self.derived["tau"]
         assert isinstance(torques, Torques)
         self.torques = torques

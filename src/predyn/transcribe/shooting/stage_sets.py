@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.channels.derived import Derived
-from predyn.curves.bspline import BSpline
 from predyn.kernels.batch import Direct, aligned
 from predyn.kernels.lanes import WIDTH
-from predyn.model import Model
 from predyn.transcribe.curvature import Spread
 from predyn.transcribe.instants import InstantSet
-from predyn.transcribe.kernels import Floats, Instants, Ints
+from predyn.transcribe.kernels import Floats, Ints
+from predyn.transcribe.layout import Components
 from predyn.transcribe.shooting import segments
 from predyn.transcribe.shooting.stage_pool import StagePool, StageRows
 
@@ -33,9 +32,8 @@ class StageSet(InstantSet):
 
     def __init__(
         self,
-        model: Model,
         phase: int,
-        spline: BSpline,
+        components: Components,
         at: StageRows,
         rows: Ints,
         chosen: NDArray[np.bool_],
@@ -43,7 +41,7 @@ class StageSet(InstantSet):
     ) -> None:
         timed = weights is not None
         share = np.where(chosen, 1.0, 0.0) if weights is None else weights
-        super().__init__(model, phase, spline, at.s[rows].ravel(), share.ravel(), timed)
+        super().__init__(phase, components, at.s[rows].ravel(), share.ravel(), timed)
         self.rows, self.groups_of = rows, at.group[rows]
         self.chosen = chosen.ravel()
         self.whole = len(rows) == len(at.s)
@@ -53,7 +51,7 @@ class StageSet(InstantSet):
     def channels(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*super().channels, *self.curved)))
 
-    def _curved_components(self, name: str, used: Ints) -> Sequence[int]:
+    def curved_components(self, name: str, used: Ints) -> Sequence[int]:
         return sorted(self.curved.get(name, set()) | {int(x) for x in used})
 
     def settle(self, pool: StagePool) -> None:
@@ -65,14 +63,14 @@ class StageSet(InstantSet):
         chained = self.chained
         partials = (chained.groups, chained.partials, chained.explicit)
         where = (pool.on_stages, self.rows, self.groups_of, partials)
-        self._local_gradient = Direct(segments.gradient, *where, self._sums, self._mu, self._slope)
-        self._local_jacobian = Direct(segments.jacobian, pool.on_stages, self.rows, partials)
-        _, spread, _, curvature = self._main
+        sums, bends = self.values.sums, self.bends
+        self._local_gradient = Direct(segments.gradient, *where, sums, bends.mu, bends.slope)
+        self._local_jacobian = Direct(segments.jacobian, pool.on_stages, self.rows, partials, sums)
         self._bend = Direct(
             segments.bend,
-            *(*where, (self._curved_rows, self._kappa)),
-            (self._blocks, self.joints, self._pair, self._cross, self._square),
-            (spread if self.whole else _NOWHERE, curvature),
+            *(*where, (bends.curved_rows, bends.kappa)),
+            (bends.blocks, bends.pairs, bends.block_of, bends.cross, bends.square),
+            (bends.main.spread if self.whole else _NOWHERE, bends.main.curvature),
         )
 
     def touched(self) -> NDArray[np.bool_]:
@@ -83,7 +81,7 @@ class StageSet(InstantSet):
         result = np.zeros((self.chunks, chained.explicit.shape[1], pool.size, WIDTH), bool)
         begins = (self.rows % (4 * grid.steps) == 0)[:, None, None]  # of segments: w has the state
         acts = pool.instants.basis[self.rows].reshape(self.chunks, 4, points, WIDTH) != 0.0
-        for g, (r, j) in enumerate(zip(chained.groups.row, chained.groups.joint, strict=True)):
+        for g, (r, j) in enumerate(zip(chained.groups.row, chained.groups.component, strict=True)):
             for o in np.flatnonzero(chained.orders[g]):
                 if grid.role[j] < 0:
                     columns = 2 * count + (-1 - grid.role[j]) + others * np.arange(points)
@@ -95,6 +93,8 @@ class StageSet(InstantSet):
                     result[:, r] |= np.where(begins, own, True) if o < 2 else True
         if pool.timed:
             result[:, chained.timed, -1] = True
+            if self.timed:
+                result[:, self.values.sums.objective == 0, -1] = True
         return result
 
     def move(self, T: float, powers: tuple[float, ...]) -> None:
@@ -107,30 +107,30 @@ class StageSet(InstantSet):
             self._excerpt.fetch_partials(self._names)
         super().derive()
 
-    def local_gradient(self, target: int, out: Floats) -> float:
-        """Add the gradient of the summed blocks of a target in the segments' numbers to out
+    def local_gradient(self, out: Floats) -> float:
+        """Add the gradient of the objective's part in the segments' numbers to out
         (groups + 1, P, WIDTH); returns d/dT of the factor T.
         """
-        by_T: float = self._local_gradient.run(self._powers, target, self._T, self.timed, out)
+        by_T: float = self._local_gradient.run(self._powers, self._T, self.timed, out)
         return by_T
 
     def local_jacobian(self, place: Ints, out: Floats) -> None:
-        """Add the pointwise rows to the values of the Jacobian; place (chunks, rows P, WIDTH)."""
-        self._local_jacobian.run(self._powers, place, out)
+        """Add the rows to the values of the Jacobian; place (chunks, rows P, WIDTH)."""
+        self._local_jacobian.run(self._powers, self._T, self.timed, place, out)
 
     def give_back(self) -> None:
         """Add slopes and weights of channels to those of the pool, after weigh()."""
         if self._excerpt is None:
-            self._pool.slope += self._slope
+            self._pool.slope += self.bends.slope
         else:
-            self._excerpt.give_back(self._names, self._slope)
+            self._excerpt.give_back(self._names, self.bends.slope)
 
     def bend(self, exact: bool, out: Floats) -> None:
         """Add second derivatives in the segments' numbers to out (groups + 1, P (P + 1) / 2)."""
         if exact:
-            self._bend_terms()
+            self.bends.bend_terms(self._powers)
             if self.whole:
-                self._spread_others()
+                self.bends.spread_others(self._powers)
         self._bend.run(exact, self._powers, out)
 
 
@@ -140,8 +140,7 @@ class Excerpt:
     def __init__(self, pool: StagePool, rows: Ints) -> None:
         self._pool, self._rows = pool, rows
         self.orders = pool.orders
-        at = pool.instants
-        self.instants = Instants(at.first[rows], at.last[rows], at.basis[rows], at.points)
+        self.instants = pool.instants.part(rows)
         self.z = tuple(aligned(len(rows), x.shape[1], WIDTH) for x in pool.z)
         self.derived = {name: _Copied(channel, rows) for name, channel in pool.derived.items()}
 

@@ -1,0 +1,54 @@
+"""Channel `momentum`: generalized momentum p = M(q) v of each joint.
+
+p is what inverse dynamics says of accelerations v at rest, without gravity and springs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from predyn.channels.derived import Derived, Floats, States
+from predyn.channels.torques import Torques
+from predyn.dynamics.rnea import inverse_dynamics
+from predyn.kernels.forces import ExternalForce
+from predyn.model import Model
+
+
+def values(model: Model, member: str, states: States, forces: Sequence[ExternalForce]) -> Floats:
+    """(instants, n) for q, v, a (instants, n)."""
+    q, v, _ = states
+    return inverse_dynamics(_weightless(model), q, np.zeros_like(v), v)
+
+
+def in_lanes(
+    model: Model, member: str, states: States, forces: Sequence[ExternalForce]
+) -> Momentum:
+    """The channel for a program."""
+    return Momentum(model, states)
+
+
+def _weightless(model: Model) -> Model:
+    return replace(model, gravity=np.zeros(3), stiffness=np.zeros(model.n))
+
+
+class Momentum(Derived):
+    def __init__(self, model: Model, states: States) -> None:
+        q, v, _ = states
+        inner = self._inner = Torques(_weightless(model), (q, np.zeros_like(v), v), ())
+        self.value, self.weights, self.pairs = inner.value, inner.weights, inner.pairs
+        self.dq, self.dv, self.da = inner.dq, inner.da, inner.dv
+        self.depends = [[(j, in_q, in_a, -1) for j, in_q, _, in_a in x] for x in inner.depends]
+        qq, qv, vv, qa = inner.curvature
+        self.curvature = (qq, qa, np.zeros_like(vv), np.zeros_like(qv))
+
+    def evaluate(self) -> None:
+        self._inner.evaluate()
+
+    def derive(self) -> None:
+        self._inner.derive()
+
+    def curve(self) -> None:
+        self._inner.curve()

@@ -1,0 +1,90 @@
+"""Partials of torques in external forces that are unknowns.
+
+tau is linear in a force: d tau_j/d(moment, force) is minus the motion of the force's point as joint
+j moves. The second partial of weights . tau in q and a force is minus the partial in q of the
+velocity that the point would have at joint rates `weights` (dynamics/force_derivatives.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.channels.derived import Floats, States, scratch, sweep
+from predyn.dynamics.kinematics import FRAME_DERIVATIVES, FRAME_MOTION, target_of
+from predyn.kernels.forces import UnknownForce
+from predyn.kernels.lanes import WIDTH
+from predyn.kernels.tree import weightless_tree_of
+from predyn.model import Model
+
+
+class PointMotion:
+    """How the point of one unknown force moves, in the axes of its components."""
+
+    def __init__(self, model: Model, states: States, weights: Floats, force: UnknownForce) -> None:
+        self._n, chunks = model.n, len(states[0])
+        tree = weightless_tree_of(model)
+        target = target_of(model, force.link, force.point)
+        self._link_axes = force.frame == "link"
+        self._motion = scratch(FRAME_MOTION, tree, chunks)
+        self._slopes = scratch(FRAME_DERIVATIVES, tree, chunks)
+        q, rest = states[0], np.zeros_like(states[0])
+        at_rates = (q, weights, rest)
+        self._move = sweep(FRAME_MOTION, tree, target, at_rates, self._motion)
+        self._derive = sweep(FRAME_DERIVATIVES, tree, target, at_rates, self._slopes)
+        self.joints = _carriers(model, force.link)
+        self.parts = [  # rows of the motion, components of the unknowns
+            (rows, at)
+            for rows, at in ((range(3), force.moment_at), (range(3, 6), force.force_at))
+            if at
+        ]
+
+    def slopes(self) -> Floats:
+        """(chunks, 6, n, WIDTH): angular and linear motion of the point as each joint moves."""
+        self._derive.run()
+        jacobian = self._slopes[0].reshape(-1, 6, self._n, WIDTH)
+        return self._along(jacobian) if self._link_axes else jacobian
+
+    def bends(self) -> Floats:
+        """(chunks, 6, n, WIDTH): partials in q of the point's velocity at joint rates `weights`."""
+        self._derive.run()
+        change = self._slopes[1].reshape(-1, 6, self._n, WIDTH)
+        if not self._link_axes:
+            return change
+        # along axes that turn with w_i as well: R^T (d u/dq_i - w_i x u)
+        self._move.run()
+        _, _, w, v = self._motion[:4]
+        turn = self._slopes[0].reshape(-1, 6, self._n, WIDTH)[:, :3]
+        turned = [_cross(turn, x[:, :, None]) for x in (w, v)]
+        return self._along(change - np.concatenate(turned, axis=1))
+
+    def _along(self, x: Floats) -> Floats:
+        self._move.run()
+        R = self._motion[0].reshape(-1, 3, 3, WIDTH)
+        halves = [np.einsum("crkb,crnb->cknb", R, part) for part in (x[:, :3], x[:, 3:])]
+        return np.concatenate(halves, axis=1)
+
+
+def _cross(a: Floats, b: Floats) -> Floats:
+    """Cross product along axis 1."""
+    x, y, z = (a[:, k] for k in range(3))
+    u, v, w = (b[:, k] for k in range(3))
+    return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=1)
+
+
+def _carriers(model: Model, frame: str) -> NDArray[np.int64]:
+    """Joints that move a frame."""
+    link, found = model.frame(frame).link, []
+    while link >= 0:
+        found.append(link)
+        link = int(model.parent[link])
+    return np.array(sorted(found), np.int64)
+
+
+def point_motions(
+    model: Model, states: States, weights: Floats, forces: Sequence[object]
+) -> list[PointMotion]:
+    """Of all forces that are unknown."""
+    return [PointMotion(model, states, weights, f) for f in forces if isinstance(f, UnknownForce)]

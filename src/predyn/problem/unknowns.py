@@ -1,0 +1,48 @@
+"""Unknowns besides the motion of the joints: functions of time and single numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """An unknown function of time: a contact force, a torque, an activation, a slack.
+
+    components  names, such as ("x", "y", "z")
+    lower, upper  bounds that hold throughout, a number or one for each component; equal bounds
+                fix a component
+    guess       a number, one for each component, or (s, values): values (K, components) at
+                normalised times s of a phase
+    scale       typical size, a number or one for each component
+    degree      of the spline: 0 (steps), 1 (straight pieces) and so on
+    segments    of the spline in each phase; None: as many as the motion has
+    phases      names of the phases in which it exists; None: all
+    continuity  how many time derivatives agree where two such phases meet; -1: it may jump
+    """
+
+    name: str
+    components: tuple[str, ...]
+    lower: ArrayLike = -np.inf
+    upper: ArrayLike = np.inf
+    guess: ArrayLike | tuple[ArrayLike, ArrayLike] = 0.0
+    scale: ArrayLike = 1.0
+    unit: str = "1"
+    degree: int = 1
+    segments: int | None = None
+    phases: tuple[str, ...] | None = None
+    continuity: int = -1
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An unknown number that all phases share; it may be the duration of several phases."""
+
+    name: str
+    min: float
+    max: float
+    guess: float
+    unit: str = "1"

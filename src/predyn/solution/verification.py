@@ -1,0 +1,104 @@
+"""How far a motion can be trusted, in numbers: torques at passive joints, and its replay.
+
+Plain data, computed once by predyn.simulation.verification and stored with the solution.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.model import PRISMATIC, Model
+
+Floats = NDArray[np.float64]
+
+MOST_POINTS = 600  # of a curve: enough for a chart
+FINISHED = "finished"
+STATUSES = (FINISHED, "step_limit", "diverged")  # of a replay
+SMALLEST = float(np.finfo(float).tiny)
+DEGREES = 180.0 / np.pi
+PASSIVE_WARNING = 0.01  # of the motors' largest torque: more at a passive joint gives a warning
+ANGLE_WARNING, LENGTH_WARNING = 5.0, 0.01  # degrees, m: so does a replay that ends farther off
+
+
+@dataclass(frozen=True, eq=False)
+class PassiveTorques:
+    """Torques that the curves of P passive joints require, zero if the curves are exact."""
+
+    t: Floats  # (K,) s; K is 0 if there are no passive joints
+    tau: Floats  # (K, P); each stands for the instants around it and is the largest of them
+    largest: Floats  # (P,) sizes, at any instant
+    largest_t: Floats  # (P,) s
+    rms: Floats  # (P,)
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayNumbers:
+    """What a replay found: curves with few points, and the largest values at any of its times."""
+
+    status: str
+    message: str
+    t: Floats  # (K,) s; the first and the last time of the replay are among them
+    dq: Floats  # (K, n) simulated less predicted
+    dv: Floats
+    energy: Floats  # (K,) J
+    work_torques: Floats  # (K,) J since the start
+    work_friction: Floats
+    work_forces: Floats
+    max_dq: Floats  # (n,) sizes
+    max_dv: Floats
+    max_energy_error: float  # J
+    jumps: Floats  # (J,) s, at which the predicted state jumps, and the simulated one with it
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """Torques at passive joints, and the replay or why there is none."""
+
+    motor: int  # the joint whose motor has the largest effort, ...
+    effort: float  # ... and that effort
+    passive: PassiveTorques
+    replay: ReplayNumbers | None
+    no_replay: str  # the reason, empty if there is a replay
+
+    @property
+    def passive_share(self) -> float:
+        """The largest torque at a passive joint over the largest of a motor."""
+        if not self.passive.largest.size:
+            return 0.0
+        return float(self.passive.largest.max()) / max(self.effort, SMALLEST)
+
+    def ends_off(self, model: Model) -> bool:
+        """Whether the replay stopped, or ends far from the prediction."""
+        if self.replay is None:
+            return False
+        farthest = np.where(model.kind == PRISMATIC, LENGTH_WARNING, ANGLE_WARNING / DEGREES)
+        off = np.abs(self.replay.dq[-1]) > farthest
+        return self.replay.status != FINISHED or bool(off.any())
+
+    def warnings(self, model: Model) -> list[str]:
+        """Short reasons why the motion should not be used as it is."""
+        warnings = []
+        if self.passive_share > PASSIVE_WARNING:
+            warnings.append("torque at passive joints")
+        if self.ends_off(model):
+            warnings.append("replay ends elsewhere")
+        return warnings
+
+    def summary(self, model: Model) -> dict[str, Any]:
+        """Key numbers; None for those of passive joints or of a replay if there are none."""
+        run = self.replay
+        return {
+            "passive_torque_share": self.passive_share if self.passive.largest.size else None,
+            "replay": None if run is None else run.status,
+            "message": self.no_replay if run is None else run.message,
+            "max_position_error": None if run is None else run.max_dq.max(),
+            "end_position_error": None if run is None else np.abs(run.dq[-1]).max(),
+            "max_velocity_error": None if run is None else run.max_dv.max(),
+            "end_velocity_error": None if run is None else np.abs(run.dv[-1]).max(),
+            "max_energy_error": None if run is None else run.max_energy_error,
+            "warnings": self.warnings(model),
+        }

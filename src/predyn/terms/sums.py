@@ -1,0 +1,96 @@
+"""Quantities of a whole motion: sums of what it does between its ends and of integrals over it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from predyn.errors import InputError
+from predyn.model import Model
+from predyn.terms.duration import TotalTime
+from predyn.terms.linear import Linear
+from predyn.terms.pairs import FrameStep
+from predyn.terms.term import Residual, Term
+
+
+class SumTerm(Term):
+    """A sum of contributions of one row each: terms on pairs of instants, which look at the start
+    and the end, and other terms, which are integrated over time.
+
+    Given with a problem it covers the whole motion, with a phase that phase.
+    """
+
+    pairs: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def parts(self) -> Sequence[tuple[float, Term]]:
+        """Factor and term of each contribution."""
+
+    @property
+    @abstractmethod
+    def row(self) -> tuple[str, str]:
+        """Name and unit of the sum."""
+
+    def bind(self, model: Model) -> Residual:
+        bound = [term.bind(model) for _, term in self.parts]
+        for (_, term), residual in zip(self.parts, bound, strict=True):
+            if len(residual.rows) != 1:
+                raise InputError(
+                    f"{self.kind}: {term.kind!r} has {len(residual.rows)} rows: expected one"
+                )
+        (name, unit), scale = self.row, np.max([x.scale for x in bound], axis=0)
+        return Linear((name,), (unit,), scale, [])
+
+
+@dataclass(frozen=True, eq=False)
+class AverageSpeed(SumTerm):
+    """How far a frame's origin goes along an axis, minus speed (m/s) times the duration, m.
+
+    Zero if the frame moves at that speed on average. axis: "x", "y", "z" or a direction.
+    """
+
+    frame: str
+    speed: float
+    axis: str | ArrayLike = "x"
+
+    kind = "average_speed"
+
+    @property
+    def parts(self) -> Sequence[tuple[float, Term]]:
+        if isinstance(self.speed, bool) or not isinstance(self.speed, int | float | np.number):
+            raise InputError(f"average_speed: speed: expected m/s, got {self.speed!r:.40}")
+        return (1.0, FrameStep(self.frame, self.axis)), (-float(self.speed), TotalTime())
+
+    @property
+    def row(self) -> tuple[str, str]:
+        return f"{self.frame} average", "m"
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSum(SumTerm):
+    """A sum of factors times terms of one row each: terms = ((factor, term), ...)."""
+
+    terms: Sequence[tuple[float, Term]]
+    name: str = "sum"
+    unit: str = "1"
+
+    kind = "weighted_sum"
+
+    @property
+    def parts(self) -> Sequence[tuple[float, Term]]:
+        given = tuple(self.terms)
+        if not given or not all(
+            len(x) == 2 and isinstance(x[1], Term) and not isinstance(x[1], SumTerm) for x in given
+        ):
+            raise InputError("weighted_sum: terms: expected pairs of a factor and a term")
+        return given
+
+    @property
+    def row(self) -> tuple[str, str]:
+        return self.name, self.unit

@@ -1,0 +1,103 @@
+"""The motion that decision variables stand for: curves, signals, parameters, and any channel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.curves.bspline import BSpline
+from predyn.dynamics.system import PhaseSystem
+from predyn.kernels.forces import ExternalForce, forces_at
+from predyn.problem import system_of
+from predyn.samples import STATES, Samples, split_side
+from predyn.samples.registry import implementation
+from predyn.solution import Curve, SignalCurves
+from predyn.transcribe.layout import CurveLayout
+from predyn.transcribe.program import Program
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Curves of all phases, evaluated by the public functions of dynamics."""
+
+    curves: tuple[Curve, ...]
+    systems: tuple[PhaseSystem, ...]
+    signals: dict[str, SignalCurves]
+    parameters: dict[str, float]
+
+    def signal(self, p: int, name: str, s: Floats, order: int = 0) -> Floats:
+        """(instants, components) of a signal at normalised times of a phase."""
+        curve = self.signals[name].curves[p]
+        if curve is None:
+            return np.full((len(s), len(self.signals[name].components)), np.nan)
+        spline = BSpline(curve.degree, curve.knots)
+        values: Floats = spline.evaluate(curve.control, s, curve.duration, order)[order]
+        return values
+
+    def forces(self, p: int, s: Floats) -> list[ExternalForce]:
+        """External forces in numbers at normalised times of a phase."""
+        duration = self.curves[p].duration
+        return forces_at(self.systems[p].forces, s, duration, lambda name: self.signal(p, name, s))
+
+    def samples(self, p: int, s: Floats, channels: Sequence[str]) -> Samples:
+        """Channels (components, instants) at normalised times of a phase."""
+        curve = self.curves[p]
+        states = BSpline(curve.degree, curve.knots).evaluate(curve.control, s, curve.duration)
+        found = {name: x.T for name, x in zip(STATES, states, strict=True)}
+        found["t"] = s[None] * curve.duration
+        for name in dict.fromkeys(split_side(channel)[1] for channel in channels):
+            if name in found:
+                continue
+            family, _, member = name.partition(":")
+            if family in ("signal", "rate"):
+                found[name] = self.signal(p, member, s, int(family == "rate")).T
+            elif family == "parameter":
+                found[name] = np.full((1, len(s)), self.parameters[member])
+            else:
+                module, of = implementation(name)
+                model = self.systems[p].model
+                found[name] = module.values(model, of, states[:3], self.forces(p, s)).T
+        return Samples(found)
+
+    def sampled_signals(self, t: Floats, phase: NDArray[np.int64]) -> dict[str, Floats]:
+        """(times, components) of each signal at times of the motion in given phases."""
+        begin = np.cumsum([0.0, *(curve.duration for curve in self.curves)])
+        result = {}
+        for name, known in self.signals.items():
+            values = np.full((len(t), len(known.components)), np.nan)
+            for p, curve in enumerate(self.curves):
+                here = phase == p
+                s = np.clip((t[here] - begin[p]) / curve.duration, 0.0, 1.0)
+                values[here] = self.signal(p, name, s)
+            result[name] = values
+        return result
+
+
+def motion_of(program: Program, x: Floats) -> Motion:
+    """The motion at decision variables x."""
+    problem, curves = program.problem, program.curves(x)
+    systems = tuple(system_of(problem, p) for p in range(len(curves)))
+    signals = {}
+    for signal in problem.signals:
+        found: list[Curve | None] = []
+        for layout, curve in zip(program.phases, curves, strict=True):
+            own = [c for c in layout.curves if c.channel == f"signal:{signal.name}"]
+            found.append(_curve(own[0], x, curve.duration) if own else None)
+        signals[signal.name] = SignalCurves(tuple(signal.components), signal.unit, tuple(found))
+    parameters = {
+        curve.components[0]: float(x[curve.columns[0, 0]])
+        for curve in program.phases[0].curves
+        if curve.channel.startswith("parameter:")
+    }
+    return Motion(curves, systems, signals, parameters)
+
+
+def _curve(layout: CurveLayout, x: Floats, duration: float) -> Curve:
+    control, free = layout.control.copy(), layout.columns >= 0
+    control[free] = x[layout.columns[free]]
+    return Curve(layout.spline.degree, layout.spline.knots, control, duration)

@@ -1,0 +1,137 @@
+"""Values of the rows of a set, their losses, and their partials in channels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from predyn.channels.derived import ChannelPart
+from predyn.kernels.batch import Direct, aligned
+from predyn.kernels.lanes import WIDTH
+from predyn.samples import Samples
+from predyn.terms.term import LOSSES
+from predyn.transcribe import kernels
+from predyn.transcribe.kernels import Affine, Floats, Ints, Sums
+from predyn.transcribe.pool import in_lanes
+
+if TYPE_CHECKING:
+    from predyn.transcribe.instants import Block, InstantSet
+
+
+class RowValues:
+    """Rows at all instants of a set: values (chunks, rows, WIDTH), partials in channels, sums."""
+
+    def __init__(
+        self, points: InstantSet, z: tuple[Floats, ...], derived: Mapping[str, ChannelPart]
+    ) -> None:
+        chunks, blocks = points.chunks, points.blocks
+        self._count = len(points.s)
+        self.fraction = in_lanes(points.padded)
+        self._time = np.zeros_like(self.fraction)
+        self._needs_time = "t" in points.channels
+        self.samples = self._sampled(points, z, derived)
+        rows = blocks[-1].rows.stop
+        self.values = aligned(chunks, rows, WIDTH)
+        self.partials = aligned(chunks, max(blocks[-1].entries.stop, 1), WIDTH)
+        self.sums = _sums(points, rows)
+        self._blocks = [
+            (block, view(self.values, block.rows), view(self.partials, block.entries))
+            for block in blocks
+        ]
+        self.cost = 0.0
+        name = next(iter(derived), "")
+        affine = self._affine(points.components.direct, name)
+        channel = derived[name].value if derived else z[0]
+        weights = in_lanes(points.weights)
+        self._add_up = Direct(kernels.add_up, affine, z, channel, self.values, weights, self.sums)
+        self._put = Direct(kernels.put_rows, self.values, self.sums)
+
+    def _sampled(
+        self, points: InstantSet, z: tuple[Floats, ...], derived: Mapping[str, ChannelPart]
+    ) -> Samples:
+        channels = {
+            name: z[order][:, first : first + count].transpose(1, 0, 2)
+            for name, (first, count, order) in points.components.direct.items()
+            if order < len(z)
+        }
+        channels["t"] = self._time.transpose(1, 0, 2)
+        for name, channel in derived.items():
+            channels[name] = channel.value.transpose(1, 0, 2)
+        return Samples(channels)
+
+    def _affine(self, direct: Mapping[str, tuple[int, int, int]], channel: str) -> Affine:
+        """Rows that are affine in the states and that channel; the others are set apart."""
+        self._not_affine: list[tuple[Block, Floats]] = []
+        rows: list[tuple[int, float]] = []
+        entries: list[tuple[int, int, int, float]] = []
+        for block, values, partials in self._blocks:
+            residual, first = block.residual, block.rows.start
+            if not residual.constant or not {*residual.channels} <= {*direct, channel}:
+                self._not_affine.append((block, values))
+                continue
+            zeros = Samples({x: np.zeros_like(self.samples[x]) for x in residual.channels})
+            residual.value(zeros, values)
+            residual.partials(zeros, partials)
+            rows += [(first + r, x) for r, x in enumerate(values[:, 0, 0])]
+            for (r, name, x), factor in zip(residual.entries, partials[:, 0, 0], strict=True):
+                start, _, of_order = direct.get(name, (0, 0, -1))
+                entries.append((first + r, of_order, start + x, factor))
+        row, order, component = (np.array([e[k] for e in entries], np.int64) for k in range(3))
+        return Affine(
+            np.array([r for r, _ in rows], np.int64),
+            np.array([x for _, x in rows], float),
+            row,
+            order,
+            component,
+            np.array([factor for _, _, _, factor in entries], float),
+        )
+
+    def move(self, T: float) -> None:
+        """Values and losses, from the samples."""
+        if self._needs_time:
+            np.multiply(self.fraction, T, out=self._time)
+        for block, values in self._not_affine:
+            block.residual.value(self.samples, values)
+        self.cost = self._add_up.run()
+
+    def derive(self, fresh: bool) -> None:
+        """Partials in channels; those that never change only once, if fresh."""
+        for block, _, partials in self._blocks:
+            if fresh or not block.residual.constant:
+                block.residual.partials(self.samples, partials)
+
+    def put(self, row_of: Ints, T: float, timed: bool, out: Floats) -> None:
+        """Add to the constraints."""
+        self._put.run(row_of, T, timed, out)
+
+    def of(self, block: Block) -> Floats:
+        """(instants, rows) of a block."""
+        flat = self.values[:, block.rows].transpose(0, 2, 1)
+        return flat.reshape(-1, flat.shape[-1])[: self._count]
+
+
+def _sums(points: InstantSet, count: int) -> Sums:
+    shape = (points.chunks, count, WIDTH)
+    sums = Sums(
+        weight=np.ones(count),
+        objective=np.zeros(count, np.int64),
+        kind=np.full(count, -1),
+        width=np.ones(count),
+        slope=np.ones(shape),
+        bend=np.zeros(shape),
+        total=np.zeros(count),
+    )
+    for block in points.blocks:
+        sums.weight[block.rows] = block.weight
+        sums.objective[block.rows] = block.objective
+        if block.loss:
+            sums.kind[block.rows] = LOSSES.index(block.loss.loss)
+            sums.width[block.rows] = block.loss.width
+    return sums
+
+
+def view(array: Floats, rows: slice) -> Floats:
+    """(rows, chunks, WIDTH) of a lane array."""
+    return array[:, rows].transpose(1, 0, 2)
