@@ -25,10 +25,7 @@ def spline_row(degree: int, knots: np.ndarray, s: float, derivative: int) -> np.
     count = len(knots) - degree - 1
     s = min(s, 1.0 - 1e-15) if degree == 0 else s
     return np.array(
-        [
-            float(np.nan_to_num(BSpline(knots, e, degree)(s, nu=derivative)))
-            for e in np.eye(count)
-        ]
+        [float(np.nan_to_num(BSpline(knots, e, degree)(s, nu=derivative))) for e in np.eye(count)]
     )
 
 
@@ -55,7 +52,9 @@ class SymbolicMotion:
         """(n,) of the joints."""
         layout = self.program.phases[p]
         row = spline_row(layout.spline.degree, layout.spline.knots, s, derivative)
-        return (ca.DM(row).T @ self._entries(layout.control, layout.columns)).T / self.T(p) ** derivative
+        return (ca.DM(row).T @ self._entries(layout.control, layout.columns)).T / self.T(
+            p
+        ) ** derivative
 
     def signal(self, p: int, name: str, s: float, derivative: int = 0) -> ca.SX:
         (own,) = (c for c in self.program.phases[p].curves if c.channel == f"signal:{name}")

@@ -176,9 +176,7 @@ def test_the_wall_gives_what_pressing_costs() -> None:
     assert np.abs(tip[:, 0] - WALL).max() < 1e-3
     # torques are those of the same motion under the found force
     forces = [ExternalForce("tip", force=press)]
-    tau = predyn.inverse_dynamics(
-        solution.model, solution.q, solution.v, solution.a, forces=forces
-    )
+    tau = predyn.inverse_dynamics(solution.model, solution.q, solution.v, solution.a, forces=forces)
     assert np.allclose(solution.tau, tau, rtol=0, atol=1e-10)
 
 
@@ -270,7 +268,7 @@ def test_a_lifted_pair_starts_from_the_guess_and_holds() -> None:
     assert 0.5 * (way**2).sum() == pytest.approx(0.02, abs=1e-7)
 
 
-# -- rows over several phases, parameters that phases share -----------------------------------------
+# -- rows over several phases, parameters that phases share ---------------------------------------
 
 
 def striding() -> Problem:

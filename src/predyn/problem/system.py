@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from numpy.typing import ArrayLike
 
@@ -34,9 +35,19 @@ class System:
     jerk_limit: ArrayLike | None = None
 
 
+_KNOWN: WeakKeyDictionary[Problem, dict[str | None, PhaseSystem]] = WeakKeyDictionary()
+
+
 def system_of(problem: Problem, p: int) -> PhaseSystem:
-    """The system of phase p, from what the phase and the problem say."""
+    """The system of phase p, from what the phase and the problem say; made once."""
     name = problem.phases[p].system
+    known = _KNOWN.setdefault(problem, {})
+    if name not in known:
+        known[name] = _system(problem, name)
+    return known[name]
+
+
+def _system(problem: Problem, name: str | None) -> PhaseSystem:
     own = System() if name is None else named_system(problem, name)
 
     return PhaseSystem(
