@@ -233,7 +233,7 @@ def test_knot_partials_equal_exact_differences(name: str) -> None:
                 assert ours[d, row, column] == pytest.approx(expected, rel=0, abs=bound)
 
 
-def test_knot_partials_at_the_knot_are_those_from_the_right() -> None:
+def test_knot_partials_at_the_knot_are_taken_from_the_right() -> None:
     spline = BSpline.clamped(3, 8)
     control = curve_of(spline)
     at, beyond = np.moveaxis(spline.knot_partials(control, [0.5, 0.5 + 1e-9]), 2, 0)
@@ -306,7 +306,7 @@ def test_fit_is_the_least_squares_fit() -> None:
 
 
 def test_fit_of_few_samples_with_ends_at_rest_is_the_cubic(spline: BSpline) -> None:
-    """The least bending between two states is the cubic of those four values."""
+    """The curve of least bending between two states is the cubic with those four values."""
     control = spline.fit([0.0], [1.0], start=1.0, end=3.0, start_slope=0.0, end_slope=0.0)
     s = np.linspace(0, 1, 31)
     q, v = spline.evaluate(control, s, derivatives=1)

@@ -1,4 +1,4 @@
-"""Terms as CasADi expressions, written down anew from what each term says it is."""
+"""Terms as CasADi expressions, written independently from their documentation."""
 
 from __future__ import annotations
 

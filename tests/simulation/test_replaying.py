@@ -97,7 +97,7 @@ def with_a_jump() -> Solution:
     return replace(solution, curves=(first, faster), t=t)
 
 
-def test_a_velocity_that_jumps_between_phases_is_taken_over() -> None:
+def test_a_velocity_jump_between_phases_is_reproduced() -> None:
     solution = with_a_jump()
     result = replay(solution)
     assert result.jumps == pytest.approx((solution.curves[0].duration,))
@@ -113,7 +113,7 @@ def test_tolerance_matters() -> None:
     assert 1e-9 < rough.max_position_error < 1e-2
 
 
-def test_motion_that_diverges_is_told_with_time_joint_and_value() -> None:
+def test_a_diverging_motion_is_reported_with_time_joint_and_value() -> None:
     """Far out of all bounds from the start."""
     solution = fake_solution()
     (curve,) = solution.curves
@@ -143,7 +143,7 @@ def test_the_table_names_joints_units_and_energies() -> None:
     ("arguments", "options", "message"),
     [
         (("two-link-lifting",), {}, "solution: expected a predyn.Solution, got str"),
-        ((fake_solution(),), {"rtol": 1e-20}, "rtol: expected a finite number from 1e-13 on"),
+        ((fake_solution(),), {"rtol": 1e-20}, "rtol: expected a finite number of at least 1e-13"),
         ((fake_solution(),), {"atol": 0.0}, "atol: expected a finite number above 0"),
     ],
 )

@@ -19,7 +19,7 @@ DEGREES = range(6)
 Side = Literal["left", "right"]
 SNAP = 8 * np.finfo(float).eps  # an instant this close to a knot is that knot
 MIN_SEGMENT = 1e-9
-OPEN = 1e-10  # a direction that moves the samples less than this is left open by them
+OPEN = 1e-10  # directions that move the samples less than this are not determined by them
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class BSpline:
         if len(inner) and (inner[0] == 0.0 or inner[-1] == 1.0 or twice):
             raise InputError(
                 f"knots: at most {p + 1} equal knots at an end and {most} inside for degree {p}; "
-                "take repeated knots out"
+                "remove repeated knots"
             )
         knots.flags.writeable = False
         object.__setattr__(self, "knots", knots)
@@ -89,7 +89,7 @@ class BSpline:
 
     @classmethod
     def uniform(cls, degree: int, segments: int) -> BSpline:
-        """Knots evenly spaced, beyond the domain too."""
+        """Evenly spaced knots, also outside the domain."""
         _check_degree(degree)
         _count("segments", segments)
         return cls(degree, np.arange(-degree, segments + degree + 1) / segments)
@@ -243,8 +243,8 @@ class BSpline:
     def refine(self, control: ArrayLike, breaks: ArrayLike) -> tuple[BSpline, NDArray[np.float64]]:
         """The same curve with more knots: the finer spline and its control points.
 
-        breaks: points in (0, 1) to become simple knots, in any order; those that already are knots
-        are passed over. Knots go in one at a time (Boehm 1980).
+        breaks: points in (0, 1) to become simple knots, in any order; existing knots are skipped.
+        Knots are inserted one at a time (Boehm 1980).
         """
         control, p = self._control(control), self.degree
         knots = self.knots
@@ -274,9 +274,9 @@ class BSpline:
         """Control points (n_control, ...) of the least-squares curve through values (K, ...) at s.
 
         start, end: values (...) met exactly; start_slope, end_slope: dq/ds met exactly, which is T
-        times the velocity. What the samples leave open is settled by the least bending, the
-        integral of (d2q/ds2)**2: few samples give a smooth curve through them. For degree 1 it is
-        the integral of (dq/ds)**2, for degree 0 the squares of the jumps.
+        times the velocity. Directions that the samples do not determine minimise the bending, the
+        integral of (d2q/ds2)**2: a few samples give a smooth curve through them. For degree 1 it is
+        the integral of (dq/ds)**2, for degree 0 the sum of the squared jumps.
         """
         s = self._instants(s)
         samples = _finite("values", values, (len(s), *np.shape(values)[1:]))
@@ -385,7 +385,7 @@ def _finite(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.
 
 def _count(name: str, value: object, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}: expected a whole number from {least} on, got {value!r:.40}")
+        raise InputError(f"{name}: expected a whole number of at least {least}, got {value!r:.40}")
     return int(value)
 
 

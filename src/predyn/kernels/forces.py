@@ -1,4 +1,4 @@
-"""External forces: what acts on the links from outside the mechanism."""
+"""External forces: forces and moments on the links from outside the mechanism."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class UnknownForce(ExternalForce):
 
 
 class Loads(NamedTuple):
-    """External forces in the form the kernels read; the values travel as a (B, 6 K) input."""
+    """External forces in the form the kernels read; their values are passed as a (B, 6 K) input."""
 
     row: Ints  # (K,) workspace row of the link
     point: Floats  # (K, 3) joint frame
