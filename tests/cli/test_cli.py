@@ -294,11 +294,19 @@ def test_reports_show_the_stored_verification(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
-def test_ctrl_c_while_files_are_written_waits_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("verified", "message", "code"),
+    [(False, "interrupted during verification", 130), (True, "while writing the report", 0)],
+)
+def test_ctrl_c_while_files_are_written_waits_for_them(
+    monkeypatch: pytest.MonkeyPatch, verified: bool, message: str, code: int
+) -> None:
+    """The solution is written before and after its verification."""
     save = Solution.save
 
     def interrupted(solution: Solution, path: Path) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
+        if (solution.verification is not None) == verified:
+            os.kill(os.getpid(), signal.SIGINT)
         save(solution, path)
 
     monkeypatch.setattr("predyn.solution.Solution.save", interrupted)
@@ -306,8 +314,8 @@ def test_ctrl_c_while_files_are_written_waits_for_them(monkeypatch: pytest.Monke
     assert result.exit_code == 130
     assert {path.name for path in Path("out").iterdir()} == FILES - {"report.html"}
     assert load_solution("out/solution.h5").success
-    assert "interrupted while writing the report" in result.stderr
-    assert run("solve", TASK, "--out", "out", "--quiet", "--no-report").exit_code == 0
+    assert message in result.stderr
+    assert run("solve", TASK, "--out", "out", "--quiet", "--no-report").exit_code == code
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no limit on file sizes")
