@@ -34,7 +34,7 @@ class SymbolicMotion:
 
     def __init__(self, program: SplineProgram) -> None:
         self.program, self.x = program, ca.SX.sym("x", program.n)
-        self._tau: dict[int, Callable] = {}
+        self._functions: dict[int, Callable] = {}
 
     def _entries(self, control: np.ndarray, columns: np.ndarray) -> ca.SX:
         """Control points (count, components): variables, or numbers where they are fixed."""
@@ -68,9 +68,16 @@ class SymbolicMotion:
 
     def tau(self, p: int, s: float) -> ca.SX:
         """(n,) with what the phase carries and what acts on it."""
+        return self._dynamics(p, s)[0]
+
+    def wrench(self, p: int, s: float) -> ca.SX:
+        """(6 n,): moment and force on each link through its joint."""
+        return self._dynamics(p, s)[1]
+
+    def _dynamics(self, p: int, s: float) -> tuple[ca.SX, ca.SX]:
         system = system_of(self.program.problem, p)
-        if p not in self._tau:
-            self._tau[p] = torques(system.model, system.forces)
+        if p not in self._functions:
+            self._functions[p] = dynamics(system.model, system.forces)
         loads = []
         for force in system.forces:
             for part in (force.moment, force.force):
@@ -82,7 +89,7 @@ class SymbolicMotion:
                 else:
                     loads.append(ca.SX(ca.DM(np.asarray(part, float))))
         states = (self.state(p, s, d) for d in range(3))
-        return self._tau[p](*states, ca.vertcat(*loads))
+        return self._functions[p](*states, ca.vertcat(*loads))
 
     def gauss(self, p: int, per_segment: int) -> list[tuple[float, float]]:
         """Instants and weights that add up to 1."""
@@ -106,7 +113,7 @@ class SymbolicMotion:
             assert np.abs(a - b).max(initial=0.0) <= bound, name
 
 
-def torques(model: Model, forces: tuple[ExternalForce, ...]) -> Callable:
-    """(q, v, a, loads) -> tau."""
+def dynamics(model: Model, forces: tuple[ExternalForce, ...]) -> Callable:
+    """(q, v, a, loads) -> tau, wrenches."""
     e = link_frame_expression(model, forces)
-    return ca.Function("tau", [e.q, e.v, e.a, e.loads], [e.tau], {"cse": True})
+    return ca.Function("dynamics", [e.q, e.v, e.a, e.loads], [e.tau, e.wrench], {"cse": True})

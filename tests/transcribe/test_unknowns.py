@@ -32,6 +32,7 @@ from predyn.terms import (
     AverageSpeed,
     Effort,
     FramePosition,
+    JointReaction,
     JointTorque,
     MechanicalEnergy,
     ParameterValue,
@@ -141,12 +142,15 @@ def test_forces_and_moments_as_signals_on_a_tree(frame: str, degree: int) -> Non
         ExternalForce(last, force="push", moment="twist", point=(0.1, -0.2, 0.3), frame=frame),
         ExternalForce(first, force=(1.0, 2.0, 3.0), moment="twist", frame="world"),
     )
-    at = (0.2, 0.9)
+    at, joint = (0.2, 0.9), model.joint_names[0]
     problem = Problem(
         model,
         (Phase(Duration(0.5, 2.0, 1.0), segments=2),),
         costs=(Cost(Effort()), Cost(MechanicalEnergy(), 0.3, loss="square")),
-        constraints=(Constraint(JointTorque(), -5.0, 5.0, at=at),),
+        constraints=(
+            Constraint(JointTorque(), -5.0, 5.0, at=at),
+            Constraint(JointReaction(joint, form="magnitude"), 0.0, 9.0, at=at),
+        ),
         forces=forces,
         signals=(push, twist),
         transcription=Spline(limit_points=2, gauss_points=3),
@@ -160,7 +164,8 @@ def test_forces_and_moments_as_signals_on_a_tree(frame: str, degree: int) -> Non
         for s, w in m.gauss(0, 3):
             tau, v = m.tau(0, s), m.state(0, s, 1)
             f += T * w * (ca.sumsqr(tau) + 0.3 * ca.sumsqr(tau * v))
-        return f, [*g, *(m.tau(0, s) for s in at)]
+        size = [ca.sqrt(ca.sumsqr(m.wrench(0, s)[3:6]) + 0.1**2) for s in at]
+        return f, [*g, *(m.tau(0, s) for s in at), *size]
 
     compare(problem, f_and_g, seed=degree)
 

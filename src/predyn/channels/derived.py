@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +96,20 @@ def derived_channel(
     return channel
 
 
+class UnknownLoad(Protocol):
+    """What a channel has to know of an external force that is an unknown."""
+
+    outputs: Ints  # components of the channel that it acts on
+    joints: Ints  # that move its point
+    parts: list[tuple[range, tuple[int, ...]]]  # of moment and force: rows, components
+
+    def slopes(self) -> Floats:
+        """(chunks, 6, outputs, WIDTH): partials of the channel in moment and force."""
+
+    def bends(self) -> Floats:
+        """(chunks, 6, joints, WIDTH): second partials of weights . value in these and in q."""
+
+
 class DynamicsChannel(Derived):
     """Torques or reactions: kernels that take external forces.
 
@@ -123,6 +137,7 @@ class DynamicsChannel(Derived):
         self.curvature = scratch(kernels[2], self._tree, chunks)
         self.weights = aligned(chunks, self.value.shape[1], WIDTH)
         self._kernels = kernels
+        self._unknown: tuple[UnknownLoad, ...] = ()
         self._bind(states)
         self.pairs = ancestor_pairs(self._tree)
 
@@ -140,6 +155,30 @@ class DynamicsChannel(Derived):
         for columns, components in self._fed:
             self.load_values[:, columns] = self._states[0][:, components]
 
+    def add_unknown(self, loads: Sequence[UnknownLoad], states: States) -> None:
+        """Columns of dq and pairs of second partials for forces that are unknowns."""
+        self._unknown = tuple(loads)
+        if not loads:
+            return
+        columns, pairs = self.dq.shape[1], [self.pairs]
+        self._first = (columns, len(self.pairs))
+        for load in loads:
+            for _, components in load.parts:
+                for component in components:
+                    for k, x in enumerate(load.outputs):
+                        self.depends[x].append((component, columns + k, -1, -1))
+                    columns += len(load.outputs)
+                    both = [np.full_like(load.joints, component), load.joints]
+                    pairs.append(np.stack(both, axis=1))
+        self.pairs = np.concatenate(pairs)
+        count, chunks = len(self.pairs), len(self.dq)
+        self.dq = aligned(chunks, columns, WIDTH)
+        sizes = (count, 2 * count, count, 2 * count)
+        self.curvature = tuple(aligned(chunks, size, WIDTH) for size in sizes)
+        for x in (self.dq, *self.curvature):
+            x[:] = 0.0
+        self._bind(states)
+
     def evaluate(self) -> None:
         self._feed()
         self._evaluate.run()
@@ -147,9 +186,22 @@ class DynamicsChannel(Derived):
     def derive(self) -> None:
         self._feed()
         self._derive.run()
+        if self._unknown:
+            self._put(self._first[0], self.dq, [x.slopes() for x in self._unknown])
 
     def curve(self) -> None:
         self._curve.run()
+        if self._unknown:
+            self._put(self._first[1], self.curvature[0], [x.bends() for x in self._unknown])
+
+    def _put(self, first: int, out: Floats, found: Sequence[Floats]) -> None:
+        """Columns of the unknown forces, from (chunks, 6, columns, WIDTH) for each."""
+        for load, values in zip(self._unknown, found, strict=True):
+            for rows, _ in load.parts:
+                for row in rows:
+                    last = first + values.shape[2]
+                    out[:, first:last] = values[:, row]
+                    first = last
 
 
 def _fed(forces: Sequence[ExternalForce]) -> list[tuple[slice, slice]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from predyn.channels.derived import DynamicsChannel, Floats, States
+from predyn.channels.unknown_forces import LoadReactions, unknown_forces
 from predyn.dynamics.reactions import REACTIONS, REACTIONS_DERIVATIVES, joint_reactions
 from predyn.dynamics.reactions_hessian import REACTIONS_HESSIAN
-from predyn.errors import InputError
-from predyn.kernels.forces import ExternalForce, UnknownForce
+from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
 
 
@@ -32,11 +32,6 @@ class Reactions(DynamicsChannel):
         states: tuple[Floats, Floats, Floats],
         forces: Sequence[ExternalForce],
     ) -> None:
-        if any(isinstance(force, UnknownForce) for force in forces):
-            raise InputError(
-                "channel 'reactions': terms cannot look at joint reactions in a phase with "
-                "unknown forces; leave the term out (the solution has the reactions)"
-            )
         kernels = (REACTIONS, REACTIONS_DERIVATIVES, REACTIONS_HESSIAN)
         super().__init__(model, kernels, states, forces)
         self.depends = [[] for _ in range(6 * model.n)]
@@ -46,3 +41,5 @@ class Reactions(DynamicsChannel):
                 self.depends[6 * i + r].append((j, at, at, at))
                 if i != j:
                     self.depends[6 * j + r].append((i, at + 6, at + 6, at + 6))
+        unknown = unknown_forces(forces)
+        self.add_unknown([LoadReactions(model, states, self.weights, f) for f in unknown], states)

@@ -1,20 +1,26 @@
-"""Partials of torques in external forces that are unknowns.
+"""Partials of torques and joint reactions in external forces that are unknowns.
 
 tau is linear in a force: d tau_j/d(moment, force) is minus the motion of the force's point as joint
 j moves. The second partial of weights . tau in q and a force is minus the partial in q of the
 velocity that the point would have at joint rates `weights` (dynamics/force_derivatives.py).
+Reactions are linear in forces too; theirs come from dynamics/load_reactions.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predyn.channels.derived import Floats, States, scratch, sweep
 from predyn.dynamics.kinematics import FRAME_DERIVATIVES, FRAME_MOTION, target_of
-from predyn.kernels.forces import UnknownForce
+from predyn.dynamics.load_reactions import (
+    joint_reactions_force_derivatives,
+    reaction_force_hessian,
+)
+from predyn.kernels.forces import ExternalForce, UnknownForce
 from predyn.kernels.lanes import WIDTH
 from predyn.kernels.tree import weightless_tree_of
 from predyn.model import Model
@@ -34,37 +40,71 @@ class PointMotion:
         at_rates = (q, weights, rest)
         self._move = sweep(FRAME_MOTION, tree, target, at_rates, self._motion)
         self._derive = sweep(FRAME_DERIVATIVES, tree, target, at_rates, self._slopes)
-        self.joints = _carriers(model, force.link)
-        self.parts = [  # rows of the motion, components of the unknowns
-            (rows, at)
-            for rows, at in ((range(3), force.moment_at), (range(3, 6), force.force_at))
-            if at
-        ]
+        self.outputs = self.joints = _carriers(model, force.link)
+        self.parts = _parts(force)
 
     def slopes(self) -> Floats:
-        """(chunks, 6, n, WIDTH): angular and linear motion of the point as each joint moves."""
+        """Minus the angular and linear motion of the point as each joint moves."""
         self._derive.run()
-        jacobian = self._slopes[0].reshape(-1, 6, self._n, WIDTH)
-        return self._along(jacobian) if self._link_axes else jacobian
+        jacobian = self._slopes[0].reshape(-1, 6, self._n, WIDTH)[:, :, self.joints]
+        return -self._along(jacobian) if self._link_axes else -jacobian
 
     def bends(self) -> Floats:
-        """(chunks, 6, n, WIDTH): partials in q of the point's velocity at joint rates `weights`."""
+        """Minus the partials in q of the point's velocity at joint rates `weights`."""
         self._derive.run()
-        change = self._slopes[1].reshape(-1, 6, self._n, WIDTH)
+        change = self._slopes[1].reshape(-1, 6, self._n, WIDTH)[:, :, self.joints]
         if not self._link_axes:
-            return change
+            return -change
         # along axes that turn with w_i as well: R^T (d u/dq_i - w_i x u)
         self._move.run()
         _, _, w, v = self._motion[:4]
-        turn = self._slopes[0].reshape(-1, 6, self._n, WIDTH)[:, :3]
+        turn = self._slopes[0].reshape(-1, 6, self._n, WIDTH)[:, :3, self.joints]
         turned = [_cross(turn, x[:, :, None]) for x in (w, v)]
-        return self._along(change - np.concatenate(turned, axis=1))
+        return -self._along(change - np.concatenate(turned, axis=1))
 
     def _along(self, x: Floats) -> Floats:
         self._move.run()
         R = self._motion[0].reshape(-1, 3, 3, WIDTH)
         halves = [np.einsum("crkb,crnb->cknb", R, part) for part in (x[:, :3], x[:, 3:])]
         return np.concatenate(halves, axis=1)
+
+
+class LoadReactions:
+    """The joint reactions to one unknown force."""
+
+    def __init__(self, model: Model, states: States, weights: Floats, force: UnknownForce) -> None:
+        self._model, self._q, self._weights = model, states[0], weights
+        self._force = replace(force, force=np.zeros(3), moment=np.zeros(3))
+        self.joints = _carriers(model, force.link)
+        self.outputs = (6 * self.joints[:, None] + np.arange(6)).ravel()
+        self.parts = _parts(force)
+
+    def slopes(self) -> Floats:
+        q = _instants(self._q[:, : self._model.n])
+        (found,) = joint_reactions_force_derivatives(self._model, q, [self._force])
+        return _lanes(found.reshape(len(q), -1, 6)[:, self.outputs].transpose(0, 2, 1))
+
+    def bends(self) -> Floats:
+        n = self._model.n
+        q, weights = _instants(self._q[:, :n]), _instants(self._weights).reshape(-1, n, 6)
+        (found,) = reaction_force_hessian(self._model, q, weights, [self._force])
+        return _lanes(found[:, self.joints].transpose(0, 2, 1))
+
+
+def _instants(lanes: Floats) -> Floats:
+    """(chunks, m, WIDTH) to (instants, m)."""
+    return np.ascontiguousarray(lanes.transpose(0, 2, 1)).reshape(-1, lanes.shape[1])
+
+
+def _lanes(values: Floats) -> Floats:
+    """(instants, 6, m) to (chunks, 6, m, WIDTH)."""
+    return values.reshape(-1, WIDTH, *values.shape[1:]).transpose(0, 2, 3, 1)
+
+
+def _parts(force: UnknownForce) -> list[tuple[range, tuple[int, ...]]]:
+    """Rows of moment and force, and the unknown components that they are."""
+    both = ((range(3), force.moment_at), (range(3, 6), force.force_at))
+    return [(rows, at) for rows, at in both if at]
 
 
 def _cross(a: Floats, b: Floats) -> Floats:
@@ -83,8 +123,6 @@ def _carriers(model: Model, frame: str) -> NDArray[np.int64]:
     return np.array(sorted(found), np.int64)
 
 
-def point_motions(
-    model: Model, states: States, weights: Floats, forces: Sequence[object]
-) -> list[PointMotion]:
-    """Of all forces that are unknown."""
-    return [PointMotion(model, states, weights, f) for f in forces if isinstance(f, UnknownForce)]
+def unknown_forces(forces: Sequence[ExternalForce]) -> list[UnknownForce]:
+    """Those that are unknown."""
+    return [force for force in forces if isinstance(force, UnknownForce)]
