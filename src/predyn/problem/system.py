@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from predyn.dynamics.system import Payload, PhaseSystem, loaded_model
 from predyn.errors import unknown_name
 from predyn.kernels.forces import ExternalForce
-from predyn.model import Limits
+from predyn.model import Limits, Model
 
 if TYPE_CHECKING:
     from predyn.problem.problem import Problem
@@ -36,11 +36,9 @@ class System:
 
 def system_of(problem: Problem, p: int) -> PhaseSystem:
     """The system of phase p, from what the phase and the problem say."""
-    name = problem.phases[p].system
-    own = System() if name is None else named_system(problem, name)
-
+    own = _own_system(problem, p)
     return PhaseSystem(
-        loaded_model(problem.model, tuple(own.payloads)),
+        model_in(problem, p),
         tuple(own.payloads),
         tuple(problem.forces if own.forces is None else own.forces),
         tuple(problem.passive if own.passive is None else own.passive),
@@ -49,8 +47,16 @@ def system_of(problem: Problem, p: int) -> PhaseSystem:
     )
 
 
-def named_system(problem: Problem, name: str) -> System:
-    """A system by its name; an InputError lists the names there are."""
+def model_in(problem: Problem, p: int) -> Model:
+    """The model with what it carries in phase p."""
+    return loaded_model(problem.model, tuple(_own_system(problem, p).payloads))
+
+
+def _own_system(problem: Problem, p: int) -> System:
+    """What is special about phase p; an InputError lists the names there are."""
+    name = problem.phases[p].system
+    if name is None:
+        return System()
     if name not in problem.systems:
         raise unknown_name("system", name, problem.systems)
     return problem.systems[name]

@@ -1,0 +1,90 @@
+"""Terms and what the phases of a problem provide for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from predyn.errors import PredynError
+from predyn.problem.offers import offer_in, phase_name
+from predyn.samples import Offer, split_side
+from predyn.terms.signals import ParameterValue, SignalRate, SignalValue
+from predyn.terms.sums import SumTerm
+from predyn.terms.term import Residual, Term
+
+if TYPE_CHECKING:
+    from predyn.problem.problem import Problem
+
+ON_UNKNOWNS = (SignalValue, SignalRate, ParameterValue)
+
+
+class Binder:
+    """Binds terms to phases, and remembers the channels that they look at.
+
+    sound: whether the signals, parameters and systems of the problem are; if not, terms are bound
+    to the model alone, and those on signals and parameters not at all.
+    """
+
+    def __init__(self, problem: Problem, sound: bool) -> None:
+        self._problem, self._sound = problem, sound
+        count = len(problem.phases)
+        plain = [Offer(problem.model)] * count
+        self._here = [offer_in(problem, p) for p in range(count)] if sound else plain
+        self._anywhere = [offer_in(problem, p, True) for p in range(count)] if sound else plain
+        self.seen: set[str] = set()
+        self.failed = False
+
+    def bind(self, term: Any, phases: Sequence[int]) -> tuple[Residual | None, str | None]:
+        """The residual of a term in the first of some phases, or why there is none."""
+        residual, message = self._bound(term, phases)
+        self.failed |= message is not None
+        return residual, message
+
+    def _bound(self, term: Any, phases: Sequence[int]) -> tuple[Residual | None, str | None]:
+        if isinstance(term, type) and issubclass(term, Term):
+            name = term.__name__
+            return None, f"expected a Term, got the class {name}: write {name}(...)"
+        if not isinstance(term, Term):
+            return None, f"expected a Term, got {type(term).__name__}"
+        if not self._sound and isinstance(term, ON_UNKNOWNS):
+            return None, None
+        found = []
+        try:
+            for p in phases:
+                residual = term.bind_to(self._anywhere[p])
+                found.append(residual)
+                channels = self._channels(term, residual, p)
+                message = self._missing(channels, p) if self._sound else None
+                if message is not None:
+                    return None, message
+                self.seen |= channels
+        except PredynError as error:
+            return None, str(error)
+        return found[0], None
+
+    def _channels(self, term: Term, residual: Residual, p: int) -> set[str]:
+        """Plain names of all channels that a term looks at, its parts included."""
+        names = {split_side(channel)[1] for channel in residual.channels}
+        for _, part in term.parts if isinstance(term, SumTerm) else ():
+            names |= self._channels(part, part.bind_to(self._anywhere[p]), p)
+        return names
+
+    def _missing(self, channels: set[str], p: int) -> str | None:
+        """Why a channel that exists in other phases cannot be looked at in phase p."""
+        signals = {signal.name: signal for signal in self._problem.signals}
+        for channel in sorted(channels):
+            family, _, name = channel.partition(":")
+            if family not in ("signal", "rate"):
+                continue
+            if channel not in self._here[p].further:
+                where = ", ".join(signals[name].phases or ())
+                return (
+                    f"signal {name!r} does not exist in {phase_name(self._problem, p)!r} (phases: "
+                    f"{where}); give the entry to these phases, or add the phase to the signal"
+                )
+            if family == "rate" and signals[name].degree == 0:
+                return (
+                    f"signal {name!r} has degree 0, constant pieces without a rate; use degree 1 "
+                    "or more"
+                )
+        return None
