@@ -60,7 +60,7 @@ class Binder:
                 self.seen |= channels
         except PredynError as error:
             return None, str(error)
-        return found[0], None
+        return found[0] if found else None, None
 
     def _channels(self, term: Term, residual: Residual, p: int) -> set[str]:
         """Plain names of all channels that a term looks at, its parts included."""

@@ -164,11 +164,11 @@ def _grouped(signal: Signal, messages: Sequence[str | None]) -> dict[str, list[s
 
 def _guess(signal: Signal, lower: Array, upper: Array, where: Path) -> Iterator[Finding]:
     m, guess = len(signal.components), signal.guess
-    curve = isinstance(guess, tuple) and len(guess) == 2 and np.ndim(guess[0]) == 1
-    if isinstance(guess, tuple) and curve and np.ndim(guess[1]) == 2:
-        s, values = numbers(guess[0]), numbers(guess[1])
-        rising = s is not None and len(s) > 1 and bool((np.diff(s) > 0.0).all())
-        if s is None or not rising or s[0] < 0.0 or s[-1] > 1.0:
+    s = numbers(guess[0]) if isinstance(guess, tuple) and len(guess) == 2 else None
+    values: Array | None
+    if isinstance(guess, tuple) and s is not None and s.ndim == 1:
+        values = numbers(guess[1])
+        if len(s) < 2 or not (np.diff(s) > 0.0).all() or s[0] < 0.0 or s[-1] > 1.0:
             yield (*where, "s"), f"expected numbers that rise within 0 to 1, got {guess[0]!r:.60}"
             return
         if values is None or values.shape != (len(s), m):
