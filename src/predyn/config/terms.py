@@ -147,6 +147,8 @@ def _term(row: Row, where: Path, c: Context, keys: Sequence[str]) -> Term | None
             values["function"] = _function(values["function"], c)
         if kind == "weighted_sum":
             values["terms"] = _parts(values["terms"], (*where, "terms"), c)
+            if None in values["terms"]:
+                return None
         term = TERMS[kind](**values)
         residual, message = c.binder.bind(term, c.phases)
     except (InputError, FileError) as error:
@@ -163,19 +165,18 @@ def _term(row: Row, where: Path, c: Context, keys: Sequence[str]) -> Term | None
     return term
 
 
-def _parts(rows: Any, where: Path, c: Context) -> list[tuple[float, Term]]:
-    """The terms of a sum with their factors; what is wrong is told, and left out."""
+def _parts(rows: Any, where: Path, c: Context) -> list[tuple[float, Term] | None]:
+    """The terms of a sum with their factors; None after saying what is wrong with one."""
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError("terms: expected a list of tables such as { factor = 1.0, term = 'time' }")
-    made = []
+    made: list[tuple[float, Term] | None] = []
     for k, row in enumerate(rows):
         factor: Any = row.get("factor", 1.0)
         if not is_number(factor):
             c.found.add((*where, k, "factor"), f"expected a number, got {factor!r:.60}")
             factor = 1.0
         term = _term(row, (*where, k), c, PART_KEYS)
-        if term is not None:
-            made.append((float(factor), term))
+        made.append(None if term is None else (float(factor), term))
     return made
 
 

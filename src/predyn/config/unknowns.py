@@ -48,10 +48,8 @@ def parameters_of(tables: list[ParameterTable], found: Findings) -> tuple[Parame
         if guess is None:
             guess = 0.5 * (table.min + table.max)
             if not math.isfinite(guess):
-                message = (
-                    "is missing: without finite min and max there is no midpoint to start from"
-                )
+                message = "is missing, and infinite bounds have no middle"
                 found.add(("parameters", k, "guess"), message)
-                continue
+                guess = 0.0
         made.append(Parameter(table.name, table.min, table.max, guess, table.unit))
     return tuple(made)
