@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from predyn.errors import ModelWarning as ModelWarning
     from predyn.errors import NotConverged as NotConverged
     from predyn.errors import PredynError as PredynError
+    from predyn.errors import ProblemWarning as ProblemWarning
     from predyn.estimate.estimating import estimate_torques as estimate_torques
     from predyn.estimate.placing import Placed as Placed
     from predyn.estimate.placing import place_markers as place_markers
@@ -106,6 +107,7 @@ _NAMES = {
     "Placed": "predyn.estimate.placing",
     "PredynError": "predyn.errors",
     "Problem": "predyn.problem",
+    "ProblemWarning": "predyn.errors",
     "Profile": "predyn.curves.profile",
     "Replay": "predyn.simulation.replaying",
     "Shape": "predyn.model",

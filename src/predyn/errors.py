@@ -33,6 +33,10 @@ class ModelWarning(UserWarning):
     """A mechanism that can be computed with but is probably not what was meant."""
 
 
+class ProblemWarning(UserWarning):
+    """A task that can be solved but probably does not say what was meant."""
+
+
 class DataWarning(UserWarning):
     """Measurements that can be used but leave something open; the message names what."""
 

@@ -257,17 +257,23 @@ def test_nothing_wrong_is_no_message(changed: dict[str, Any]) -> None:
 
 def test_what_the_hybrid_method_refuses() -> None:
     plain = replace(PROBLEM, transcription=Hybrid(), costs=PROBLEM.costs[:1])
-    assert [text.split(";")[0] for text in plain.validate()] == [
-        "signals: method 'hybrid' takes no signals",
-        "parameters: method 'hybrid' takes no parameters",
-    ]
-    fixed = replace(plain, phases=(replace(REACH, duration=1.0), HOLD), parameters=())
-    (message,) = replace(fixed, signals=()).validate()
+    (message,) = plain.validate()
+    assert message == "signals: method 'hybrid' takes no signals; use method 'spline'"
+    (message,) = replace(plain, signals=()).validate()
     assert message.startswith(
         "forces[0].force: method 'hybrid' takes no unknown forces (signal 'press'); give numbers"
     )
-    given = (ExternalForce("tip", OVER_TIME),)
-    assert replace(fixed, forces=given, signals=()).validate() == []
+    timed = replace(plain, signals=(), forces=())
+    assert timed.validate() == []  # durations may be parameters
+    (message,) = replace(timed, costs=(Cost(ParameterValue("T")),)).validate()
+    assert message.startswith("costs[0].term: method 'hybrid' has no 'parameter' to look at; use")
+    other = (*PROBLEM.parameters, Parameter("k", 0.0, 1.0, 0.5))
+    (message,) = replace(timed, parameters=other).validate()
+    assert message.startswith(
+        "parameters[1]: method 'hybrid' takes no parameters but durations of phases, and 'k' is"
+    )
+    fixed = replace(timed, phases=(replace(REACH, duration=1.0), HOLD), parameters=())
+    assert replace(fixed, forces=(ExternalForce("tip", OVER_TIME),)).validate() == []
 
 
 def test_what_free_knots_refuse() -> None:

@@ -18,6 +18,7 @@ from predyn.terms import (
     FramePosition,
     FrameStep,
     FrameVelocity,
+    GeneralizedMomentum,
     JointAcceleration,
     JointJerk,
     JointPosition,
@@ -36,6 +37,8 @@ from predyn.terms import (
     UserTerm,
 )
 
+ON_UNKNOWNS = {"signal", "signal_rate", "parameter"}  # bound to problems, not to models
+SUMS = {"average_speed", "weighted_sum"}  # of other terms; see transcribe/test_unknowns.py
 TREE = random_tree(5, 3)
 TWO = two_link()
 MANUTEC = manutec_r3()
@@ -69,6 +72,7 @@ CASES = {
     "velocity": Case(JointVelocity(("j1", "j2"), 0.5), TREE),
     "acceleration": Case(JointAcceleration(), MANUTEC),
     "jerk": Case(JointJerk(("j4",)), TREE),
+    "momentum": Case(GeneralizedMomentum(), TREE),
     "torque": Case(JointTorque(target=(1.0, 2.0)), TWO),
     "torque_speed": Case(TorqueSpeed(speed=3.0, effort=(2.0, 4.0)), TWO),
     "torque_speed from limits": Case(TorqueSpeed(speed=(3.0, 2.0, 5.0)), MANUTEC),

@@ -23,7 +23,7 @@ from predyn.samples.registry import implementation
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-States = tuple[Floats, Floats, Floats]  # q, v, a, each (chunks, n, WIDTH)
+States = tuple[Floats, Floats, Floats]  # q, v, a, each (chunks, joints and more, WIDTH)
 Depends = list[list[tuple[int, int, int, int]]]  # per component: (joint, column in dq, dv, da)
 
 

@@ -29,9 +29,25 @@ class Held:
     def __init__(self, *values: Any) -> None:
         self.values = values
         if not config.DISABLE_JIT:
-            self.kind = HeldType(typeof(values))
+            key = _form(values)
+            if key not in _KINDS:
+                _KINDS[key] = HeldType(typeof(values))
+            self.kind = _KINDS[key]
             self._block = np.array(list(_words(values)), np.int64)
             self.address = self._block.ctypes.data
+
+
+_KINDS: dict[Any, HeldType] = {}  # asking Numba takes most of the time to build a program
+_LAYOUT = 0x1 | 0x2 | 0x100 | 0x400  # contiguous by rows, by columns; aligned; writeable
+
+
+def _form(value: Any) -> Any:
+    """What Numba's type of a value depends on."""
+    if isinstance(value, np.ndarray):
+        return value.ndim, value.dtype.char, value.flags.num & _LAYOUT
+    if isinstance(value, tuple):
+        return type(value), *[_form(x) for x in value]
+    return type(value)
 
 
 def _words(value: Any) -> Iterator[int]:

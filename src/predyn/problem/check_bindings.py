@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from predyn.errors import PredynError
 from predyn.problem.offers import offer_in, phase_name
+from predyn.problem.problem import Hybrid, Problem
 from predyn.samples import Offer, split_side
 from predyn.terms.signals import ParameterValue, SignalRate, SignalValue
 from predyn.terms.sums import SumTerm
 from predyn.terms.term import Residual, Term
-
-if TYPE_CHECKING:
-    from predyn.problem.problem import Problem
 
 ON_UNKNOWNS = (SignalValue, SignalRate, ParameterValue)
 
@@ -31,6 +29,8 @@ class Binder:
         plain = [Offer(problem.model)] * count
         self._here = [offer_in(problem, p) for p in range(count)] if sound else plain
         self._anywhere = [offer_in(problem, p, True) for p in range(count)] if sound else plain
+        kinds = zip(problem.phases, self._here, strict=True)
+        self._kind = [(phase.system, frozenset(offer.further)) for phase, offer in kinds]
         self.seen: set[str] = set()
         self.failed = False
 
@@ -46,11 +46,16 @@ class Binder:
             return None, f"expected a Term, got the class {name}: write {name}(...)"
         if not isinstance(term, Term):
             return None, f"expected a Term, got {type(term).__name__}"
-        if not self._sound and isinstance(term, ON_UNKNOWNS):
-            return None, None
-        found = []
+        if isinstance(term, ON_UNKNOWNS):
+            if not self._sound:
+                return None, None
+            if isinstance(self._problem.transcription, Hybrid):
+                return None, f"method 'hybrid' has no {term.kind!r} to look at; use method 'spline'"
+        found, firsts = [], dict[tuple[str | None, frozenset[str]], int]()
+        for p in phases:  # phases that provide the same need one look
+            firsts.setdefault(self._kind[p], p)
         try:
-            for p in phases:
+            for p in firsts.values():
                 residual = term.bind_to(self._anywhere[p])
                 found.append(residual)
                 channels = self._channels(term, residual, p)

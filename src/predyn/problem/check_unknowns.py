@@ -19,6 +19,7 @@ from predyn.problem.check_phases import (
     finite,
     is_duration,
     numbers,
+    of_kind,
     whole,
 )
 from predyn.problem.offers import phase_name
@@ -41,8 +42,8 @@ def unknown_problems(problem: Problem) -> Iterator[Finding]:
         if not isinstance(given, tuple | list):
             yield (field,), f"expected a list of {kind.__name__}, got {type(given).__name__}"
             continue
-        if given and isinstance(problem.transcription, Hybrid):
-            yield (field,), f"method 'hybrid' takes no {field}; use method 'spline'"
+        if isinstance(problem.transcription, Hybrid):
+            yield from _refused(problem, field, given)
         for k, unknown in enumerate(given):
             where: Path = (field, k)
             if not isinstance(unknown, kind):
@@ -55,6 +56,20 @@ def unknown_problems(problem: Problem) -> Iterator[Finding]:
                 yield from _signal(problem, unknown, where)
             else:
                 yield from _parameter(problem, unknown, where)
+
+
+def _refused(problem: Problem, field: str, given: Sequence[Any]) -> Iterator[Finding]:
+    """What the hybrid method does not take."""
+    if given and field == "signals":
+        yield (field,), "method 'hybrid' takes no signals; use method 'spline'"
+    durations = {phase.duration for phase in problem.phases if isinstance(phase.duration, str)}
+    for k, parameter in enumerate(of_kind(given, Parameter)):
+        if parameter.name not in durations:
+            yield (
+                (field, k),
+                f"method 'hybrid' takes no parameters but durations of phases, and "
+                f"{parameter.name!r:.60} is none; use method 'spline'",
+            )
 
 
 def unused_problems(problem: Problem, seen: set[str]) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from numpy.typing import ArrayLike
 
@@ -34,11 +35,27 @@ class System:
     jerk_limit: ArrayLike | None = None
 
 
+_KNOWN: WeakKeyDictionary[Problem, dict[str | None, PhaseSystem]] = WeakKeyDictionary()
+
+
 def system_of(problem: Problem, p: int) -> PhaseSystem:
-    """The system of phase p, from what the phase and the problem say."""
-    own = _own_system(problem, p)
+    """The system of phase p, from what the phase and the problem say; made once."""
+    name = problem.phases[p].system
+    known = _KNOWN.setdefault(problem, {})
+    if name not in known:
+        known[name] = _system(problem, name)
+    return known[name]
+
+
+def model_in(problem: Problem, p: int) -> Model:
+    """The model with what it carries in phase p; the rest of the problem may be wrong."""
+    return loaded_model(problem.model, tuple(_named(problem, problem.phases[p].system).payloads))
+
+
+def _system(problem: Problem, name: str | None) -> PhaseSystem:
+    own = _named(problem, name)
     return PhaseSystem(
-        model_in(problem, p),
+        loaded_model(problem.model, tuple(own.payloads)),
         tuple(own.payloads),
         tuple(problem.forces if own.forces is None else own.forces),
         tuple(problem.passive if own.passive is None else own.passive),
@@ -47,14 +64,8 @@ def system_of(problem: Problem, p: int) -> PhaseSystem:
     )
 
 
-def model_in(problem: Problem, p: int) -> Model:
-    """The model with what it carries in phase p."""
-    return loaded_model(problem.model, tuple(_own_system(problem, p).payloads))
-
-
-def _own_system(problem: Problem, p: int) -> System:
-    """What is special about phase p; an InputError lists the names there are."""
-    name = problem.phases[p].system
+def _named(problem: Problem, name: str | None) -> System:
+    """A system by its name; an InputError lists the names there are."""
     if name is None:
         return System()
     if name not in problem.systems:

@@ -3,7 +3,9 @@
 A new channel is a module with two functions and one entry in CHANNELS, or a call of `register`:
 
     values(model, member, (q, v, a), forces)    (instants, components), by public functions
-    in_lanes(model, member, states, forces)     a channels.derived.Derived, for programs
+    in_lanes(model, member, states, forces)     a channels.derived.Derived, for programs; states
+                                                are q, v, a (chunks, components, WIDTH), in which
+                                                signals and parameters follow the joints
 
 Modules are named, not imported: terms look channels up without loading kernels.
 """

@@ -22,6 +22,7 @@ from predyn.solvers.ipopt_callbacks import HISTORY_FIELDS, Iterate
 from predyn.transcribe.guess import neighbour, random_guess
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.program import Program
+from predyn.transcribe.rank import check_rank
 from predyn.transcribe.unpack import multipliers_of, unpack
 
 Floats = NDArray[np.float64]
@@ -47,6 +48,8 @@ def solve_once(
     program = transcribe(problem)
     x0 = (neighbour if near else random_guess)(program, *start, guess)
     scale_objective(program, x0)
+    if start[1] == 0:
+        check_rank(program, x0)
     evaluate_all(program)
     multipliers = multipliers_of(program, guess) if warm and isinstance(guess, Solution) else None
     return run_program(program, x0, multipliers, text, report, checkpoints, perf_counter() - began)

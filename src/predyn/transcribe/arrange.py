@@ -142,7 +142,7 @@ class Arrangement:
 
     # -- instants -----------------------------------------------------------------------------
 
-    def _at(
+    def at(
         self, p: int, at: At | Literal["knots"], cost: bool = False, still: bool = False
     ) -> InstantSet:
         """The set of instants of a phase that a cost or a constraint looks at.
@@ -195,12 +195,12 @@ class Arrangement:
         if any(name not in direct and name != "t" for name in names):
             joints = set(range(free.shape[1]))
         if not joints or not set(names) <= {*direct, "t", *names} or self._pieces:
-            return self._at(p, "knots")
+            return self.at(p, "knots")
         best = max(joints, key=lambda j: int(free[:, j].sum()))
         inside = layout.spline.segments - 1
         if inside + int(free[0].any()) + int(free[-1].any()) <= int(free[:, best].sum()):
-            return self._at(p, "knots")
-        return self._at(p, layout.spline.greville[free[:, best]].tolist())
+            return self.at(p, "knots")
+        return self.at(p, layout.spline.greville[free[:, best]].tolist())
 
     # -- constraints --------------------------------------------------------------------------
 
@@ -243,7 +243,7 @@ class Arrangement:
         """
         passive = self.systems[p].passive
         if passive:
-            points = self._at(p, self.layouts[p].spline.greville_of_acceleration.tolist())
+            points = self.at(p, self.layouts[p].spline.greville_of_acceleration.tolist())
             constraint = Constraint(JointTorque(joints=passive), 0.0, 0.0, name=PASSIVE_TORQUE)
             self._rows(p, constraint, points, False)
 
@@ -278,7 +278,7 @@ class Arrangement:
         if throughout and bool((lower == upper).any()):
             points = self._for_equality(p, residual)
         else:
-            points = self._at(p, constraint.at)
+            points = self.at(p, constraint.at)
         self._rows(p, constraint, points, throughout)
 
     def _rows(self, p: int, constraint: Constraint, points: InstantSet, throughout: bool) -> None:
@@ -311,7 +311,7 @@ class Arrangement:
         bounds = row_bounds(constraint.lower, constraint.upper, residual)
         lift = self._lifts.get((id(constraint), first))
         if lift is not None:
-            start, end = self._at(first, "start"), self._at(last, "end")
+            start, end = self.at(first, "start"), self.at(last, "end")
             zero = np.zeros(len(lift.components))
             self.impose(first, f"{name} at the start", Copies(lift), start, (zero, zero))
             part = Part(end, end.add(Block(name, Lifted(lift))))
@@ -323,7 +323,7 @@ class Arrangement:
         parts: list[Part] = []
         for factor, piece in pieces:
             if piece.pairs:
-                ends = (self._at(first, "start"), self._at(last, "end"))
+                ends = (self.at(first, "start"), self.at(last, "end"))
                 parts += self._halves(piece, ends, (first, last), factor, name)
             else:
                 parts += [
@@ -357,7 +357,7 @@ class Arrangement:
         Accelerations of passive joints follow from the rest.
         """
         names, order = self.problem.model.joint_names, self.problem.continuity
-        ends = (self._at(p, "end"), self._at(p + 1, "start"))
+        ends = (self.at(p, "end"), self.at(p + 1, "start"))
         both = (p, p + 1)
         here, there = self.layouts[p].name, self.layouts[p + 1].name
         between = f"continuity {here} to {there}"
@@ -421,7 +421,7 @@ class Arrangement:
     ) -> Part:
         """A block whose losses add up over its instants."""
         residual = term.bind_to(self.offers[p])
-        points = self._at(p, at, cost=True, still=not residual.entries)
+        points = self.at(p, at, cost=True, still=not residual.entries)
         loss = loss or Smoothed(term.loss, term.width)
         block = Block(name, residual, loss=loss, weight=weight, objective=objective)
         return Part(points, points.add(block))

@@ -54,17 +54,18 @@ def weigh(fixed, sigma, lam, powers, T, timed):
             factor = sums.weight[r]
             if timed:
                 factor *= T
-            if sums.objective[r] == 1:
-                factor *= sigma
+            if sums.kind[r] < 0:  # each instant is a constraint
+                store(kappa, c, r, 0.0)
+                for b in range(WIDTH):
+                    i = row_of[c, r, b]
+                    mu[c, r, b] = factor * lam[i] if i >= 0 else 0.0
+            else:
+                if sums.objective[r] == 1:
+                    factor *= sigma
+                else:
+                    factor *= lam[row_of[c, r, 0]]
                 store(mu, c, r, factor * load(sums.slope, c, r))
                 store(kappa, c, r, factor * load(sums.bend, c, r))
-            else:
-                for b in range(WIDTH):
-                    x = 0.0
-                    if row_of[c, r, b] >= 0:
-                        x = factor * lam[row_of[c, r, b]]
-                    mu[c, r, b] = x * sums.slope[c, r, b]
-                    kappa[c, r, b] = x * sums.bend[c, r, b]
         slopes(c, groups, mu, partials, powers, out)
         total = 0.0 * load(mu, c, 0)
         for k in range(out.shape[1]):
@@ -206,7 +207,7 @@ def hessian(fixed, exact, powers, place, place_T, place_TT, out):
                     _turn(c, e, i, j, blocks, z, powers, room)
         if with_T:
             for j in range(n):
-                signal = instants.signal[j]
+                signal, base, stride = instants.signal[j], instants.base[j], instants.stride[j]
                 for o in range(orders):
                     at = j * orders + o
                     y = load(room, 0, 1 + at)
@@ -215,15 +216,15 @@ def hessian(fixed, exact, powers, place, place_T, place_TT, out):
                     bend = (o * (o + 1.0) * powers[2]) * s * x
                     store(room, 0, 0, load(room, 0, 0) + both + bend)
                     store(room, 0, 1 + at, y - (o * powers[1]) * s)
+                at = 4 * points * signal
                 for k in range(points):
-                    value = to_control(instants, c, j, powers, room, 0, 1 + j * orders, k)
+                    value = to_control(instants, c, at, powers, room, 0, 1 + j * orders, k)
                     store(room, 0, 1 + n * orders, value)
                     total = 0.0
                     for b in range(WIDTH):
                         total += room[0, 1 + n * orders, b]
                         if instants.last[c, b]:
-                            at = (instants.first[c, signal, b] + k) * instants.stride[j]
-                            p = place_T[instants.base[j] + at]
+                            p = place_T[base + (instants.first[c, signal, b] + k) * stride]
                             if p == place_TT and p >= 0:  # the component is T itself
                                 out[p] += 2.0 * total
                             elif p >= 0:
@@ -271,7 +272,14 @@ def _sandwich(instants, c, e, i, j, blocks, powers, place, room, out):
                 basis = load(instants.basis, c, right + p * points + m)
                 total = total + basis * load(room, 0, free - 1 - p)
             store(room, 0, free, total)
-            _put(instants, c, e, k * points + m, place, room, free, out)
+            added = 0.0
+            for b in range(WIDTH):  # instants of one segment follow each other
+                added += room[0, free, b]
+                if instants.last[c, b]:
+                    spot = place[instants.cell[c, b], e, k * points + m]
+                    if spot >= 0:
+                        out[spot] += added
+                    added = 0.0
 
 
 @jit
@@ -285,16 +293,11 @@ def _sandwich_values(instants, c, e, i, j, orders, blocks, place, room, out):
         for m in range(k + 1 if i == j else points):
             both = load(instants.basis, c, left + k) * load(instants.basis, c, right + m)
             store(room, 0, free, both * value)
-            _put(instants, c, e, k * points + m, place, room, free, out)
-
-
-@jit
-def _put(instants, c, e, spot, place, room, free, out):
-    added = 0.0
-    for b in range(WIDTH):  # instants of one segment follow each other
-        added += room[0, free, b]
-        if instants.last[c, b]:
-            p = place[instants.cell[c, b], e, spot]
-            if p >= 0:
-                out[p] += added
             added = 0.0
+            for b in range(WIDTH):  # instants of one segment follow each other
+                added += room[0, free, b]
+                if instants.last[c, b]:
+                    spot = place[instants.cell[c, b], e, k * points + m]
+                    if spot >= 0:
+                        out[spot] += added
+                    added = 0.0

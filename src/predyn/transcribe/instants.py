@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +86,7 @@ class InstantSet:
         """Channels that the rows look at."""
         return tuple(dict.fromkeys(c for row in self.dependences() for c, _, _ in row))
 
+    @cached_property
     def windows(self) -> tuple[NDArray[np.bool_], Ints]:
         """(signals, instants, orders, points): whether a control point acts; (signals, instants):
         the first of them.
@@ -129,8 +131,14 @@ class InstantSet:
     def move(self, T: float, powers: tuple[float, ...]) -> None:
         """Rows and their losses, from the samples of the pool."""
         self._T, self._powers = T, powers[: self.orders]
-        if not self.still or self._fresh:
-            self.values.move(T)
+        if self.still and not self._fresh:
+            return
+        values = self.values
+        if values.needs_time:
+            np.multiply(values.fraction, T, out=values.time)
+        for block, out in values.not_affine:
+            block.residual.value(values.samples, out)
+        values.cost = values.add_up.run()
 
     def rows_of(self, block: Block) -> Ints:
         """(instants, rows): the numbers of a block's constraints, -1 where there is none."""
@@ -139,7 +147,7 @@ class InstantSet:
 
     def put_rows(self, out: Floats) -> None:
         """Add to the constraints."""
-        self.values.put(self.row_of, self._T, self.timed, out)
+        self.values.put_rows.run(self.row_of, self._T, self.timed, out)
 
     def objective(self) -> float:
         """What all blocks add to the objective."""
@@ -173,7 +181,8 @@ class InstantSet:
 
     def weigh(self, sigma: float, lam: Floats) -> None:
         """Weights of the rows in the Lagrangian, and those of the channels' components."""
-        self.bends.weigh(sigma, lam, self._powers, self._T, self.timed)
+        self.bends.weigh_rows.run(sigma, lam, self._powers, self._T, self.timed)
+        self.bends.weigh_others()
 
     def hessian(self, exact: bool, place: Ints, place_T: Ints, place_TT: int, out: Floats) -> float:
         """Add to the values of the Hessian; returns the second derivative in T.
@@ -184,4 +193,5 @@ class InstantSet:
         if exact:
             self.bends.spread_others(self._powers)
             self.bends.bend_terms(self._powers)
-        return self.bends.hessian(exact, self._powers, place, place_T, place_TT, out)
+        total: float = self.bends.hessian.run(exact, self._powers, place, place_T, place_TT, out)
+        return total

@@ -80,12 +80,12 @@ def evaluate(fixed, control, powers):
     points = len(instants.points)
     for c in range(z[0].shape[0]):
         for j in range(z[0].shape[1]):
-            signal = instants.signal[j]
+            signal, base, stride = instants.signal[j], instants.base[j], instants.stride[j]
             at = 4 * points * signal
             for b in range(WIDTH):
-                first = instants.base[j] + instants.first[c, signal, b] * instants.stride[j]
+                first = base + instants.first[c, signal, b] * stride
                 for k in range(points):
-                    room[0, k, b] = control[first + k * instants.stride[j]]
+                    room[0, k, b] = control[first + k * stride]
             for o in range(len(z)):
                 total = load(instants.basis, c, at + o * points) * load(room, 0, 0)
                 for k in range(1, points):
@@ -186,17 +186,17 @@ def put_rows(fixed, row_of, T, timed, out):
     """Add rows to the constraints; row_of (chunks, rows, WIDTH) has their numbers, -1 for none."""
     source, sums = held(fixed)
     for r in range(source.shape[1]):
-        factor = sums.weight[r]
-        if timed:
-            factor *= T
-        if sums.kind[r] >= 0:
-            if row_of[0, r, 0] >= 0:
-                out[row_of[0, r, 0]] += factor * sums.total[r]
-            continue
-        for c in range(source.shape[0]):
-            for b in range(WIDTH):
-                if row_of[c, r, b] >= 0:
-                    out[row_of[c, r, b]] += factor * source[c, r, b]
+        if sums.kind[r] >= 0 and row_of[0, r, 0] >= 0:
+            factor = sums.weight[r] * T if timed else sums.weight[r]
+            out[row_of[0, r, 0]] += factor * sums.total[r]
+    for c in range(source.shape[0]):
+        for r in range(source.shape[1]):
+            if sums.kind[r] < 0:
+                factor = sums.weight[r]
+                for b in range(WIDTH):
+                    i = row_of[c, r, b]
+                    if i >= 0:
+                        out[i] += factor * source[c, r, b]
 
 
 class Affine(NamedTuple):
@@ -258,13 +258,12 @@ def _add_up(c, r, values, weights, sums):
 
 
 @jit
-def to_control(instants, c, j, powers, source, row, column, k):
-    """sum_o B_k^(o) T^-o source_o, with the basis of component j."""
+def to_control(instants, c, at, powers, source, row, column, k):
+    """sum_o B_k^(o) T^-o source_o, with the basis that stands at column `at`."""
     points = len(instants.points)
-    at = 4 * points * instants.signal[j] + k
-    total = load(source, row, column) * load(instants.basis, c, at)
+    total = load(source, row, column) * load(instants.basis, c, at + k)
     for o in range(1, len(powers)):
-        scaled = powers[o] * load(instants.basis, c, at + o * points)
+        scaled = powers[o] * load(instants.basis, c, at + o * points + k)
         total = total + scaled * load(source, row, column + o)
     return total
 
@@ -300,8 +299,9 @@ def jacobian(fixed, powers, T, timed, place, place_T, out):
             total = load(explicit, c, r)
             for g in range(groups.start[r], groups.start[r + 1]):
                 j = groups.component[g]
+                at = 4 * points * instants.signal[j]
                 for k in range(points):
-                    value = to_control(instants, c, j, powers, partials, c, g * orders, k)
+                    value = to_control(instants, c, at, powers, partials, c, g * orders, k)
                     store(room, 0, 0, w * value)
                     for b in range(WIDTH):
                         p = place[c, g * points + k, b]
@@ -355,15 +355,15 @@ def gradient(fixed, powers, T, timed, out):
             store(room, 0, 1, load(room, 0, 1) + w * load(explicit, c, r))
         slopes(c, groups, mu, partials, powers, slope)
         for j in range(z[0].shape[1]):
-            signal = instants.signal[j]
+            signal, base, stride = instants.signal[j], instants.base[j], instants.stride[j]
+            at = 4 * points * signal
             for k in range(points):
-                store(room, 0, 0, to_control(instants, c, j, powers, slope, c, j * orders, k))
+                store(room, 0, 0, to_control(instants, c, at, powers, slope, c, j * orders, k))
                 total = 0.0
                 for b in range(WIDTH):  # instants of one segment follow each other
                     total += room[0, 0, b]
                     if instants.last[c, b]:
-                        at = (instants.first[c, signal, b] + k) * instants.stride[j]
-                        out[instants.base[j] + at] += total
+                        out[base + (instants.first[c, signal, b] + k) * stride] += total
                         total = 0.0
             moved = _with_duration(z, c, j, slope, j * orders, powers)
             store(room, 0, 1, load(room, 0, 1) + moved)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -84,9 +85,9 @@ class PhaseLayout:
     numbers: Floats = field(default_factory=lambda: np.zeros(0), kw_only=True)  # all control points
     places: Ints = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
 
-    @property
+    @cached_property
     def components(self) -> Components:
-        """The joints and all further signals and parameters."""
+        """The joints and all further signals and parameters; not before these are known."""
         n = self.control.shape[1]
         points = 1 + max(x.degree for x in (self.spline, *(c.spline for c in self.curves)))
         base, stride, signal = [*range(n)], [n] * n, [0] * n

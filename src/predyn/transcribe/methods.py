@@ -1,21 +1,43 @@
-"""The method that a problem asks for."""
+"""The methods by which a problem becomes a program, each by the class of its options."""
 
 from __future__ import annotations
 
-from predyn.problem import Hybrid, Problem
+from collections.abc import Callable
+
+from predyn.errors import InputError
+from predyn.problem import Hybrid, Problem, Spline
 from predyn.transcribe.program import Program
 from predyn.transcribe.spline import SplineProgram
 
 
-def transcribe(problem: Problem) -> Program:
-    """The nonlinear program of a problem; an InputError lists all that is wrong with it."""
+def _hybrid(problem: Problem) -> Program:
     method = problem.transcription
-    if not isinstance(method, Hybrid):
-        return SplineProgram(problem)
-    if str(method.shooting) == "single":
+    assert isinstance(method, Hybrid)
+    if str(method.shooting) == "single":  # kernels load when asked for
         from predyn.transcribe.shooting.single_shooting import SingleShooting
 
         return SingleShooting(problem)
-    from predyn.transcribe.shooting.hybrid import HybridProgram  # kernels load when asked for
+    from predyn.transcribe.shooting.hybrid import HybridProgram
 
     return HybridProgram(problem)
+
+
+METHODS: dict[type[Spline], Callable[[Problem], Program]] = {
+    Spline: SplineProgram,
+    Hybrid: _hybrid,
+}
+
+
+def register_method(options: type[Spline], program: Callable[[Problem], Program]) -> None:
+    """Add a method of your own: the class of its options, and what makes a program of a problem."""
+    if options in METHODS:
+        raise InputError(f"method {options.method!r}: there is one with these options")
+    METHODS[options] = program
+
+
+def transcribe(problem: Problem) -> Program:
+    """The nonlinear program of a problem; an InputError lists all that is wrong with it."""
+    for kind in type(problem.transcription).__mro__:
+        if kind in METHODS:
+            return METHODS[kind](problem)
+    return SplineProgram(problem)  # which says what is wrong with the options

@@ -89,11 +89,7 @@ def motion_of(program: Program, x: Floats) -> Motion:
             own = [c for c in layout.curves if c.channel == f"signal:{signal.name}"]
             found.append(_curve(own[0], x, curve.duration) if own else None)
         signals[signal.name] = SignalCurves(tuple(signal.components), signal.unit, tuple(found))
-    parameters = {
-        curve.components[0]: float(x[curve.columns[0, 0]])
-        for curve in program.phases[0].curves
-        if curve.channel.startswith("parameter:")
-    }
+    parameters = {name: float(x[k]) for name, k in program.parameter_columns().items()}
     return Motion(curves, systems, signals, parameters)
 
 

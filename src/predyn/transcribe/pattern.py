@@ -26,7 +26,7 @@ class Touch(NamedTuple):
 def touch(points: InstantSet, layout: PhaseLayout) -> Touch:
     chained, components = points.chained, points.components
     orders = chained.orders  # (groups, used)
-    active, first = points.windows()
+    active, first = points.windows
     which = chained.groups.component
     signal = components.signal[which]
     acting = active[signal][:, :, : points.orders]  # (groups, instants, orders, points)
@@ -117,7 +117,7 @@ class HessianEntries(NamedTuple):
 def hessian_entries(points: InstantSet, layout: PhaseLayout) -> HessianEntries:
     components, pairs = points.components, points.bends.pairs
     width = components.points
-    active, first = points.windows()
+    active, first = points.windows
     active = np.any(active[:, :, : points.orders], axis=2)  # (signals, instants, points)
     cell = points.on_curve[0].cell.reshape(-1)[: len(points.s)]
     count = int(points.on_curve[0].cell.max()) + 1

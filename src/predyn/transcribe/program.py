@@ -112,6 +112,27 @@ class Program(NLP):
             more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
             raise InputError(f"problem {self.problem.name!r}: " + "; ".join(wrong[:5]) + more)
 
+    def parameter_columns(self) -> dict[str, int]:
+        """Places in x of the parameters of the problem."""
+        found = {
+            phase.duration: layout.T_column
+            for phase, layout in zip(self.problem.phases, self.phases, strict=True)
+            if isinstance(phase.duration, str)
+        }
+        curves = {c.channel: int(c.columns[0, 0]) for c in self.phases[0].curves}
+        for parameter in self.problem.parameters:
+            channel = f"parameter:{parameter.name}"
+            if channel in curves:
+                found[parameter.name] = curves[channel]
+        return found
+
+    def duration_name(self, layout: PhaseLayout) -> str:
+        """How messages call the duration of a phase."""
+        for name, column in self.parameter_columns().items():
+            if column == layout.T_column:
+                return f"parameter {name}"
+        return "duration" if len(self.phases) == 1 else f"{layout.name}: duration"
+
     def objective(self) -> float:
         self._evaluate()
         total = 0.0

@@ -65,12 +65,12 @@ class RowBends:
         self._list_pairs(points, derived)
         rows = (chained.partials, chained.explicit)
         second = (self.slope, self.cross, self.square, self.blocks)
-        self._weigh = Direct(
+        self.weigh_rows = Direct(
             curvature.weigh,
             *(chained.groups, rows, values.sums, points.row_of, values.partials),
             *(self.mu, self.kappa, second, self.main.on, self.main.weights),
         )
-        self._hessian = Direct(
+        self.hessian = Direct(
             curvature.hessian,
             *(instants, z, chained.groups, rows, self.curved_rows, self.kappa, second),
             *((self.pairs, self._plain), self.block_of),
@@ -133,19 +133,16 @@ class RowBends:
             (self.blocks,) * 4,
         )
         self.main = channels[0] if channels else nothing
-        self._others = channels[1:]
+        self.others = channels[1:]
 
-    def weigh(
-        self, sigma: float, lam: Floats, powers: tuple[float, ...], T: float, timed: bool
-    ) -> None:
-        """Weights of the rows in the Lagrangian, and those of the channels' components."""
-        self._weigh.run(sigma, lam, powers, T, timed)
-        for other in self._others:
+    def weigh_others(self) -> None:
+        """Weights of the components of all channels but one, after weigh_rows."""
+        for other in self.others:
             curvature.weigh_channel(other.on, self.mu, self._values.partials, other.weights)
 
     def spread_others(self, powers: tuple[float, ...]) -> None:
         """Second partials of all channels but one."""
-        for other in self._others:
+        for other in self.others:
             curvature.spread(other.spread, other.curvature, powers, self.blocks)
 
     def bend_terms(self, powers: tuple[float, ...]) -> None:
@@ -162,16 +159,3 @@ class RowBends:
             self._bent, self._x, self._y, parts.groups, parts.partials, parts.explicit,
             powers, self.block_of, self.blocks, self.cross, self.square,
         )  # fmt: skip
-
-    def hessian(
-        self,
-        exact: bool,
-        powers: tuple[float, ...],
-        place: Ints,
-        place_T: Ints,
-        place_TT: int,
-        out: Floats,
-    ) -> float:
-        """Add to the values of the Hessian; returns the second derivative in T."""
-        total: float = self._hessian.run(exact, powers, place, place_T, place_TT, out)
-        return total

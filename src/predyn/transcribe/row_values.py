@@ -13,7 +13,7 @@ from predyn.kernels.lanes import WIDTH
 from predyn.samples import Samples
 from predyn.terms.term import LOSSES
 from predyn.transcribe import kernels
-from predyn.transcribe.kernels import Affine, Floats, Ints, Sums
+from predyn.transcribe.kernels import Affine, Floats, Sums
 from predyn.transcribe.pool import in_lanes
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class RowValues:
         chunks, blocks = points.chunks, points.blocks
         self._count = len(points.s)
         self.fraction = in_lanes(points.padded)
-        self._time = np.zeros_like(self.fraction)
-        self._needs_time = "t" in points.channels
+        self.time = np.zeros_like(self.fraction)
+        self.needs_time = "t" in points.channels
         self.samples = self._sampled(points, z, derived)
         rows = blocks[-1].rows.stop
         self.values = aligned(chunks, rows, WIDTH)
@@ -40,13 +40,13 @@ class RowValues:
             (block, view(self.values, block.rows), view(self.partials, block.entries))
             for block in blocks
         ]
-        self.cost = 0.0
+        self.cost = 0.0  # what they add to the objective, without the factor T
         name = next(iter(derived), "")
         affine = self._affine(points.components.direct, name)
         channel = derived[name].value if derived else z[0]
         weights = in_lanes(points.weights)
-        self._add_up = Direct(kernels.add_up, affine, z, channel, self.values, weights, self.sums)
-        self._put = Direct(kernels.put_rows, self.values, self.sums)
+        self.add_up = Direct(kernels.add_up, affine, z, channel, self.values, weights, self.sums)
+        self.put_rows = Direct(kernels.put_rows, self.values, self.sums)
 
     def _sampled(
         self, points: InstantSet, z: tuple[Floats, ...], derived: Mapping[str, ChannelPart]
@@ -56,20 +56,20 @@ class RowValues:
             for name, (first, count, order) in points.components.direct.items()
             if order < len(z)
         }
-        channels["t"] = self._time.transpose(1, 0, 2)
+        channels["t"] = self.time.transpose(1, 0, 2)
         for name, channel in derived.items():
             channels[name] = channel.value.transpose(1, 0, 2)
         return Samples(channels)
 
     def _affine(self, direct: Mapping[str, tuple[int, int, int]], channel: str) -> Affine:
         """Rows that are affine in the states and that channel; the others are set apart."""
-        self._not_affine: list[tuple[Block, Floats]] = []
+        self.not_affine: list[tuple[Block, Floats]] = []
         rows: list[tuple[int, float]] = []
         entries: list[tuple[int, int, int, float]] = []
         for block, values, partials in self._blocks:
             residual, first = block.residual, block.rows.start
             if not residual.constant or not {*residual.channels} <= {*direct, channel}:
-                self._not_affine.append((block, values))
+                self.not_affine.append((block, values))
                 continue
             zeros = Samples({x: np.zeros_like(self.samples[x]) for x in residual.channels})
             residual.value(zeros, values)
@@ -88,23 +88,11 @@ class RowValues:
             np.array([factor for _, _, _, factor in entries], float),
         )
 
-    def move(self, T: float) -> None:
-        """Values and losses, from the samples."""
-        if self._needs_time:
-            np.multiply(self.fraction, T, out=self._time)
-        for block, values in self._not_affine:
-            block.residual.value(self.samples, values)
-        self.cost = self._add_up.run()
-
     def derive(self, fresh: bool) -> None:
         """Partials in channels; those that never change only once, if fresh."""
         for block, _, partials in self._blocks:
             if fresh or not block.residual.constant:
                 block.residual.partials(self.samples, partials)
-
-    def put(self, row_of: Ints, T: float, timed: bool, out: Floats) -> None:
-        """Add to the constraints."""
-        self._put.run(row_of, T, timed, out)
 
     def of(self, block: Block) -> Floats:
         """(instants, rows) of a block."""

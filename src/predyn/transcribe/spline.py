@@ -34,7 +34,7 @@ class SplineProgram(Program):
         self.phases = lay_out_phases(problem, (*problem.parameters, *lifted))
         self._exact = problem.solver.hessian != "gauss_newton"
         count = 1 + max(max(int(p.places.max()), p.T_column) for p in self.phases)
-        self._take(self._arrange(total))
+        self._take(self.arrange(total))
         self._pools = [(p, pool) for p, pool in self._pools if not pool.idle]
         self._variable_bounds(count)
         self._lay_jacobian(count)
@@ -48,7 +48,7 @@ class SplineProgram(Program):
 
     # -- construction -------------------------------------------------------------------------
 
-    def _arrange(self, total: tuple[float, float] | None) -> Arrangement:
+    def arrange(self, total: tuple[float, float] | None) -> Arrangement:
         return Arrangement(self.problem, self.phases, self.lifts, total)
 
     def _alive(self, rows: Rows) -> NDArray[np.bool_]:
@@ -180,7 +180,7 @@ class SplineProgram(Program):
         for phase in self.phases:
             prefix = "" if len(self.phases) == 1 else f"{phase.name}: "
             if i == phase.T_column:
-                return f"{prefix}duration"
+                return self.duration_name(phase)
             found = np.argwhere(phase.columns == i)
             if len(found):
                 k, j = found[0]

@@ -43,7 +43,10 @@ class HybridProgram(Program):
         self.segment_columns = [phase.segment_columns for phase in self.phases]
         self._take(StageArrangement(problem, self.phases))
         self._number_gaps()
-        count = sum(phase.count for phase in self.phases)
+        count = 1 + max(
+            max(int(p.columns.max()), int(p.node_columns.max(initial=-1)), p.T_column)
+            for p in self.phases
+        )
         self._variable_bounds(count)
         self._lay_jacobian(count)
         self._lay_hessian(count)
@@ -267,7 +270,7 @@ class HybridProgram(Program):
             prefix = "" if len(self.phases) == 1 else f"{phase.name}: "
             names = self.model.joint_names
             if i == phase.T_column:
-                return f"{prefix}duration"
+                return self.duration_name(phase)
             found = np.argwhere(phase.columns == i)
             if len(found):
                 k, j = found[0]

@@ -34,7 +34,7 @@ class ShootingLayout(PhaseLayout):
 
     @property
     def count(self) -> int:
-        """How many numbers of the phase are in x."""
+        """How many numbers of its own the phase has in x."""
         free = int((self.columns >= 0).sum() + (self.node_columns >= 0).sum())
         return free + int(self.T_column >= 0)
 
@@ -74,6 +74,10 @@ def lay_out_shooting(problem: Problem) -> list[ShootingLayout]:
         layout = _phase(problem, k, first, name)
         layouts.append(layout)
         first += layout.count
+    for column, parameter in enumerate(problem.parameters, start=first):  # durations, all of them
+        for layout, phase in zip(layouts, problem.phases, strict=True):
+            if phase.duration == parameter.name:
+                layout.T_column = column
     return layouts
 
 

@@ -30,7 +30,7 @@ class StageArrangement(Arrangement):
         """Nothing: the integration keeps their torque zero."""
 
     def _for_equality(self, p: int, residual: Residual) -> InstantSet:
-        return self._at(p, "knots")
+        return self.at(p, "knots")
 
     def _choose(self, p: int, at: At | Literal["knots"], cost: bool) -> StageSet:
         layout, method = self.layouts[p], self.problem.transcription
@@ -86,7 +86,7 @@ class StageArrangement(Arrangement):
 
     def _whole(self, p: int) -> StageSet:
         """The set of the integrated costs of a phase; if there is none, one that adds nothing."""
-        whole = self._at(p, "throughout", cost=True)
+        whole = self.at(p, "throughout", cost=True)
         assert isinstance(whole, StageSet)
         if not whole.blocks:
             self.sets = list(self._sets.values())

@@ -1,0 +1,189 @@
+"""What phases carry, what acts on them and what they may do: systems, against Pinocchio."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import predyn
+from oracles.casadi_unknowns import SymbolicMotion
+from oracles.pinocchio_oracle import pinocchio_model
+from predyn.dynamics import ExternalForce, mass_matrix
+from predyn.model import Model
+from predyn.nlp import SolverOptions
+from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Spline, State, System
+from predyn.terms import Effort, GeneralizedMomentum, JointTorque, TotalTime
+from predyn.transcribe.methods import transcribe
+from transcribe.problem_cases import _branched
+from transcribe.program_values import values
+from transcribe.test_unknowns import unlimited
+
+LOAD = predyn.Payload("tool", 1.5, (0.0, 0.02, 0.05), np.diag([0.01, 0.02, 0.015]))
+FREE = Duration(0.2, 3.0, 0.8)
+
+
+@pytest.fixture(scope="module")
+def arm() -> Model:
+    model = predyn.load_task("arm6-pick").model
+    n = model.n  # Pinocchio knows neither springs nor friction
+    nothing = {x: np.zeros(n) for x in ("stiffness", "damping", "coulomb")}
+    return replace(model, **nothing, armature=np.array(model.armature))
+
+
+def pick_and_place(arm: Model, **phase: object) -> Problem:
+    home, pick, place = np.zeros(6), np.array([0.4, 0.3, 0.2, 0.1, 0.3, 0.0]), np.full(6, -0.3)
+    rest = np.zeros(6)
+    return Problem(
+        arm,
+        (
+            Phase(FREE, State(home, rest), State(pick), name="reach"),
+            Phase(FREE, end=State(place), system="loaded", name="carry", **phase),
+            Phase(FREE, end=State(home, rest), name="return"),
+        ),
+        costs=(Cost(TotalTime()), Cost(Effort(), 1e-4)),
+        systems={"loaded": System(payloads=(LOAD,))},
+        transcription=Spline(segments=6),
+        solver=SolverOptions(tolerance=1e-10),
+    )
+
+
+def pinocchio_torques(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    theirs = pinocchio_model(model)
+    data = theirs.createData()
+    return np.array([pin.rnea(theirs, data, *x) for x in zip(q, v, a, strict=True)])
+
+
+def test_a_payload_acts_in_its_phase_only(arm: Model) -> None:
+    solution = predyn.solve(pick_and_place(arm)).check()
+    t = np.sort(np.random.default_rng(0).uniform(0.0, solution.duration, 200))
+    at, phase = solution.at(t), solution.phase_at(t)
+    loaded = arm.attach_payload(LOAD.link, LOAD.mass, LOAD.point, LOAD.inertia)
+    assert len(np.unique(phase)) == 3
+    for k, model in enumerate((arm, loaded, arm)):
+        here = phase == k
+        expected = pinocchio_torques(model, at.q[here], at.v[here], at.a[here])
+        assert np.abs(at.tau[here] - expected).max() < 1e-10
+        stored = solution.phase == k
+        states = (x[stored] for x in (solution.q, solution.v, solution.a))
+        assert np.abs(solution.tau[stored] - pinocchio_torques(model, *states)).max() < 1e-10
+    # the motion is continuous, the torque is not
+    before, after = (np.flatnonzero(solution.phase == k)[x] for k, x in ((0, -1), (1, 0)))
+    for x in (solution.q, solution.v, solution.a):
+        assert np.allclose(x[before], x[after], atol=1e-6)
+    assert np.abs(solution.tau[before] - solution.tau[after]).max() > 0.1
+
+
+def test_a_plastic_impact_keeps_the_momentum(arm: Model) -> None:
+    """The load is at rest when it is gripped: M(q) v jumps in v, not in momentum."""
+    solution = predyn.solve(pick_and_place(arm, impact=True)).check()
+    before, after = (np.flatnonzero(solution.phase == k)[x] for k, x in ((0, -1), (1, 0)))
+    loaded = arm.attach_payload(LOAD.link, LOAD.mass, LOAD.point, LOAD.inertia)
+    M = []
+    for model, k in ((arm, before), (loaded, after)):
+        theirs = pinocchio_model(model)
+        M.append(pin.crba(theirs, theirs.createData(), solution.q[k]))
+    p = [m @ solution.v[k] for m, k in zip(M, (before, after), strict=True)]
+    assert np.abs(solution.q[before] - solution.q[after]).max() < 1e-12
+    assert np.abs(p[1] - p[0]).max() <= 1e-12 * max(np.abs(p[0]).max(), 1.0)
+    assert np.abs(solution.v[before] - solution.v[after]).max() > 1e-3
+    # put down with continuous velocity
+    before, after = (np.flatnonzero(solution.phase == k)[x] for k, x in ((1, -1), (2, 0)))
+    assert np.allclose(solution.v[before], solution.v[after], atol=1e-8)
+
+
+def test_rows_of_momentum_against_casadi() -> None:
+    """Value, Jacobian and Hessian of an impact, with rotors, springs and branches."""
+    model = unlimited(_branched(11))
+    load = predyn.Payload(model.link_names[-1], 3.0, (0.1, 0.2, 0.3))
+    problem = Problem(
+        model,
+        (
+            Phase(Duration(0.5, 2.0, 1.0), segments=1),
+            Phase(Duration(0.5, 2.0, 1.0), segments=1, system="loaded", impact=True),
+        ),
+        constraints=(Constraint(GeneralizedMomentum(), -1.0, 1.0, at=(0.3,)),),
+        costs=(Cost(Effort(), 1e-3),),
+        systems={"loaded": System(payloads=(load,))},
+        transcription=Spline(limit_points=1, gauss_points=1),
+    )
+    program = transcribe(problem)
+    motion = SymbolicMotion(program)
+    rng = np.random.default_rng(2)
+    x = rng.uniform(-1.0, 1.0, program.n)
+    for phase in program.phases:
+        x[phase.T_column] = 1.1
+    models = (model, model.attach_payload(load.link, load.mass, load.point))
+    momenta = [_momentum(m) for m in models]
+
+    def momentum(p: int, s: float):
+        return momenta[p](motion.state(p, s, 0), motion.state(p, s, 1))
+
+    f = 0.0
+    for p in range(2):
+        for s, w in motion.gauss(p, 1):
+            tau = motion.tau(p, s)
+            f += 1e-3 * motion.T(p) * w * (tau.T @ tau)
+    g = [momentum(0, 0.3), momentum(1, 0.3), motion.state(1, 0.0, 0) - motion.state(0, 1.0, 0)]
+    g.append(momentum(1, 0.0) - momentum(0, 1.0))
+    lam = rng.standard_normal(program.m)
+    motion.compare(f, g, x, values(program, x, 0.7, lam), 0.7, lam)
+
+
+def _momentum(model: Model):
+    """d(kinetic energy)/dv, by CasADi: torques for accelerations v at rest, without gravity."""
+    import casadi as ca
+
+    from oracles.casadi_unknowns import torques
+
+    still = replace(model, gravity=np.zeros(3), stiffness=np.zeros(model.n))
+    tau, q, v = torques(still, ()), ca.SX.sym("q", model.n), ca.SX.sym("v", model.n)
+    return ca.Function("p", [q, v], [tau(q, ca.SX(model.n, 1), v, ca.SX(0, 1))])
+
+
+def test_momentum_channel_is_mass_matrix_times_velocity(arm: Model) -> None:
+    solution = predyn.solve(pick_and_place(arm)).check()
+    t = np.linspace(0.0, solution.duration, 20)
+    at, phase = solution.at(t), solution.phase_at(t)
+    p = solution.channel("momentum", t)
+    loaded = arm.attach_payload(LOAD.link, LOAD.mass, LOAD.point, LOAD.inertia)
+    for k, x in enumerate(t):
+        model = loaded if phase[k] == 1 else arm
+        expected = mass_matrix(model, at.q[k]) @ at.v[k]
+        assert np.allclose(p[k], expected, rtol=0, atol=1e-11), x
+
+
+def test_forces_passive_joints_and_limits_of_a_system() -> None:
+    """A push that is a curve of time, a motor that is off, a lower limit: in one phase each."""
+    model = predyn.models.two_link()
+    push = predyn.Profile((0.0, 0.2, 0.6), [(0.0, 0.0, 0.0), (5.0, 1.0, 0.0), (0.0, 2.0, 0.0)])
+    tight = model.limits._replace(effort=np.array([[-4.0, 4.0], [-3.0, 3.0]]))
+    rest = (0.0, 0.0)
+    problem = Problem(
+        model,
+        (
+            Phase(0.6, State((0.0, 0.0), rest), system="pushed"),
+            Phase(FREE, system="weak"),
+            Phase(0.5, end=State(v=(np.nan, 0.0)), system="off"),
+        ),
+        costs=(Cost(Effort()),),
+        constraints=(Constraint(JointTorque(), -9.0, 9.0, at="start"),),
+        systems={
+            "pushed": System(forces=(ExternalForce("tip", force=push),)),
+            "weak": System(limits=tight),
+            "off": System(passive=("joint1",)),
+        },
+        transcription=Spline(segments=8),
+    )
+    solution = predyn.solve(problem).check()
+    for p, effort in ((0, 10.0), (1, 4.0)):
+        assert np.abs(solution.tau[solution.phase == p]).max() <= effort + 1e-6
+    here = solution.phase == 0
+    forces = [ExternalForce("tip", force=push.at(solution.t[here]))]
+    states = (x[here] for x in (solution.q, solution.v, solution.a))
+    tau = predyn.inverse_dynamics(model, *states, forces=forces)
+    assert np.allclose(solution.tau[here], tau, atol=1e-10)
+    last = solution.phase == 2
+    assert np.abs(solution.tau[last, 0]).max() < 0.05
