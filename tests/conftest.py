@@ -1,4 +1,4 @@
-"""What the whole test run shares: the long checks, and the folder of data not kept here."""
+"""Shared by all tests: the long checks, and the folder of data outside the repository."""
 
 import os
 import signal

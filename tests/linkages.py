@@ -1,4 +1,4 @@
-"""Linkages in natural coordinates for tests, and their energies in CasADi, written apart."""
+"""Linkages in natural coordinates for tests, and their energies written separately in CasADi."""
 
 import casadi as ca
 import numpy as np

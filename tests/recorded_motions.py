@@ -54,7 +54,7 @@ def sway(n: int, seed: int, size: float = 0.4, fastest: float = 1.5) -> Sway:
 
 
 def marked(model: Model, seed: int, each: int = 3) -> Model:
-    """The model with so many markers on each link, none in line with another."""
+    """The model with a number of markers on each link, none in line with another."""
     rng = np.random.default_rng([seed, 12])
     frames = tuple(
         Frame(f"m{link}_{k}", link, np.eye(3), rng.uniform(-0.5, 0.5, 3))
@@ -121,7 +121,7 @@ def recorded(
     missing: float = 0.0,
     seed: int = 0,
 ) -> Measurements:
-    """Joints (all unless told) and markers of a motion q (M, n), with noise and gaps."""
+    """Joints (default: all) and markers of a motion q (M, n), with noise and gaps."""
     rng = np.random.default_rng([seed, 13])
 
     def spoiled(clean: np.ndarray) -> np.ndarray:
@@ -149,7 +149,7 @@ def coverage(estimate: Estimate, truth: np.ndarray) -> float:
 
 
 def filter_error(estimate: Estimate, truth: np.ndarray) -> np.ndarray:
-    """Error (K, n) of the usual way."""
+    """Error (K, n) of filtering and inverse dynamics."""
     usual = estimate.comparison
     assert usual is not None
     columns = [np.interp(estimate.t_tau, usual.t, column) for column in usual.tau.T]

@@ -18,7 +18,7 @@ import numpy as np
 
 from predyn import dynamics
 from predyn.dynamics.aba import ABA
-from predyn.dynamics.actuation import actuated
+from predyn.dynamics.actuation import view_with_mask
 from predyn.dynamics.hybrid import HYBRID, HYBRID_PARTITIONED
 from predyn.dynamics.kinematics import FRAME_DERIVATIVES, FRAME_MOTION, FrameMotion, target_of
 from predyn.dynamics.momentum import CENTROIDAL_MOTION
@@ -83,7 +83,7 @@ def outputs(
 ) -> list[np.ndarray]:
     """Dense outputs (B, ...) of a kernel's source, run on plain numbers of a type or on LANES."""
     model, site = case.model, case.options
-    view = actuated(model, site["active"]) if "active" in site else kernel.view(model)
+    view = view_with_mask(model, site["active"]) if "active" in site else kernel.view(model)
     loads: Any = NO_LOADS
     if "frame" in site:
         loads = target_of(model, **site)

@@ -127,7 +127,7 @@ def dh_rows(seed: int) -> list[DHRow]:
 
 
 def dh_forest(seed: int, rows: Sequence[DHRow] | None = None) -> Model:
-    """A branched DH table on a turned base, with rotors that couple no joints."""
+    """A branched DH table on a rotated base, with rotors that couple no joints."""
     rng = np.random.default_rng([seed, 4])
     base = np.eye(4)
     base[:3, :3], base[:3, 3] = rotation(rng), rng.normal(size=3)
@@ -241,7 +241,7 @@ def parametrised(case: Case, start: Any, rebuild: Callable[..., Model], **option
 
 
 def _displaced(model: Model, parameters: np.ndarray) -> Model:
-    """Each joint turned about its placed origin and shifted, in its parent's axes."""
+    """Each joint rotated about its placed origin and shifted, in its parent's axes."""
     for name, move in zip(model.joint_names, parameters.reshape(-1, 6), strict=True):
         if move.any():
             j, angle = model.joint_index(name), np.linalg.norm(move[:3])

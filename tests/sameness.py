@@ -1,4 +1,4 @@
-"""Whether two results are the same, to the last bit."""
+"""Whether two results are the same, bit for bit."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def assert_same(got, expected, where="result"):
-    """Equal types, orders and bits, all the way down."""
+    """Equal types, orders and bits, at all levels."""
     if isinstance(expected, Mapping):
         assert isinstance(got, Mapping), where
     else:

@@ -1,4 +1,4 @@
-"""The scripts of examples/ run, and the task beside them solves."""
+"""The scripts of examples/ run, and the task next to them solves."""
 
 import json
 import math
@@ -25,7 +25,7 @@ def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_there_are_scripts() -> None:
+def test_the_gallery_has_scripts() -> None:
     assert len(SCRIPTS) >= 5
 
 

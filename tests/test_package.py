@@ -1,4 +1,4 @@
-"""The package as a user meets it: what an import costs, and which names there are."""
+"""The package from outside: the cost of an import, and its public names."""
 
 import ast
 import importlib
@@ -20,7 +20,7 @@ NAMES = [name for name in dir(predyn) if name != "__version__" and name not in P
 
 
 def loaded_by(code: str) -> set[str]:
-    """The installed packages, predyn aside, that `code` loads in a fresh interpreter."""
+    """The installed packages, except predyn, that `code` loads in a fresh interpreter."""
     script = (
         "import json, sys\n"
         "before = set(sys.modules)\n"
@@ -34,7 +34,7 @@ def loaded_by(code: str) -> set[str]:
     return installed & set(json.loads(run.stdout))
 
 
-def test_import_loads_the_package_alone() -> None:
+def test_import_loads_only_the_package() -> None:
     assert loaded_by("import predyn") == set()
 
 
@@ -45,7 +45,7 @@ def test_import_loads_the_package_alone() -> None:
         "predyn.models.two_link()",
     ],
 )
-def test_making_a_model_needs_numpy_alone(code: str) -> None:
+def test_building_a_model_needs_only_numpy(code: str) -> None:
     assert loaded_by(f"import predyn; {code}") == {"numpy"}
 
 
@@ -54,7 +54,7 @@ def test_dynamics_needs_numba() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_public_name_resolves_to_a_class_or_function_of_its_own(name: str) -> None:
+def test_public_name_resolves_to_its_class_or_function(name: str) -> None:
     value = getattr(predyn, name)
     assert callable(value)
     assert value.__name__ == name
@@ -80,7 +80,7 @@ def test_type_checkers_see_the_same_names() -> None:
     assert set(typed) == {*NAMES, *PACKAGES}
 
 
-def test_unknown_name_is_reported_with_the_way_to_the_right_one() -> None:
+def test_unknown_name_is_reported_with_the_right_one() -> None:
     with pytest.raises(AttributeError, match=r"no public name 'inverse_dynamic'.*dir\(predyn\)"):
         predyn.inverse_dynamic  # noqa: B018
 
@@ -89,7 +89,7 @@ def test_version_is_the_installed_one() -> None:
     assert predyn.__version__ == importlib.metadata.version("predyn")
 
 
-def test_what_is_imported_is_what_is_declared() -> None:
+def test_imports_match_the_declared_dependencies() -> None:
     imported = set()
     for path in Path(predyn.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -1,4 +1,4 @@
-"""What the README and the pages print runs, and the pages leave nothing out."""
+"""The examples in README and pages run, and the pages are complete."""
 
 import dataclasses
 import inspect
@@ -52,7 +52,7 @@ def run(code: str, folder: Path) -> str:
     return done.stdout
 
 
-def test_examples_print_what_the_readme_says(tmp_path: Path) -> None:
+def test_examples_print_the_output_in_the_readme(tmp_path: Path) -> None:
     code, said = (blocks(ROOT / "README.md", language) for language in ("python", "text"))
     assert len(code) == len(said) == 2
     assert [run(block, tmp_path) for block in code] == said

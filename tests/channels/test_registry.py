@@ -1,4 +1,4 @@
-"""Channels: one list of them, and one of a user's own from the program to the file."""
+"""Channels: the registry, and a user channel from the program to the file."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_unknown_channels_are_named(name: str, message: str) -> None:
         units(MODEL, name)
 
 
-def test_a_name_is_given_once() -> None:
+def test_channel_names_must_be_unique() -> None:
     with pytest.raises(InputError, match="channel 'tau': there is one of that name"):
         register(CHANNELS["tau"])
 
@@ -133,7 +133,7 @@ def test_a_solution_has_every_channel() -> None:
 
 
 @pytest.mark.usefixtures("square_speed")
-def test_a_channel_of_a_user_from_the_program_to_the_file(tmp_path) -> None:
+def test_a_user_channel_from_the_program_to_the_file(tmp_path) -> None:
     """A limit on the square is the limit on the speed."""
     problem = predyn.load_task("two-link-lifting")
     fastest = 4.0

@@ -1,4 +1,4 @@
-"""The command line: exit codes, what is written, and that nothing good is lost."""
+"""The command line: exit codes, output files, and that no good result is lost."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_examples_lists_every_task() -> None:
     assert str(tasks.FOLDER) in output
 
 
-def test_solve_writes_all_and_says_so(tmp_path: Path) -> None:
+def test_solve_writes_all_files_and_lists_them(tmp_path: Path) -> None:
     result = run("solve", TASK)
     assert result.exit_code == 0
     folder = tmp_path / TASK
@@ -165,7 +165,7 @@ def test_wrong_usage_is_code_2(args: list[str]) -> None:
     assert "Traceback" not in result.output
 
 
-def test_a_file_in_the_place_of_the_folder() -> None:
+def test_a_file_in_place_of_the_folder() -> None:
     Path("out").write_text("precious")
     result = run("solve", TASK, "--out", "out")
     assert result.exit_code == 2
@@ -173,7 +173,7 @@ def test_a_file_in_the_place_of_the_folder() -> None:
     assert Path("out").read_text() == "precious"
 
 
-def test_what_does_not_converge_is_written_and_code_3() -> None:
+def test_results_without_convergence_are_written_with_code_3() -> None:
     result = run("solve", stopped_early(), "--out", "out")
     assert result.exit_code == 3
     assert "predyn: not solved: iteration_limit\n" in result.stderr
@@ -217,10 +217,10 @@ def test_a_failed_write_keeps_the_earlier_result(
 
 
 @pytest.mark.parametrize("trouble", [KeyboardInterrupt, FileError("no space"), ValueError("odd")])
-def test_what_stops_the_report_leaves_the_solution(
+def test_an_error_in_the_report_keeps_the_solution(
     trouble: type[BaseException] | Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The report of the motion before is gone: it would show another one."""
+    """The report of the previous motion is removed: it would show another one."""
     assert run("solve", TASK, "--out", "out", "--quiet").exit_code == 0
 
     def stop(*_: object) -> str:
@@ -294,11 +294,19 @@ def test_reports_show_the_stored_verification(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
-def test_ctrl_c_while_files_are_written_waits_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("verified", "message", "code"),
+    [(False, "interrupted during verification", 130), (True, "while writing the report", 0)],
+)
+def test_ctrl_c_while_files_are_written_waits_for_them(
+    monkeypatch: pytest.MonkeyPatch, verified: bool, message: str, code: int
+) -> None:
+    """The solution is written before and after its verification."""
     save = Solution.save
 
     def interrupted(solution: Solution, path: Path) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
+        if (solution.verification is not None) == verified:
+            os.kill(os.getpid(), signal.SIGINT)
         save(solution, path)
 
     monkeypatch.setattr("predyn.solution.Solution.save", interrupted)
@@ -306,8 +314,8 @@ def test_ctrl_c_while_files_are_written_waits_for_them(monkeypatch: pytest.Monke
     assert result.exit_code == 130
     assert {path.name for path in Path("out").iterdir()} == FILES - {"report.html"}
     assert load_solution("out/solution.h5").success
-    assert "interrupted while writing the report" in result.stderr
-    assert run("solve", TASK, "--out", "out", "--quiet", "--no-report").exit_code == 0
+    assert message in result.stderr
+    assert run("solve", TASK, "--out", "out", "--quiet", "--no-report").exit_code == code
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no limit on file sizes")
@@ -322,7 +330,7 @@ def test_a_disk_that_fills_up_keeps_the_earlier_result(solved: Path) -> None:
     assert not list(solved.glob(".predyn*"))
 
 
-def test_a_bug_is_told_shortly_and_in_full_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_reported_briefly_and_in_full_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_args: object, **_options: object) -> None:
         raise RuntimeError("a screw came loose")
 
@@ -351,7 +359,7 @@ def test_ctrl_c_saves_the_best_iterate_and_is_code_130() -> None:
     assert load_solution("out/solution.h5").status == "interrupted"
 
 
-def test_kernels_that_are_not_kept_yet_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compilation_of_uncached_kernels_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     told = "predyn: compiling kernels; they are cached on disk, so this happens only once\n"
     options = ("solve", TASK, "--no-report", "--segments", "10")
     Path("empty").mkdir()
@@ -392,7 +400,7 @@ def test_check_names_unknowns_systems_and_forces() -> None:
     assert "  system 'loaded', picked up by an impact\n" in loaded
 
 
-def test_method_replaces_that_of_the_task(tmp_path: Path) -> None:
+def test_method_overrides_that_of_the_task(tmp_path: Path) -> None:
     task = tasks.path_of("cart-pole-swingup").read_text(encoding="utf-8")
     (tmp_path / "pole.toml").write_text(task)
     for method, kind in (("spline", "Spline("), ("hybrid", "Hybrid(")):
@@ -430,7 +438,7 @@ def test_check_of_a_task_a_model_and_a_solution(solved: Path) -> None:
     assert run("check", "broken.urdf").exit_code == 2
 
 
-def test_warnings_of_a_model_are_told_in_one_line() -> None:
+def test_warnings_of_a_model_are_printed_in_one_line() -> None:
     Path("odd.urdf").write_text(
         "<robot name='odd'><link name='base'/><link name='a'><inertial><mass value='1'/>"
         "<inertia ixx='1' iyy='1' izz='9' ixy='0' ixz='0' iyz='0'/></inertial></link>"
@@ -459,7 +467,7 @@ def test_report_export_and_view(solved: Path, monkeypatch: pytest.MonkeyPatch) -
     assert (shown["port"], shown["open_browser"]) == (8000, False)
 
 
-def test_name_of_the_folder_stays_here() -> None:
+def test_folder_name_contains_no_path() -> None:
     from predyn.results.stored import folder_name
 
     assert folder_name("two-link-lifting") == "two-link-lifting"

@@ -1,4 +1,4 @@
-"""predyn estimate: what is written, exit codes, what is told; nothing half, nothing lost."""
+"""predyn estimate: output files, exit codes, messages; no partial or lost results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def answered(monkeypatch: pytest.MonkeyPatch) -> Callable[[Estimate], Calls]:
-    """Lets the estimator give this answer; the list has what it was called with."""
+    """Makes the estimator return this estimate; the list records its arguments."""
 
     def answer(estimate: Estimate) -> Calls:
         calls: Calls = []
@@ -60,7 +60,7 @@ def run(*args: str | Path) -> Result:
     return CliRunner().invoke(cli.app, [str(arg) for arg in args])
 
 
-def test_everything_is_written_and_told(answered: Callable[[Estimate], Calls]) -> None:
+def test_everything_is_written_and_listed(answered: Callable[[Estimate], Calls]) -> None:
     calls = answered(fake_estimate())
     result = run("estimate", "two-link", "trial.csv", "--out", "out")
     assert result.exit_code == 0, result.output
@@ -127,7 +127,7 @@ def test_forces_come_from_a_file_of_their_own(answered: Callable[[Estimate], Cal
 @pytest.mark.parametrize(
     ("status", "code"), [("unidentifiable", 3), ("iteration_limit", 3), ("interrupted", 130)]
 )
-def test_what_is_no_answer_is_written_and_told(
+def test_an_invalid_estimate_is_written_and_reported(
     answered: Callable[[Estimate], Calls], status: str, code: int
 ) -> None:
     answered(fake_estimate(status))
@@ -138,7 +138,7 @@ def test_what_is_no_answer_is_written_and_told(
     assert run("check", "trial").exit_code == 3
 
 
-def test_a_failure_never_replaces_an_answer(answered: Callable[[Estimate], Calls]) -> None:
+def test_a_failure_never_replaces_a_valid_estimate(answered: Callable[[Estimate], Calls]) -> None:
     answered(fake_estimate())
     assert run("estimate", "two-link", "trial.csv").exit_code == 0
     answered(fake_estimate("interrupted"))
@@ -167,7 +167,7 @@ def test_all_or_nothing(
     assert not Path("new").exists()
 
 
-def test_a_folder_in_the_way_leaves_the_rest_as_it_was(
+def test_an_obstructing_folder_leaves_the_rest_unchanged(
     answered: Callable[[Estimate], Calls],
 ) -> None:
     answered(fake_estimate())
@@ -181,7 +181,7 @@ def test_a_folder_in_the_way_leaves_the_rest_as_it_was(
         assert Path("out/torques.csv").read_text() == "before"
 
 
-def test_what_could_not_be_moved_is_moved_by_the_next_command(
+def test_files_that_could_not_be_moved_are_moved_by_the_next_command(
     answered: Callable[[Estimate], Calls], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answered(fake_estimate())
@@ -209,7 +209,7 @@ def test_what_could_not_be_moved_is_moved_by_the_next_command(
         assert {path.name: path.read_bytes() for path in Path("trial").iterdir()} == whole
 
 
-def test_a_full_terminal_is_told(
+def test_output_that_cannot_be_written_is_reported(
     answered: Callable[[Estimate], Calls], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answered(fake_estimate())
@@ -224,14 +224,14 @@ def test_a_full_terminal_is_told(
     assert {path.name for path in Path("trial").iterdir()} == FILES
 
 
-def test_without_a_report_an_earlier_one_goes(answered: Callable[[Estimate], Calls]) -> None:
+def test_no_report_removes_an_earlier_one(answered: Callable[[Estimate], Calls]) -> None:
     answered(fake_estimate())
     run("estimate", "two-link", "trial.csv")
     run("estimate", "two-link", "trial.csv", "--no-report")
     assert {path.name for path in Path("trial").iterdir()} == FILES - {"report.html"}
 
 
-def test_a_solution_is_not_mixed_up_with_an_estimate(
+def test_a_solution_is_not_mistaken_for_an_estimate(
     answered: Callable[[Estimate], Calls],
 ) -> None:
     calls = answered(fake_estimate())

@@ -1,4 +1,4 @@
-"""predyn estimate with files of every kind: the torques of a known motion come back."""
+"""predyn estimate with files of every kind recovers the torques of a known motion."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def write(suffix: str, count: int = COUNT) -> Path:
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".trc", ".c3d"])
-def test_torques_come_back(suffix: str) -> None:
+def test_torques_are_recovered(suffix: str) -> None:
     result = run("estimate", "trujillo-two-link", write(suffix), "--noise", NOISE)
     assert result.exit_code == 0, result.output
     assert {path.name for path in Path("trial").iterdir()} == FILES
@@ -104,7 +104,7 @@ def test_torques_come_back(suffix: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".trc", ".c3d"])
-def test_check_says_what_a_recording_holds(suffix: str) -> None:
+def test_check_lists_the_contents_of_a_recording(suffix: str) -> None:
     path = write(suffix)
     result = run("check", path)
     assert result.exit_code == 0
@@ -120,7 +120,7 @@ def test_check_says_what_a_recording_holds(suffix: str) -> None:
     assert row[-2:] == [f"{largest:.4g}", "m"]
 
 
-def test_check_has_units_of_joints_forces_and_what_is_wrong() -> None:
+def test_check_lists_units_forces_and_problems() -> None:
     rows = ["time,knee_deg,slide,plate_fx,plate_fy,plate_px,plate_py", "s,,mm,N,N,m,m"]
     rows += [f"{0.01 * k},{k},{10 * k},{5 - k},0,0.1,0" for k in range(5)]
     Path("trial.csv").write_text("\n".join(rows) + "\n")
@@ -136,7 +136,7 @@ def test_check_has_units_of_joints_forces_and_what_is_wrong() -> None:
     assert "cut.c3d" in result.stderr
 
 
-def test_names_that_match_nothing_are_told_with_the_near_ones() -> None:
+def test_unmatched_names_are_reported_with_similar_ones() -> None:
     text = write(".csv").read_text().replace("end2_", "end3_").replace("end1_", "toe_")
     Path("trial.csv").write_text(text)
     result = run("estimate", "trujillo-two-link", "trial.csv")
@@ -146,7 +146,7 @@ def test_names_that_match_nothing_are_told_with_the_near_ones() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is a signal here")
-def test_ctrl_c_keeps_what_was_reached() -> None:
+def test_ctrl_c_keeps_the_current_result() -> None:
     write(".csv", 12_001)
     process = subprocess.Popen(
         [sys.executable, "-m", "predyn", "estimate", "trujillo-two-link", "trial.csv"],

@@ -35,7 +35,7 @@ def group_is_gone(leader: int, seconds: float = 20.0) -> bool:
 @pytest.mark.parametrize("moment", [1, 2, 3, "a start ended"])
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_with_several_starts(moment: int | str, times: int, tmp_path: Path) -> None:
-    """As a terminal sends it, to all processes: when so many have been started, or later."""
+    """As a terminal sends it, to all processes, once that many have been started."""
     command = [sys.executable, "-m", "predyn", "solve", "acrobot-swingup-far", "--starts", "19"]
     process = subprocess.Popen(
         [*command, "--no-report", "--out", str(tmp_path / "out")],

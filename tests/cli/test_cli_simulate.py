@@ -71,7 +71,7 @@ def test_an_option_for_tasks_takes_the_task_of_that_name(option: list[str]) -> N
     assert "is a solution" in refused.stderr
 
 
-def test_a_torque_at_a_joint_without_a_motor_is_told() -> None:
+def test_a_torque_at_a_joint_without_a_motor_gives_a_warning() -> None:
     options = ("simulate", "acrobot-swingup", "--seconds", "0.1")
     told = "note: joint1: no motor in this task; the torque is applied anyway"
     pushed = run(*options, "--torque", "joint1=1")
@@ -107,7 +107,7 @@ def test_torques_duration_and_rate_of_a_task() -> None:
     assert np.allclose(rows[:, 0], np.linspace(0.0, 0.3, 16), rtol=0, atol=1e-15)
 
 
-def test_what_the_task_leaves_free_is_zero_and_told() -> None:
+def test_values_left_free_by_the_task_are_zero_with_a_note() -> None:
     text = tasks.path_of(TASK).read_text().replace("v = [0.0, 0.0]", "", 1)
     text = text.replace("q = [1.32, -2.37],", "q = { joint1 = 1.32 }", 1)
     Path("open.toml").write_text(text)
@@ -180,7 +180,7 @@ def test_options_of_a_task_are_refused_for_a_solution() -> None:
         assert "--torque, --seconds and --rate are for tasks" in result.stderr
 
 
-def test_a_file_in_the_place_of_the_folder() -> None:
+def test_a_file_in_place_of_the_folder() -> None:
     Path("out").write_text("precious")
     result = run("simulate", TASK, "--seconds", "0.1", "--out", "out")
     assert result.exit_code == 2

@@ -1,4 +1,4 @@
-"""Names from files of others cannot command the terminal."""
+"""Names from untrusted files cannot control the terminal."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def written(name: str, text: str) -> str:
     return name
 
 
-def test_what_is_escaped() -> None:
+def test_escaped_characters() -> None:
     every = "".join(
         map(
             chr,
@@ -140,7 +140,7 @@ def test_progress_keeps_its_own_line(
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
 def test_on_a_terminal() -> None:
-    """Where escape sequences would act, and are not stripped on the way."""
+    """A terminal, where escape sequences would take effect."""
     ours, theirs = os.openpty()
     command = [sys.executable, "-m", "predyn", "check", written("task.toml", TASK)]
     done = subprocess.run(command, stdout=theirs, stderr=theirs, timeout=60)

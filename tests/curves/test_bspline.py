@@ -233,7 +233,7 @@ def test_knot_partials_equal_exact_differences(name: str) -> None:
                 assert ours[d, row, column] == pytest.approx(expected, rel=0, abs=bound)
 
 
-def test_knot_partials_at_the_knot_are_those_from_the_right() -> None:
+def test_knot_partials_at_the_knot_are_taken_from_the_right() -> None:
     spline = BSpline.clamped(3, 8)
     control = curve_of(spline)
     at, beyond = np.moveaxis(spline.knot_partials(control, [0.5, 0.5 + 1e-9]), 2, 0)
@@ -306,7 +306,7 @@ def test_fit_is_the_least_squares_fit() -> None:
 
 
 def test_fit_of_few_samples_with_ends_at_rest_is_the_cubic(spline: BSpline) -> None:
-    """The least bending between two states is the cubic of those four values."""
+    """The curve of least bending between two states is the cubic with those four values."""
     control = spline.fit([0.0], [1.0], start=1.0, end=3.0, start_slope=0.0, end_slope=0.0)
     s = np.linspace(0, 1, 31)
     q, v = spline.evaluate(control, s, derivatives=1)
@@ -338,9 +338,44 @@ def test_limit_points() -> None:
     assert (points[0], points[-1]) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize("spline", [
+    BSpline.clamped(0, 5), BSpline(0, [0.0, 1.0]), BSpline.clamped(0, breaks=[0.0, 0.3, 1.0]),
+    BSpline.clamped(1, 5), BSpline.uniform(1, 3), BSpline(1, [0.0, 0.0, 1.0, 1.0]),
+    BSpline.clamped(2, 4), BSpline(2, [0, 0, 0, 0.5, 0.5, 1, 1, 1]),
+])  # fmt: skip
+def test_low_degrees(spline: BSpline) -> None:
+    """Steps, straight pieces and parabolas; derivatives beyond the degree are zero."""
+    s, T, control = instants(spline), 1.7, curve_of(spline)
+    reference = ScipySpline(spline.knots, control, spline.degree)
+    ours = spline.evaluate(control, s, T, derivatives=4)
+    sizes = (8.0 / np.diff(spline.breaks).min()) ** np.arange(5)
+    for d in range(5):
+        theirs = reference(s, nu=d) / T**d if d <= spline.degree else np.zeros((len(s), 2))
+        np.testing.assert_allclose(ours[d], theirs, rtol=0, atol=30 * EPS * sizes[d])
+    assert np.array_equal(ours[spline.degree + 1], np.zeros((len(s), 2)))
+    assert spline.duration_partials(control, s, T, fixed="t").shape == (4, len(s), 2)
+    line = spline.evaluate(spline.greville, s)
+    np.testing.assert_allclose(
+        line[0], s if spline.degree else spline.greville[spline.span(s)], rtol=0, atol=4 * EPS
+    )
+    finer, moved = spline.refine(control, [0.21, 0.77])
+    np.testing.assert_allclose(finer.evaluate(moved, s, T)[0], ours[0], rtol=0, atol=30 * EPS)
+    inside = spline.gauss_points(3)[0]
+    fitted = spline.fit(inside, spline.evaluate(control, inside)[0])
+    np.testing.assert_allclose(fitted, control, rtol=0, atol=1e-12)
+
+
+def test_low_degrees_through_few_samples() -> None:
+    steps = BSpline.clamped(0, 3).fit([0.1, 0.9], [1.0, 3.0])
+    np.testing.assert_allclose(steps, [1.0, 2.0, 3.0], atol=1e-12)
+    straight = BSpline.clamped(1, 4).fit([0.0, 1.0], [1.0, 3.0])
+    np.testing.assert_allclose(straight, [1.0, 1.5, 2.0, 2.5, 3.0], atol=1e-12)
+
+
 SPLINE = BSpline.clamped(3, 4)
 BAD = {
     "degree": lambda: BSpline.clamped(6, 4),
+    "degree negative": lambda: BSpline.clamped(-1, 4),
     "degree bool": lambda: BSpline.uniform(True, 4),
     "segments": lambda: BSpline.clamped(3, 0),
     "segments or breaks": lambda: BSpline.clamped(3),
@@ -352,6 +387,8 @@ BAD = {
     "too close": lambda: BSpline(3, [0, 0, 0, 0, 0.5, 0.5 + 1e-12, 1, 1, 1, 1]),
     "too many equal": lambda: BSpline(3, [0, 0, 0, 0, 0.5, 0.5, 0.5, 0.5, 1, 1, 1, 1]),
     "too many at the start": lambda: BSpline(3, [0, 0, 0, 0, 0, 1, 1, 1, 1]),
+    "a step twice": lambda: BSpline(0, [0, 0.5, 0.5, 1]),
+    "steps have no knot partials": lambda: BSpline.clamped(0, 2).knot_partials([1.0, 2.0], [0.5]),
     "nan knot": lambda: BSpline(3, [0, 0, 0, 0, np.nan, 1, 1, 1, 1]),
     "not numbers": lambda: BSpline(3, "abc"),
     "s beyond": lambda: SPLINE.basis([0.5, 1.01]),

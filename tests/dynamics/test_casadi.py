@@ -1,8 +1,8 @@
 """First and second derivatives against CasADi's automatic differentiation of another formulation.
 
-Both sides are exact but for rounding: a few thousand roundings, each of eps/2 of the size of what
-is added, meet in one number, and most of them cancel. We ask for 1e-12 of the largest entry of an
-array (or of one, where all are smaller), the project for 1e-9.
+Both sides are exact up to rounding: a few thousand roundings, each of eps/2 of the summand, add up
+in one number, and most of them cancel. We require 1e-12 of the largest entry of an array (or of one
+if all are smaller); the project requires 1e-9.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TREES = [(n, seed) for seed, n in enumerate((1, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7,
 
 
 def random_model(n: int, seed: int) -> Model:
-    """A random tree with springs, friction, armature, rotors and a turned frame on each link."""
+    """A random tree with springs, friction, armature, rotors and a rotated frame on each link."""
     rng = np.random.default_rng([seed, 6])
     model = models.random_tree(n, seed, depth_like=(1.0, 0.8, 0.5)[seed % 3])
     rows = [joint_forces(rng, j) for j in range(n)]

@@ -205,7 +205,7 @@ def test_two_link_accelerations(arm: TwoLink, model: Model) -> None:
 
 
 def test_joint_forces() -> None:
-    """Spring, damping, Coulomb friction, armature and coupled rotors add what they say."""
+    """Spring, damping, Coulomb friction, armature and coupled rotors add their terms."""
     k, rest, d, c = np.array([[3.0, 7.0], [0.2, -0.4], [0.5, 1.5], [2.0, 0.8]])
     speed, armature = np.array([0.1, 0.5]), np.array([0.3, 0.02])
     rotor = np.array([[0.4, 0.1], [0.1, 0.2]])

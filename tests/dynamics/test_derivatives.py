@@ -1,4 +1,4 @@
-"""Every registered derivative against complex steps or differences, and that none is missing.
+"""Every registered derivative against complex steps or differences; none may be missing.
 
 Tolerances. A number at the end of a recursion over n links is a sum of some dozens of products a
 link, each rounded by at most eps/2 of its size; errors of either sign add up like a root. Hence,
@@ -61,7 +61,7 @@ def tolerance(entry: Entry, case: Case, reference: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("entry", "case"), CASES, ids=NAMES)
-def test_partials_are_those_of_the_value_function(entry: Entry, case: Case) -> None:
+def test_partials_match_the_value_function(entry: Entry, case: Case) -> None:
     for name, exact in entry.partials(case).items():
         if name == "value":
             exact, reference = exact[..., None], entry.value(case, case.x).real[..., None]
@@ -92,7 +92,7 @@ def test_every_derivative_is_registered() -> None:
     assert not missing, f"register {sorted(missing)} in tests/registry.py"
 
 
-def test_cases_have_all_that_a_kernel_can_branch_on() -> None:
+def test_cases_cover_all_branches_of_kernels() -> None:
     models = [case.model for entry in ENTRIES for case in entry.cases()]
     big = [model for model in models if model.n > 1]
     assert {kind for model in models for kind in model.kind} == set(range(len(KINDS)))

@@ -1,4 +1,4 @@
-"""Where a mechanism stands changes nothing in its dynamics, not even far from the origin."""
+"""The position of a mechanism does not change its dynamics, even far from the origin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AWAY = np.array([1100.0, -700.0, 300.0])
 
 
 def moved(model: predyn.Model) -> predyn.Model:
-    """The whole mechanism elsewhere; it has one root."""
+    """The whole mechanism, moved; it has one root."""
     assert np.sum(model.parent < 0) == 1
     p = model.p.copy()
     p[model.parent < 0] += AWAY
@@ -23,7 +23,7 @@ def moved(model: predyn.Model) -> predyn.Model:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_dynamics_do_not_depend_on_the_place(seed: int) -> None:
+def test_dynamics_do_not_depend_on_the_position(seed: int) -> None:
     model = random_tree(8, seed=seed)
     rng = np.random.default_rng(seed)
     q, v, a = rng.standard_normal((3, 20, model.n))
@@ -43,7 +43,7 @@ def test_dynamics_do_not_depend_on_the_place(seed: int) -> None:
         np.testing.assert_array_equal(far, near)
 
 
-def test_energy_knows_the_place() -> None:
+def test_energy_depends_on_the_position() -> None:
     model = random_tree(5, seed=1)
     q = np.random.default_rng(1).standard_normal(model.n)
     change = dynamics.potential_energy(moved(model), q) - dynamics.potential_energy(model, q)

@@ -5,11 +5,11 @@ mask. Tolerances are those of test_pinocchio.py. At passive joints both sides so
 
     |error of a_p| <= 2 * 36 n eps cond(M_pp) (|a_p| + |terms of the right side| / |M_pp|)
 
-in Euclidean norms, and at active joints M_ap hands it on, beside the rounding of the terms:
+in Euclidean norms; at active joints M_ap passes it on, in addition to the rounding of the terms:
 
     |error of tau_a| <= 2 * 36 n eps |terms| + |M_ap| |error of a_p|
 
-The partials obey the same with matrices in the place of vectors.
+The partials obey the same with matrices in place of vectors.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def mask_and_torques(case: Case) -> tuple[NDArray, NDArray]:
 
 
 class Partition:
-    """Pinocchio's M at one sample, cut by a mask; checks of what it determines."""
+    """Pinocchio's M at one sample, partitioned by a mask; checks of the results."""
 
     def __init__(self, case: Case, q: NDArray, mask: NDArray) -> None:
         upper = np.triu(pin.crba(*case.twin(), q))
@@ -123,7 +123,7 @@ def test_partials_by_the_partitioned_system(cases: list[Case]) -> None:
 
 
 def check_structure(mask: NDArray, da: tuple, dtau: tuple) -> None:
-    """Zero where nothing depends on the input, and what is given depends on itself alone."""
+    """Zero where no result depends on the input; given quantities depend only on themselves."""
     identity = np.eye(len(mask))
     for parts, known, own in ((da, mask, 2), (dtau, ~mask, 3)):
         for by, part in enumerate(parts):
@@ -133,7 +133,7 @@ def check_structure(mask: NDArray, da: tuple, dtau: tuple) -> None:
         assert (parts[3][:, ~known][..., mask] == 0.0).all()
 
 
-def test_all_active_is_inverse_dynamics(cases: list[Case]) -> None:
+def test_all_active_equals_inverse_dynamics(cases: list[Case]) -> None:
     for case in cases:
         state, n = (case.model, case.q, case.v, case.a), case.model.n
         a, tau, da, dtau = hybrid_dynamics_derivatives(
@@ -148,7 +148,7 @@ def test_all_active_is_inverse_dynamics(cases: list[Case]) -> None:
         check_structure(np.ones(n, bool), da, dtau)
 
 
-def test_all_passive_is_forward_dynamics(cases: list[Case]) -> None:
+def test_all_passive_equals_forward_dynamics(cases: list[Case]) -> None:
     for case in cases:
         n, nobody = case.model.n, np.zeros(case.model.n, bool)
         torques = mask_and_torques(case)[1]
@@ -208,7 +208,7 @@ def numbers() -> list[NDArray]:
 
 
 @pytest.mark.parametrize("mask", [MASK, MASK | True, MASK & False], ids=["mixed", "all", "none"])
-def test_out_is_filled_and_what_was_returned_can_be_given_back(mask: NDArray) -> None:
+def test_out_is_filled_and_can_be_reused(mask: NDArray) -> None:
     state = numbers()
     first = hybrid_dynamics_derivatives(MODEL, *state, mask)
     kept = [x.copy() for x in (*first[:2], *first[2], *first[3])]
@@ -223,7 +223,7 @@ def test_out_is_filled_and_what_was_returned_can_be_given_back(mask: NDArray) ->
         np.testing.assert_array_equal(x, y)
 
 
-def test_fresh_room_is_filled_whole() -> None:
+def test_new_memory_is_filled_completely() -> None:
     state = numbers()
     room = [np.full((5, N), np.nan) for _ in range(2)]
     matrices = [np.full((5, N, N), np.nan) for _ in range(8)]
@@ -234,7 +234,7 @@ def test_fresh_room_is_filled_whole() -> None:
             np.testing.assert_array_equal(x, y)
 
 
-def test_a_mask_may_be_a_list_and_what_nobody_reads_may_be_anything() -> None:
+def test_a_mask_may_be_a_list_and_unread_values_may_be_anything() -> None:
     q, v, a, tau = numbers()
     expected = hybrid_dynamics(MODEL, q, v, a, tau, MASK)
     other = np.where(MASK, a, 1e3), np.where(MASK, -1e3, tau)
@@ -242,7 +242,7 @@ def test_a_mask_may_be_a_list_and_what_nobody_reads_may_be_anything() -> None:
         np.testing.assert_array_equal(x, y)
 
 
-def test_a_batch_is_its_samples() -> None:
+def test_a_batch_equals_its_samples() -> None:
     state = numbers()
     a, tau, da, _ = hybrid_dynamics_derivatives(MODEL, *state, MASK)
     for k in range(5):
@@ -256,7 +256,10 @@ def test_a_batch_is_its_samples() -> None:
 @pytest.mark.parametrize(
     ("mask", "text"),
     [
-        (MASK[:4], r"active: expected shape \(9,\), one boolean a joint, got \(4,\); joints: j0, "),
+        (
+            MASK[:4],
+            r"active: expected shape \(9,\), one boolean per joint, got \(4,\); joints: j0, ",
+        ),
         (np.tile(MASK, (2, 1)), r"active: expected shape \(9,\), .* got \(2, 9\)"),
         (True, r"active: expected shape \(9,\), .* got \(\)"),
         (MASK.astype(int), "active: expected 9 booleans, True where the acceleration is given"),
@@ -266,7 +269,7 @@ def test_a_batch_is_its_samples() -> None:
         ("j1", "active: expected 9 booleans.* got names"),
     ],
 )
-def test_a_mask_that_is_none_is_refused(function, mask, text: str) -> None:
+def test_an_invalid_mask_is_refused(function, mask, text: str) -> None:
     with pytest.raises(InputError, match=text):
         function(MODEL, *numbers(), mask)
 

@@ -1,5 +1,5 @@
-"""Bad input to dynamics: always an InputError or ModelError that names what is wrong, never an
-error of NumPy or Numba. Good input near the border is accepted."""
+"""Bad input to dynamics always raises an InputError or ModelError that names the fault, never an
+error of NumPy or Numba. Valid input close to the limits is accepted."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_number_that_is_not_finite(function: str, which: int, bad: float) -> N
 
 
 @each_function
-def test_what_is_no_array_of_real_numbers(function: str) -> None:
+def test_inputs_that_are_not_arrays_of_real_numbers(function: str) -> None:
     call = STATES[function]
     for bad, text in (
         (ZERO + 0j, "^q: expected real numbers, got an array of complex128"),
@@ -143,21 +143,21 @@ def test_what_is_no_array_of_real_numbers(function: str) -> None:
 @each_function
 def test_leading_shapes_that_do_not_broadcast(function: str) -> None:
     states = np.zeros((4, N)), np.zeros((3, N)), np.zeros((2, 1, N))
-    text = refused("^the leading shapes do not fit together: ", STATES[function], *states)
+    text = refused("^the leading shapes do not broadcast: ", STATES[function], *states)
     assert "q (4,), v (3,)" in text
 
 
 def test_leading_shapes_of_torques_that_do_not_broadcast() -> None:
-    """For coupled rotors the torques meet the other inputs elsewhere than in a kernel."""
+    """With coupled rotors, torques are combined with the other inputs outside a kernel."""
     states = np.zeros((4, N)), np.zeros((4, N)), np.zeros((3, N))
     for name in STATES:
         if name.startswith("forward"):
-            text = refused("^the leading shapes do not fit together: ", STATES[name], *states)
+            text = refused("^the leading shapes do not broadcast: ", STATES[name], *states)
             assert "tau (3,)" in text
 
 
 def test_a_result_that_overflows_is_not_finite() -> None:
-    """Finite states are taken as they are, without an error or a warning."""
+    """Finite states are accepted without an error or a warning."""
     huge = np.full(N, 1e200)
     assert not np.isfinite(dynamics.inverse_dynamics(TREE, ZERO, huge, huge)).all()
 
@@ -200,7 +200,7 @@ def test_weights_of_a_frame(field: str, bad) -> None:
     refused("weights", dynamics.frame_kinematics_hessian, TREE, "tool", q, q, q, weights)
 
 
-def test_weights_of_a_frame_that_are_no_frame_motion() -> None:
+def test_weights_of_a_frame_that_are_not_a_frame_motion() -> None:
     refused("weights", dynamics.frame_kinematics_hessian, TREE, "tool", ZERO, ZERO, ZERO, ZERO)
 
 
@@ -276,7 +276,7 @@ BAD_FORCES = {
     ),
     "other batch": (
         lambda link: [ExternalForce(link, np.zeros((5, 3)))],
-        r"leading shapes do not fit together: .*forces \(5,\)",
+        r"leading shapes do not broadcast: .*forces \(5,\)",
     ),
 }
 
@@ -295,7 +295,7 @@ WHERE = [bad for bad, (_, text) in BAD_FORCES.items() if not re.search("force:|m
 
 @pytest.mark.parametrize("name", ["inverse_dynamics", "joint_reactions"])
 @pytest.mark.parametrize("bad", WHERE)
-def test_forces_of_the_partials_in_the_forces(name: str, bad: str) -> None:
+def test_forces_for_partials_in_the_forces(name: str, bad: str) -> None:
     """Only where they act and along which axes matters, not their values."""
     make, text = BAD_FORCES[bad]
     function = getattr(dynamics, f"{name}_force_derivatives")
@@ -315,7 +315,7 @@ def test_a_model_without_a_table(function: str) -> None:
 
 @each_function
 def test_the_smallest_good_input_is_accepted(function: str) -> None:
-    """Lists, and nothing but zeros: the calls of this file are otherwise right."""
+    """Lists of zeros only: the calls in this file are otherwise correct."""
     more = {} if function in WITHOUT_FORCES else {"forces": []}
     try:
         STATES[function]([0.0] * N, ZERO, [0] * N, **more)
@@ -324,7 +324,7 @@ def test_the_smallest_good_input_is_accepted(function: str) -> None:
 
 
 @pytest.mark.parametrize("bad", [None, "two_link", np.zeros(3), object])
-def test_what_is_no_model(bad) -> None:
+def test_an_argument_that_is_not_a_model(bad) -> None:
     text = f"^model: expected a predyn.Model, got {type(bad).__name__}$"
     refused(text, dynamics.inverse_dynamics, bad, ZERO, ZERO, ZERO)
     refused(text, dynamics.mass_matrix, bad, ZERO)

@@ -147,7 +147,7 @@ def test_mass_matrix_is_symmetric_positive_definite(cases: list[Case]) -> None:
         compare(case, "M a + rest", turned(M, case.a) + rest, tau)
 
 
-def test_accelerations_of_torques_of_accelerations(cases: list[Case]) -> None:
+def test_forward_dynamics_inverts_inverse_dynamics(cases: list[Case]) -> None:
     for case in cases:
         for model in (case.model, with_springs_and_rotors(case)):
             state = model, case.q, case.v
@@ -191,7 +191,7 @@ def test_momentum_changes_by_its_rate(cases: list[Case]) -> None:
 
 
 def test_reactions_balance_each_link(cases: list[Case]) -> None:
-    """Own joint less the children's, weight and loads give the rate of the link's momentum."""
+    """Own joint minus the children's, plus weight and loads, is the rate of the link's momentum."""
     for case in cases:
         model = case.model
         wrenches = dynamics.joint_reactions(*case.motion, forces=case.forces)
@@ -230,8 +230,8 @@ def body(parameters: NDArray) -> tuple[float, NDArray, NDArray]:
     return mass, c, about_origin - mass * (c @ c * np.eye(3) - np.outer(c, c))
 
 
-def test_the_world_may_be_turned_and_shifted(cases: list[Case]) -> None:
-    """Base, gravity and world-fixed loads moved together: torques stay, momentum turns along."""
+def test_results_do_not_change_if_the_world_is_rotated_and_shifted(cases: list[Case]) -> None:
+    """Base, gravity and world-fixed loads move together: torques stay, momentum rotates."""
     for case in cases:
         rng = np.random.default_rng([case.seed, 19])
         Q, shift = rotation(rng), rng.standard_normal(3)
@@ -263,7 +263,7 @@ def test_the_world_may_be_turned_and_shifted(cases: list[Case]) -> None:
         compare(case, "potential energy", dynamics.potential_energy(moved, case.q), V, size)
 
 
-def test_a_locked_joint_is_a_joint_at_rest(cases: list[Case]) -> None:
+def test_a_locked_joint_equals_a_joint_at_rest(cases: list[Case]) -> None:
     for case in cases:
         model, rng = case.model, np.random.default_rng([case.seed, 23])
         still = rng.random(model.n) < 0.4
@@ -287,7 +287,7 @@ def test_a_locked_joint_is_a_joint_at_rest(cases: list[Case]) -> None:
                 compare(case, f"motion of {name}", got, reference)
 
 
-def test_a_payload_is_the_force_that_moves_it(cases: list[Case]) -> None:
+def test_a_payload_equals_the_force_that_moves_it(cases: list[Case]) -> None:
     for case in cases:
         rng = np.random.default_rng([case.seed, 29])
         mass, point = float(rng.uniform(0.5, 3.0)), rng.standard_normal(3)

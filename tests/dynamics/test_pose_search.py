@@ -1,11 +1,16 @@
-"""Poses found by inverse kinematics: reached, within limits, near the guess, equal each time."""
+"""Inverse kinematics: poses are reached, within limits, near the guess and repeatable."""
 
 import numpy as np
 import pytest
 
 from predyn import models
 from predyn.dynamics import frame_kinematics
-from predyn.dynamics.pose_search import PoseResult, inverse_kinematics, rotation_vector, turning
+from predyn.dynamics.pose_search import (
+    PoseResult,
+    inverse_kinematics,
+    rotation_vector,
+    rotation_vector_partial,
+)
 from predyn.errors import InputError
 from predyn.model import Model
 
@@ -29,7 +34,7 @@ def positions(model: Model, rng: np.random.Generator) -> np.ndarray:
 
 
 def check(model: Model, frame: str, result: PoseResult, position, orientation, point) -> None:
-    """The errors told are those of the pose, and the pose is within the limits."""
+    """The reported errors are those of the pose, and the pose is within the limits."""
     pose = frame_kinematics(model, frame, result.q, point=point)
     low, high = model.limits.position.T
     assert np.all((result.q >= low) & (result.q <= high))
@@ -59,7 +64,7 @@ def test_poses_of_random_trees_are_reached(joints: int, seed: int, what: str) ->
     check(model, frame, result, position, orientation, POINT)
 
 
-def test_links_beside_the_path_stay_at_the_guess() -> None:
+def test_links_off_the_path_stay_at_the_guess() -> None:
     model = models.random_tree(12, 3, depth_like=0.5)
     guess = positions(model, np.random.default_rng(0))
     frame, on_path, k = "l11", [], 11
@@ -103,7 +108,9 @@ def test_planar_arm_reaches_its_disc(angle: float, share: float) -> None:
     ("position", "distance"),
     [((0.9, 0.0, 0.0), 0.1), ((0.0, -1.8, 0.0), 1.0), ((0.3, 0.4, 0.2), 0.2)],
 )
-def test_out_of_reach_is_told(position: tuple[float, ...], distance: float) -> None:
+def test_a_position_out_of_reach_does_not_converge(
+    position: tuple[float, ...], distance: float
+) -> None:
     result = inverse_kinematics(ARM, "tip", position)
     assert not result.converged
     # the least distance is flat: it is known to the square of the error in q
@@ -111,7 +118,7 @@ def test_out_of_reach_is_told(position: tuple[float, ...], distance: float) -> N
     check(ARM, "tip", result, position, None, (0, 0, 0))
 
 
-def test_an_orientation_out_of_reach_is_told() -> None:
+def test_an_orientation_out_of_reach_does_not_converge() -> None:
     tilt = rotation(np.array([0.3, 0.0, 0.0]))
     result = inverse_kinematics(ARM, "tip", orientation=tilt)
     assert not result.converged
@@ -120,7 +127,7 @@ def test_an_orientation_out_of_reach_is_told() -> None:
 
 
 def test_limits_bind() -> None:
-    """The elbow may bend one way only, and no more than a right angle."""
+    """The elbow can bend only one way, and no more than a right angle."""
     for low, high, sign in ((0.0, np.pi / 2, 1), (-np.pi / 2, 0.0, -1)):
         model = ARM.with_limits(position=[(-np.pi, np.pi), (low, high)])
         result = inverse_kinematics(model, "tip", (0.0, 0.6, 0.0), guess=(0.0, -2.0 * sign))
@@ -132,7 +139,7 @@ def test_limits_bind() -> None:
         assert near.position_error == pytest.approx(0.4 * np.sqrt(2) - 0.1, rel=0, abs=1e-8)
 
 
-def test_answer_is_near_the_guess() -> None:
+def test_result_is_near_the_guess() -> None:
     guess = np.array([0.4, -1.1]) + [2 * np.pi, 0.0]
     wanted = frame_kinematics(ARM, "tip", guess + [0.05, -0.02]).p
     result = inverse_kinematics(ARM, "tip", wanted, guess=guess)
@@ -140,7 +147,7 @@ def test_answer_is_near_the_guess() -> None:
 
 
 def test_rest_weight_keeps_open_directions_near_the_guess() -> None:
-    """Eight joints in a plane for two numbers: much is open."""
+    """Eight joints in a plane for two coordinates: most directions are open."""
     model, rng = models.pendulum_chain(8), np.random.default_rng(1)
     frame, held, loose = model.link_names[-1], 0.0, 0.0
     for _ in range(10):
@@ -163,7 +170,7 @@ def test_equal_input_gives_equal_output() -> None:
     assert first[1:] == again[1:]
 
 
-def test_more_starts_find_what_one_does_not() -> None:
+def test_more_starts_find_poses_that_one_misses() -> None:
     model, rng = models.random_tree(6, 2, depth_like=1.0), np.random.default_rng(0)
     goals = [frame_kinematics(model, "l5", positions(model, rng)) for _ in range(12)]
     one, many = (
@@ -186,7 +193,7 @@ def test_rotation_vector_undoes_a_rotation(angle: float) -> None:
 
 
 @pytest.mark.parametrize("angle", [1e-5, 9e-4, 1.1e-3, 0.4, 2.0, 3.1])
-def test_turning_is_the_partial_of_the_rotation_vector(angle: float) -> None:
+def test_rotation_vector_partial_equals_differences(angle: float) -> None:
     axis = np.array([2.0, -1.0, 2.0]) / 3.0
     h = 1e-5
     columns = [
@@ -194,9 +201,11 @@ def test_turning_is_the_partial_of_the_rotation_vector(angle: float) -> None:
         - rotation_vector(rotation(-h * d) @ rotation(angle * axis))
         for d in np.eye(3)
     ]
-    # the second derivative of `turning` is of order 1 / (pi - angle) or less
+    # the second derivative of `rotation_vector_partial` is of order 1 / (pi - angle) or less
     bound = 100 * h**2 + 30 * EPS / h
-    np.testing.assert_allclose(turning(angle * axis), np.transpose(columns) / (2 * h), atol=bound)
+    np.testing.assert_allclose(
+        rotation_vector_partial(angle * axis), np.transpose(columns) / (2 * h), atol=bound
+    )
 
 
 BAD = {
@@ -232,6 +241,6 @@ def test_bad_arguments_are_named(case: str) -> None:
         inverse_kinematics(ARM, **arguments)
 
 
-def test_what_is_no_model() -> None:
+def test_an_argument_that_is_not_a_model() -> None:
     with pytest.raises(InputError, match=r"expected a predyn\.Model"):
         inverse_kinematics("arm", "tip", (0, 0, 0))

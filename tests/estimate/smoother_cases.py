@@ -1,4 +1,4 @@
-"""Recordings of random motions of random trees, as the estimator and as its oracle take them."""
+"""Recordings of random motions of random trees, in the forms of the estimator and its oracle."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ H = 0.04
 
 
 def marked_tree(n: int, seed: int) -> Model:
-    """A random tree that turns, slides and screws, with damping; a marker on each link."""
+    """A random tree of all kinds of joints, with damping; a marker on each link."""
     rng = np.random.default_rng([seed, 2])
     frames = tuple(Frame(f"m{j}", j, np.eye(3), rng.standard_normal(3)) for j in range(n))
     kind = rng.choice([REVOLUTE, REVOLUTE, PRISMATIC, SCREW], n)
@@ -49,7 +49,7 @@ def slides() -> Model:
 def motion(
     model: Model, seed: int, seconds: float, unactuated: tuple[int, ...] = ()
 ) -> CubicSpline:
-    """Joints that sway; those without torque go as they must."""
+    """Swaying joints; those without torque follow from the dynamics."""
     rng = np.random.default_rng([seed, 3])
     rate, phase = 2 * np.pi * rng.uniform(0.4, 1.0, model.n), rng.uniform(0.0, 6.0, model.n)
     middle, free = rng.uniform(-1.0, 1.0, model.n), list(unactuated)
@@ -75,7 +75,7 @@ def motion(
 
 
 def pushing(t: np.ndarray, seed: int) -> MeasuredForce:
-    """A force, its point and a moment, recorded over a part of the time only."""
+    """A force, its point and a moment, recorded over only part of the time."""
     rng = np.random.default_rng([seed, 5])
     own = np.linspace(t[0] - 0.01, t[0] + 0.8 * (t[-1] - t[0]), 17)
     waves = [np.sin(own[:, None] * rng.uniform(1, 9, 3) + rng.uniform(0, 6, 3)) for _ in range(3)]
@@ -97,7 +97,7 @@ def task(
     pushed: str | None = None,
     noise: float = 0.01,
 ) -> Task:
-    """Noisy samples on the grid's nodes, or so many at other times; missing: share left out."""
+    """Noisy samples at the grid's nodes, or `samples` at other times; missing: share dropped."""
     rng = np.random.default_rng([seed, 4])
     first = 0.3
     t = first + H * np.arange(K + 1)

@@ -129,20 +129,20 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
 
 @pytest.mark.filterwarnings("ignore:force plate. recorded but not used:predyn.errors.DataWarning")
 @pytest.mark.parametrize("case", REFUSED)
-def test_arguments_are_refused_with_what_to_do(case: str) -> None:
+def test_arguments_are_refused_with_a_hint(case: str) -> None:
     options, message = REFUSED[case]
     with pytest.raises(InputError, match=message):
         estimate_torques(MODEL, PUSHED, **options)
 
 
 @pytest.mark.parametrize("model", ["leg", None, 3])
-def test_a_model_is_a_model(model: object) -> None:
+def test_the_model_must_be_a_model(model: object) -> None:
     with pytest.raises(InputError, match=r"model: expected a predyn\.Model"):
         estimate_torques(model, GOOD)
 
 
 @pytest.mark.parametrize("data", [None, 3, {}])
-def test_data_are_a_recording_or_a_path(data: object) -> None:
+def test_data_must_be_a_recording_or_a_path(data: object) -> None:
     with pytest.raises(InputError, match="expected the path of a file"):
         estimate_torques(MODEL, data)
 
@@ -150,7 +150,7 @@ def test_data_are_a_recording_or_a_path(data: object) -> None:
 # ---- names and gaps
 
 
-def test_names_that_match_nothing_are_told_with_near_ones() -> None:
+def test_unmatched_names_are_reported_with_similar_ones() -> None:
     data = replace(
         GOOD,
         angles={**GOOD.angles, "J1": Q[:, 1], "elbow": Q[:, 1]},
@@ -161,19 +161,19 @@ def test_names_that_match_nothing_are_told_with_near_ones() -> None:
     assert found.tau == pytest.approx(estimated().tau)
 
 
-def test_nothing_that_matches_is_an_error() -> None:
+def test_no_matching_name_is_an_error() -> None:
     data = Measurements(T, {"J1": Q[:, 1], "elbow": Q[:, 0]})
     with pytest.raises(InputError, match=r"J1 \(similar: j1\); elbow; joints of the model: j0, j1"):
         estimate_torques(MODEL, data)
 
 
-def test_forces_alone_are_an_error() -> None:
+def test_forces_without_positions_are_an_error() -> None:
     data = Measurements(T, forces={"plate": plate()})
     with pytest.raises(InputError, match="neither joint angles nor markers"):
         estimate_torques(MODEL, data)
 
 
-def test_a_channel_without_samples_is_left_out_and_told() -> None:
+def test_a_channel_without_samples_is_skipped_with_a_warning() -> None:
     data = replace(MARKERS, angles={"j1": NOTHING})
     found = estimated(data)
     assert messages_of(found) == "joint j1: every sample is missing; skipped"
@@ -206,7 +206,7 @@ def test_too_few_samples() -> None:
     assert re.search("of .*j1: the measurements do not determine", messages_of(estimated(cut(8))))
 
 
-def test_a_joint_that_nothing_measures_is_named() -> None:
+def test_an_unmeasured_joint_is_named() -> None:
     found = estimated(Measurements(T, {name: GOOD.angles[name] for name in ("j0", "j1")}))
     assert found.status == "unidentifiable"
     assert "do not determine the position of j2: it" in found.message
@@ -228,20 +228,20 @@ def test_a_force_with_a_gap_is_refused() -> None:
         replace(GOOD, forces={"plate": MeasuredForce(T, force, force * 0 + 1, force * 0 + 1)})
 
 
-def test_a_force_of_another_time_is_refused() -> None:
+def test_a_force_at_other_times_is_refused() -> None:
     data = replace(GOOD, forces={"plate": plate(T + 5.0)})
     with pytest.raises(InputError, match="from 5 to 6 s, the motion from 0 to 1 s: the times do"):
         estimate_torques(MODEL, data, forces={"plate": "l2"})
 
 
-def test_a_force_over_a_part_of_the_motion_is_told() -> None:
+def test_a_force_over_part_of_the_motion_gives_a_warning() -> None:
     data = replace(GOOD, forces={"plate": plate(0.5 * T)})
     found = estimated(data, forces={"plate": "l2"})
     text = messages_of(found)
     assert "force plate: recorded from 0 to 0.5 s only; taken as zero in the rest" in text
 
 
-def test_a_force_without_a_link_is_told() -> None:
+def test_a_force_without_a_link_gives_a_warning() -> None:
     text = messages_of(estimated(PUSHED))
     assert 'give the link it acts on: forces={"plate": link}, or --force plate=LINK' in text
 
@@ -251,7 +251,7 @@ def test_a_force_without_a_link_is_told() -> None:
 
 @pytest.mark.parametrize("switching", [False, True], ids=["smooth", "switching"])
 @pytest.mark.parametrize("weight", [1e-12, 1e12, {"j0": 1e-12}], ids=["tiny", "huge", "one tiny"])
-def test_weights_that_leave_nothing_to_find(weight: object, switching: bool) -> None:
+def test_weights_that_leave_nothing_to_estimate(weight: object, switching: bool) -> None:
     try:
         found = estimated(weight=weight, total_variation=switching)
     except InputError as error:
@@ -268,7 +268,7 @@ def test_weights_that_leave_nothing_to_find(weight: object, switching: bool) -> 
         (10.0, r"residuals are [\d.e-]+ times the given noise, which is too large"),
     ],
 )
-def test_noise_that_cannot_be_is_told_in_the_right_direction(noise: float, way: str) -> None:
+def test_implausible_noise_warns_in_the_right_direction(noise: float, way: str) -> None:
     text = messages_of(estimated(noise=noise))
     for name in MODEL.joint_names:
         assert re.search(f"{name}: {way}", text), text
@@ -276,7 +276,7 @@ def test_noise_that_cannot_be_is_told_in_the_right_direction(noise: float, way: 
 
 @pytest.mark.parametrize("weight", [1e-12, 1e-6, {"j0": 1e-12}])
 def test_a_weight_too_small_asks_for_a_larger_one(weight: object) -> None:
-    """Order 1: with order 0 a torque that is not to be leaves the fall of an arm, a wild motion."""
+    """Order 1: with order 0, suppressing the torque leaves a falling arm, a wild motion."""
     text = messages_of(estimated(weight=weight, order=1, independent="joints"))
     names = "j0" if isinstance(weight, dict) else "j0, j1, j2"
     start = f"torque of {names}: the measurements do not determine how it changes; the weight"
@@ -298,7 +298,7 @@ def test_clean_data_give_the_torques_and_a_warning_about_bands() -> None:
         assert "estimated as zero" in messages_of(found)
 
 
-def test_a_pose_that_is_held_takes_constant_torques() -> None:
+def test_a_held_pose_needs_constant_torques() -> None:
     still = np.full((101, 3), 0.3)
     held = MOTION._replace(centre=still[0], amplitude=0.0 * MOTION.amplitude)
     found = estimated(Measurements(T, {name: still[:, 0] for name in MODEL.joint_names}))
@@ -335,12 +335,12 @@ ODD: dict[str, Callable[[], Measurements]] = {
 
 
 @pytest.mark.parametrize("case", ODD)
-def test_data_that_cannot_be_are_told(case: str) -> None:
+def test_implausible_data_give_warnings(case: str) -> None:
     assert message_of(ODD[case]())
 
 
 def message_of(data: Measurements) -> str:
-    """The warnings, or the error if nothing can be made of the data."""
+    """The warnings, or the error if the data are unusable."""
     try:
         return messages_of(estimated(data))
     except InputError as error:
@@ -360,7 +360,7 @@ def test_wild_samples_are_named() -> None:
     assert re.search(r"joint j1: jumps by [23]\.\d+ \w+ after sample 49 \(2 jumps in all\)", found)
 
 
-def test_speeds_that_nothing_has_ask_for_units() -> None:
+def test_impossible_speeds_suggest_wrong_units() -> None:
     text = messages_of(estimated(ODD["seconds taken as milliseconds"]()))
     assert re.search(r"implausible speed of j0 \([\d.e+]+ \w+/s\), j1 .* j2 .*; check the", text)
     assert "check the units of positions" in message_of(ODD["degrees taken as rad"]())
@@ -368,7 +368,7 @@ def test_speeds_that_nothing_has_ask_for_units() -> None:
 
 
 @pytest.mark.parametrize("case", ["markers in mm taken as m", "axes of markers exchanged"])
-def test_markers_that_do_not_fit_are_told_in_one_sentence(case: str) -> None:
+def test_markers_that_do_not_fit_are_reported_in_one_sentence(case: str) -> None:
     found = estimated(ODD[case]())
     (about,) = [text for text in found.warnings if "from where the model can place them" in text]
     assert re.match(r"markers m\d_\d \([\d.e+]+ m\), .*check units, axes, names, link", about)
@@ -384,7 +384,7 @@ def test_one_marker_at_the_end_allows_several_motions() -> None:
     assert "the markers allow" not in messages_of(estimated(data, model, guess=guess))
 
 
-def test_lengths_are_no_angles() -> None:
+def test_lengths_are_not_angles() -> None:
     kinds = ["m" if kind == PRISMATIC else "rad" for kind in MODEL.kind]
     units = dict(zip(MODEL.joint_names, kinds, strict=True))
     assert messages_of(estimated(replace(GOOD, units=units))) == ""
@@ -393,13 +393,13 @@ def test_lengths_are_no_angles() -> None:
         estimate_torques(MODEL, replace(GOOD, units=wrong))
 
 
-def test_a_gap_of_a_minute_is_refused_before_the_work() -> None:
+def test_a_gap_of_a_minute_is_refused_before_the_estimate() -> None:
     late = np.where(T < 0.5, T, T + 60.0)
     with pytest.raises(InputError, match=r"no samples from 0\.49 to 60\.5 s.*; split the"):
         estimate_torques(MODEL, Measurements(late, GOOD.angles))
 
 
-def test_one_marker_under_two_names_is_told() -> None:
+def test_one_marker_under_two_names_gives_a_warning() -> None:
     frames = {frame.name: frame for frame in MODEL.frames}
     again = Frame("again", 2, np.eye(3), frames["m2_0"].p)
     model = replace(MODEL, frames=(*MODEL.frames, again))
@@ -412,15 +412,15 @@ def test_one_marker_under_two_names_is_told() -> None:
     assert "the same noise" not in messages_of(estimated(MARKERS))
 
 
-def test_markers_in_one_place_leave_the_rest_to_what_is_likely() -> None:
+def test_markers_at_one_point_leave_the_rest_to_the_prior() -> None:
     spot = np.array([0.3, 0.0, 0.0])
     model = replace(MODEL, frames=tuple(Frame(x, 2, np.eye(3), spot) for x in ("a", "b")))
     data = recorded(model, T, Q, joints=("j0", "j1"), markers=("a", "b"), noise=NOISE)
     assert estimated(data, model).success
 
 
-def test_hinges_in_line_with_one_marker_are_told() -> None:
-    """The marker sees the sum of two angles alone."""
+def test_hinges_in_line_with_one_marker_give_a_warning() -> None:
+    """The marker determines only the sum of two angles."""
     builder = ModelBuilder("in_line", (0.0, -9.81, 0.0))
     for name, before, joint in (("inner", "world", "one"), ("outer", "inner", "two")):
         builder.add_link(name, before, joint, mass=1.0, com=(0.0, -0.3, 0.0),
@@ -436,7 +436,7 @@ def test_hinges_in_line_with_one_marker_are_told() -> None:
 
 
 @pytest.mark.parametrize("switching", [False, True], ids=["smooth", "switching"])
-def test_ctrl_c_returns_what_was_reached(switching: bool) -> None:
+def test_ctrl_c_returns_the_current_estimate(switching: bool) -> None:
     calls: list[str] = []
     estimated(total_variation=switching, report=lambda *now: calls.append(now[3]))
     for stop in sorted({1, 2, len(calls) // 2, len(calls)}):
@@ -454,7 +454,7 @@ def test_ctrl_c_returns_what_was_reached(switching: bool) -> None:
         assert away(found) < 1.0
 
 
-def test_errors_of_a_report_are_its_own() -> None:
+def test_errors_of_a_report_propagate() -> None:
     def report(*_: object) -> None:
         raise RuntimeError("the report's own")
 

@@ -70,7 +70,7 @@ def test_normal_equations(rows: Rows) -> None:
     assert np.all(np.abs(g - rows.g) <= many * products)
 
 
-def test_rows_are_added_to_what_is_there(rows: Rows) -> None:
+def test_rows_are_added_to_existing_values(rows: Rows) -> None:
     H, g = rows.band()
     once_H, once_g = H.copy(), g.copy()
     band.add_rows(rows.first, rows.J, rows.value, rows.weight, H, g)
@@ -176,7 +176,7 @@ def test_rows_of_samples(n: int) -> None:
     assert np.all(np.abs(out - exact) <= loss)
 
 
-def test_what_is_not_positive_definite_has_no_factor() -> None:
+def test_an_indefinite_matrix_has_no_factor() -> None:
     rows = Rows(2, 3, 8)
     H, _ = rows.band()
     H[5, 0] = -1.0

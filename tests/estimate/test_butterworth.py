@@ -1,4 +1,4 @@
-"""The usual way: gain of the filter, quiet ends, a cut-off that stands for what is done."""
+"""Filtering: gain of the filter, quiet ends, and the cut-off that is used."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_cutoff_by_residuals_is_above_the_motion_and_below_the_noise(rate: float
     assert 1.5 < residual_cutoff(t, swing[:, None]) < 25.0
 
 
-def test_a_given_cutoff_is_what_is_used_or_refused() -> None:
+def test_a_given_cutoff_is_used_or_refused() -> None:
     t = times(100.0)
     q = np.stack((np.sin(t), np.cos(t)), axis=1)
     data = Measurements(t, {"a": t})

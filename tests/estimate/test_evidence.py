@@ -288,7 +288,7 @@ def test_noise_and_scales_are_recovered() -> None:
     assert 0.3 < np.mean(np.square(errors)) < 2.2
 
 
-def test_levels_of_a_mechanism_that_turns_are_nearly_stationary() -> None:
+def test_levels_of_a_rotating_mechanism_are_nearly_stationary() -> None:
     """The iteration takes the problem as linear about its motion."""
     case, step = moved(0), 0.02
     trial = case.trial
@@ -323,7 +323,7 @@ def test_trials_that_fall_behind_end_early_and_never_win() -> None:
     assert run(0, top).iterations < full[0].iterations
 
 
-def test_levels_that_are_given_stay() -> None:
+def test_given_levels_are_kept() -> None:
     given = linear()
     smoother = smoother_of(given)
     levels = far_off(given, smoother)
@@ -338,7 +338,7 @@ def test_levels_that_are_given_stay() -> None:
         assert np.all((value >= least) & (value <= most))
 
 
-def test_ctrl_c_leaves_what_was_reached() -> None:
+def test_ctrl_c_keeps_the_current_levels() -> None:
     given = linear()
     smoother = smoother_of(given)
     levels = far_off(given, smoother)

@@ -91,12 +91,12 @@ def assert_good(found: list[Score], bound: float, most: float) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_smooth_torques_nothing_told(name: str) -> None:
+def test_smooth_torques_without_tuning(name: str) -> None:
     assert_good(scores(name, FEW, switching=False), SMOOTH_BOUNDS[name], most=1.0)
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_usual_filter_is_several_times_worse(name: str) -> None:
+def test_filtering_is_several_times_worse(name: str) -> None:
     found = scores(name, FEW, switching=False)
     assert min(one.filtered / one.error for one in found) > 2.5
 
@@ -107,7 +107,7 @@ def test_total_variation_finds_torques_that_switch(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SWITCHING_BOUNDS)
-def test_total_variation_is_better_where_torques_switch_and_only_there(name: str) -> None:
+def test_total_variation_is_better_only_if_torques_switch(name: str) -> None:
     sharp, soft = scores(name, FEW, switching=True), scores(name, FEW, switching=False)
     assert all(a.error < 0.7 * b.error for a, b in zip(sharp, soft, strict=True))
     other = name.replace("rectangular", "smooth")

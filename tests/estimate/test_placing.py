@@ -1,4 +1,4 @@
-"""Models fitted to a static pose: known lengths and marker places come back."""
+"""Fitting a model to a static pose recovers known lengths and marker positions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SITES = {name: link for name, (link, _) in OFFSETS.items()}
 
 
 def leg(scales: dict[str, float] | None = None) -> Model:
-    """A planar leg in x-y, made anew with other segment lengths."""
+    """A planar leg in x-y, rebuilt with other segment lengths."""
     s = scales or {"thigh": 1.0, "shank": 1.0, "foot": 1.0}
 
     def link(name: str, mass: float, com: tuple, inertia: tuple) -> dict:
@@ -86,7 +86,7 @@ def assert_same_leg(found: Model, tolerance: float) -> None:
 
 
 @pytest.mark.parametrize("pose", [None, {"knee": -0.4}, TRUE_POSE])
-def test_lengths_pose_and_places_come_back(pose: dict | None) -> None:
+def test_lengths_pose_and_marker_positions_are_recovered(pose: dict | None) -> None:
     placed = place_markers(leg(), leg_recording(), SITES, pose=pose, lengths=LENGTHS)
     assert placed.scales == pytest.approx(TRUE_SCALES, rel=1e-12)
     assert placed.pose == pytest.approx(TRUE_POSE, abs=1e-9)
@@ -192,7 +192,7 @@ def test_landmarks_find_the_pose_of_a_moving_base() -> None:
     assert set(placed.residuals) == {"C7", "CLAV", "T10", "SHO", "ELB", "WRI"}
 
 
-def test_measured_angles_and_given_values_count() -> None:
+def test_measured_angles_and_given_values_are_used() -> None:
     static = leg_recording()
     angles = {"hip": np.full(50, 0.2), "knee": np.full(50, 3.0), "ankle": np.full(50, 0.15)}
     static = replace(static, angles=angles)
@@ -203,7 +203,7 @@ def test_measured_angles_and_given_values_count() -> None:
     np.testing.assert_allclose(placed.model.frame("TIB").p, OFFSETS["TIB"][1], rtol=0, atol=1e-12)
 
 
-def test_shapes_grow_with_their_link() -> None:
+def test_shapes_scale_with_their_link() -> None:
     shape = Shape(1, "capsule", np.eye(3), np.array([0.0, -0.2, 0.0]), (0.05, 0.3))
     other = replace(shape, link=2)
     placed = place_markers(
@@ -223,7 +223,7 @@ def warned(match: str, model: Model, static: Measurements, sites: dict, **option
     assert any(match in message for message in placed.warnings), placed.warnings
 
 
-def test_what_is_doubtful_is_named() -> None:
+def test_doubtful_results_give_warnings() -> None:
     static = leg_recording()
     grown = {name: 1000.0 * values for name, values in static.markers.items()}
     metres = replace(static, markers=grown)
@@ -278,7 +278,7 @@ def test_bad_arguments_are_refused() -> None:
     bad("expected two markers, got 'KNEE' twice", lengths={"shank": ("KNEE", "KNEE")})
 
 
-def test_lengths_that_cannot_be_are_refused() -> None:
+def test_impossible_lengths_are_refused() -> None:
     static = leg_recording()
     same = replace(static, markers=static.markers | {"KNEE": static.markers["ANKLE"]})
     bad(

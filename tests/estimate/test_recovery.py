@@ -1,4 +1,4 @@
-"""Known torques come back: from angles, markers or both, with noise and a tenth missing."""
+"""Known torques are recovered from angles, markers or both, with noise and a tenth missing."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_random_trees(n: int, seed: int, by: str) -> None:
 
 
 def springy() -> Model:
-    """Two links that springs and friction keep from turning over."""
+    """Two links that springs and friction keep from tumbling."""
     builder = ModelBuilder("springy", (0.0, -9.81, 0.0))
     for k, before in ((1, "world"), (2, "link1")):
         builder.add_link(
@@ -161,7 +161,7 @@ def test_a_long_gap_is_bridged_and_widens_the_band_there() -> None:
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])
-def test_each_order_by_itself(order: int) -> None:
+def test_each_order_separately(order: int) -> None:
     model, motion = random_tree(2, 4), sway(2, 4)
     t = np.linspace(0.0, 1.5, 301)
     data = recorded(model, t, motion.at(t)[0], noise=1e-4)
@@ -177,7 +177,7 @@ def test_each_order_by_itself(order: int) -> None:
     assert rms(estimate.tau - truth) < (0.03, 0.03, 0.01)[order] * rms(truth)
 
 
-def test_evidence_takes_the_order_of_the_largest_and_that_is_the_best_here() -> None:
+def test_the_order_with_the_most_evidence_is_the_best() -> None:
     model, motion = random_tree(2, 4), sway(2, 4)
     t = np.linspace(0.0, 1.5, 151)
     data = recorded(model, t, motion.at(t)[0], noise=NOISE)
@@ -206,7 +206,7 @@ def test_given_noise_and_weights_are_kept() -> None:
     assert_recovered(told, motion.torques(model, told.t_tau), 0.06)
 
 
-def test_some_weights_given_the_rest_found() -> None:
+def test_given_weights_are_kept_and_the_rest_estimated() -> None:
     model, motion = random_tree(3, 46), sway(3, 46)
     t = np.linspace(0.0, 1.5, 151)
     data = recorded(model, t, motion.at(t)[0], noise=NOISE)
@@ -248,7 +248,7 @@ BASE = ("x", "y", "turn")
 
 
 def leg_control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Springs to swinging places; none at the base."""
+    """Springs to swinging anchor points; none at the base."""
     swing = np.sin(2 * np.pi * np.array([1.5, 1.5, 2.0]) * t + np.array([0.0, 1.0, 2.0]))
     goal = np.array([0.4, -0.7, 0.1]) + np.array([0.4, 0.5, 0.3]) * swing
     leg = np.array([120.0, 60.0, 15.0]) * (goal - q[3:]) - np.array([8.0, 4.0, 1.0]) * v[3:]
@@ -313,7 +313,7 @@ def torques_on_the_ground(t: np.ndarray) -> np.ndarray:
     return tau
 
 
-def test_a_force_plate_makes_the_torques_right() -> None:
+def test_a_force_plate_corrects_the_torques() -> None:
     model = leg()
     t, own = np.linspace(0.0, 1.2, 121), np.linspace(-0.1, 1.3, 1401)
     q = STEPPING.at(t)[0]
@@ -358,8 +358,8 @@ def test_a_force_may_be_given_about_any_point() -> None:
 
 @pytest.mark.filterwarnings("ignore::predyn.errors.DataWarning")  # constant torques are told
 @pytest.mark.parametrize(("seconds", "rate"), [(4.0, 120), (4.0, 250), (2.0, 500)])
-def test_a_constant_torque_beside_one_that_changes(seconds: float, rate: int) -> None:
-    """The size of its changes is zero; what rounding errors make of that must not be an answer."""
+def test_a_constant_torque_next_to_a_varying_one(seconds: float, rate: int) -> None:
+    """The size of its changes is zero; an estimate made of rounding errors must not be returned."""
     model = trujillo_two_link()
     t = np.linspace(0.0, seconds, round(seconds * rate) + 1)
 
@@ -406,7 +406,7 @@ def test_a_filter_that_leaves_no_torque_does_not_hold_the_first_one(
 
 
 def test_ctrl_c_is_not_forgotten_when_sizes_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may end a trial that is not the best; nothing is tried again then."""
+    """It may end a trial that is not the best; then no trial is repeated."""
     calls, tried = [], Search._trials
 
     def cut(search: Search, *args: Any) -> list[Trial]:
@@ -426,8 +426,8 @@ def test_ctrl_c_is_not_forgotten_when_sizes_are_wrong(monkeypatch: pytest.Monkey
     assert len(calls) == 3  # the second time sizes were outgrown
 
 
-def test_a_joint_without_a_motor_whose_motion_dies_away() -> None:
-    """Damped by 60/s over 3 s: what its past says of it would grow by e^360."""
+def test_a_joint_without_a_motor_whose_motion_decays() -> None:
+    """Damped by 60/s over 3 s: predictions from its past would grow by e^360."""
     builder = ModelBuilder("slides", (0.0, 0.0, 0.0))
     for name, damping in (("driven", 0.0), ("free", 60.0)):
         builder.add_link(f"link_{name}", "world", name, "prismatic", mass=1.0, damping=damping,
@@ -460,7 +460,7 @@ def test_switching_torques_from_few_samples(samples: int) -> None:
 
 
 @pytest.mark.parametrize("times", [1, 3])
-def test_a_marker_seen_once_or_thrice_is_not_taken_as_exact(times: int) -> None:
+def test_a_marker_seen_once_or_three_times_is_not_exact(times: int) -> None:
     """Angles with 5 mrad of noise; one marker with 2 cm, nearly always hidden."""
     model, t = trujillo_two_link(), np.linspace(0.0, 1.0, 101)
     moved = simulate(model, [-1.6, 0.3], [0.0, 0.0], lambda t, *_: np.sin([5 * t, 3 * t]), t)

@@ -1,4 +1,4 @@
-"""Tables of estimates: what they say is a motion under the torques beside it, and can be read."""
+"""Tables of estimates contain a motion and its torques, and can be read back."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def numbers(path: Path, delimiter: str, skip: int) -> tuple[list[str], np.ndarra
 
 
 @pytest.mark.parametrize(("name", "delimiter", "skip"), [("m.csv", ",", 0), ("m.STO", "\t", 6)])
-def test_rows_are_a_motion_under_its_torques(estimate, tmp_path, name, delimiter, skip):
+def test_rows_contain_a_motion_and_its_torques(estimate, tmp_path, name, delimiter, skip):
     """In the middles torques are those of inverse dynamics; |c| / h^2 rounds by 64 eps."""
     estimate.export(tmp_path / name)
     header, table = numbers(tmp_path / name, delimiter, skip)

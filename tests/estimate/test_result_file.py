@@ -68,7 +68,7 @@ def test_h5py_alone_reads_it(tmp_path):
         assert file["channels/0"].attrs["name"] == "joint1"
 
 
-def test_a_solution_is_no_estimate(tmp_path):
+def test_a_solution_is_not_an_estimate(tmp_path):
     fake_solution().save(tmp_path / "s.h5")
     with pytest.raises(FileError, match=r"s\.h5: not a predyn estimate file"):
         load_estimate(tmp_path / "s.h5")
@@ -118,13 +118,13 @@ def test_wrong_contents_are_named(tmp_path, name):
         load_estimate(edited(tmp_path, edit))
 
 
-def test_what_cannot_be_saved_is_named(tmp_path):
+def test_values_that_cannot_be_saved_are_named(tmp_path):
     with pytest.raises(FileError, match=r"a\.h5: .*message: .*NUL"):
         save_estimate(replace(fake_estimate(), message="a\0b"), tmp_path / "a.h5")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("path", [None, 5, b"result.h5"])
-def test_what_is_no_path_is_refused(path: object) -> None:
+def test_an_invalid_path_is_refused(path: object) -> None:
     with pytest.raises(FileError, match="cannot be read"):
         load_estimate(path)

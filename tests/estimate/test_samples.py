@@ -1,4 +1,4 @@
-"""Noise, jumps and speeds that samples tell by themselves."""
+"""Noise, jumps and speeds estimated from samples alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_roughness_is_the_noise_of_a_slow_motion() -> None:
     assert roughness((T[:3], SWING[:3])) == 0.0
 
 
-def test_roughness_knows_the_times() -> None:
+def test_roughness_depends_on_the_times() -> None:
     rng = np.random.default_rng(3)
     t = np.sort(rng.uniform(0.0, 1.0, 400))
     parabola = 1.0 - 2.0 * t + 5.0 * t**2
@@ -42,13 +42,13 @@ def test_roughness_knows_the_times() -> None:
 
 @pytest.mark.parametrize("level", [0.0, 1e-3, 0.03])
 @pytest.mark.parametrize("rate", [100, 2000])
-def test_motions_with_noise_are_not_odd(level: float, rate: int) -> None:
+def test_noisy_motions_give_no_warning(level: float, rate: int) -> None:
     """Noise of 0.03 rad at 2 kHz makes steps of 100 rad/s and more."""
     t = np.linspace(0.0, 1.0, rate + 1)
     assert odd_steps("joint a", t, noisy(level, rate)[:, None], "rad") == (0.0, "")
 
 
-def test_gaps_and_channels_without_samples_are_not_odd() -> None:
+def test_gaps_and_empty_channels_give_no_warning() -> None:
     values = SWING.copy()
     values[20:60] = np.nan
     assert odd_steps("joint a", T, values[:, None], "rad") == (0.0, "")
@@ -75,7 +75,7 @@ def test_two_jumps_are_counted_and_wild_ones_refused() -> None:
         odd_steps("joint a", T, values[:, None], "rad")
 
 
-def test_speed_is_told_if_nothing_moves_that_fast() -> None:
+def test_impossible_speeds_give_a_warning() -> None:
     speed, jumps = odd_steps("joint a", 1e-3 * T, SWING[:, None], "rad")
     assert jumps == ""
     assert speed == pytest.approx(4.8e3, rel=1e-2)

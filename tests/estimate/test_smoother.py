@@ -1,4 +1,4 @@
-"""The smoother against the same least squares written anew (oracles/casadi_estimate.py).
+"""The smoother against an independent version of its least squares (oracles/casadi_estimate.py).
 
 Tolerances. A torque is a sum of products with accelerations, (c - 2c + c) / h^2, so that its
 rounding is some dozens of eps |slope in c| |c| a link, errors adding up like a root: 64 sqrt(n) eps
@@ -231,7 +231,7 @@ def far(oracle: Oracle, found: np.ndarray, wanted: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_minimum_is_that_of_dense_least_squares(name: str) -> None:
+def test_minimum_equals_that_of_dense_least_squares(name: str) -> None:
     _, oracle, c = made(name)
     assert far(oracle, minimum(name), oracle.gauss_newton(c)) < SAME
 
@@ -239,7 +239,7 @@ def test_minimum_is_that_of_dense_least_squares(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["angles, order 0", "markers, order 2, links", "accelerations", "pushed", *FREE]
 )
-def test_minimum_is_that_of_ipopt(name: str) -> None:
+def test_minimum_equals_that_of_ipopt(name: str) -> None:
     _, oracle, c = made(name)
     wanted, status, _ = oracle.ipopt()(c)
     assert status in ENDED
@@ -276,8 +276,8 @@ def looked_at(name: str) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_bands_are_those_of_the_dense_inverse(name: str) -> None:
-    """On the motions that leave unactuated joints without torque: theirs has next to no band."""
+def test_bands_equal_those_of_the_dense_inverse(name: str) -> None:
+    """On motions that leave unactuated joints without torque, whose band is almost zero."""
     given, oracle, _ = made(name)
     C, free = oracle.covariance(minimum(name)), list(given.unactuated)
     q, v, tau = deviations(name)
@@ -293,8 +293,8 @@ def test_bands_are_those_of_the_dense_inverse(name: str) -> None:
 
 
 @pytest.mark.parametrize(("seed", "off"), [(15, 0.0), (16, 0.02)])
-def test_joints_that_are_neither_driven_nor_measured(seed: int, off: float) -> None:
-    """Reached slowly: to what the last gain leaves, in standard deviations."""
+def test_joints_neither_driven_nor_measured(seed: int, off: float) -> None:
+    """Convergence is slow: accurate to the last gain, in standard deviations."""
     given = task(marked_tree(3, seed), seed, angles=(0, 2), unactuated=(1,), K=12)
     oracle, smoother, c = Oracle(given), smoother_of(given), guess_of(given, seed, off)
     found, reached = smoother.minimum(c, levels_of(given))
@@ -305,7 +305,7 @@ def test_joints_that_are_neither_driven_nor_measured(seed: int, off: float) -> N
     assert away < np.sqrt(2 * ROUNDING[0][0] * len(c))
 
 
-def test_fine_steps_end_at_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fine_steps_converge_to_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     """Torques then round to eps |c| |M| / h^2, more than the size that counts as none."""
     monkeypatch.setattr(smoother_cases, "H", 0.005)
     given = task(marked_tree(6, 2), 2, angles=every(6), unactuated=(0, 1, 2), K=100, noise=1e-3)
@@ -315,7 +315,7 @@ def test_fine_steps_end_at_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     assert smoother.evaluations < 40
 
 
-def test_torques_of_unactuated_joints_end_at_zero() -> None:
+def test_torques_of_unactuated_joints_converge_to_zero() -> None:
     for name in FREE:
         given, oracle, _ = made(name)
         free = oracle.held(minimum(name)).r.reshape(given.K, -1)
@@ -326,7 +326,7 @@ SWITCHING = ["angles", "markers", "pushed marker, gaps", "one free", "two free, 
 
 
 @pytest.mark.parametrize("name", SWITCHING)
-def test_total_variation_is_that_of_ipopt(name: str) -> None:
+def test_total_variation_equals_that_of_ipopt(name: str) -> None:
     given, oracle, _ = made(name)
     mean, nothing = given.scale, np.zeros(len(given.scale), bool)
     smoother, levels = smoother_of(given), levels_of(given)
@@ -367,7 +367,7 @@ def test_curve_of_weights(name: str) -> None:
         assert size == pytest.approx(left[data:] @ left[data:], rel=loss)
 
 
-def test_nothing_measured_of_a_joint() -> None:
+def test_a_joint_without_measurements() -> None:
     """Its start is then free, and no step can be found without damping."""
     model = replace(slides(), stiffness=np.zeros(4), damping=np.zeros(4))
     given = task(model, 1, angles=(0, 1, 3))

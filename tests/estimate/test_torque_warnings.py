@@ -1,4 +1,4 @@
-"""Each warning about an estimate is given where it holds, and none where the data are good."""
+"""Each warning about an estimate is issued when it applies, and none if the data are good."""
 
 from __future__ import annotations
 
@@ -183,14 +183,14 @@ def test_warnings_name_only_what_they_are_about() -> None:
 
 
 def test_noise_far_too_large_does_not_make_bands_too_narrow() -> None:
-    """What is left is then all but noise, and the bands are wide."""
+    """The residuals are then far below the noise, and the bands are wide."""
     messages = estimated(TREE, GOOD, noise=0.2).warnings
     assert any("times the given noise, which is too large" in text for text in messages)
     assert not any("too narrow" in text for text in messages if "residuals" in text)
 
 
-def test_absurd_torques_are_no_estimate() -> None:
-    """A sample that jumps between two nodes, followed as if it were free of noise."""
+def test_absurd_torques_are_not_a_valid_estimate() -> None:
+    """A jump between two nodes, followed as if the sample were free of noise."""
     builder = ModelBuilder("arm", (0.0, 0.0, 0.0))
     builder.add_link("arm", "world", "shoulder", mass=1.0, com=(0.0, -0.3, 0.0),
                      inertia=(0.02, 0.0, 0.02))  # fmt: skip
@@ -222,7 +222,7 @@ def test_turns_are_unwrapped_with_a_warning() -> None:
 
 
 def swinging(step: float) -> Estimate:
-    """A fast double pendulum, without noise to speak of, on a grid of this step."""
+    """A fast double pendulum with almost no noise, on a grid of this step."""
     model = trujillo_two_link()
     t = np.linspace(0.0, 1.0, 401)
     motion = simulate(model, [0.5, 1.0], [0.0, 3.0], np.array([1.0, -0.2]), t)
@@ -231,7 +231,7 @@ def swinging(step: float) -> Estimate:
 
 
 def test_error_of_the_grid_against_a_fine_simulation() -> None:
-    """Over each interval the torque is held; what speed is missing at its end is the error."""
+    """The torque is held over each interval; the missing speed at its end is the error."""
     estimate = swinging(0.02)
     model, h = estimate.model, 0.02
     ends = np.array(
@@ -251,7 +251,7 @@ def test_error_of_the_grid_falls_with_the_square_of_the_step() -> None:
     assert coarse / fine == pytest.approx(4.0, rel=0.2)
 
 
-def test_error_of_the_grid_knows_the_forces() -> None:
+def test_error_of_the_grid_includes_the_forces() -> None:
     model = leg()
     t = np.linspace(0.0, 1.0, 101)
     q = np.stack((0.1 * np.sin(6 * t), -0.5 + 0.1 * np.sin(5 * t), 0.1 * np.cos(4 * t)), axis=1)

@@ -1,4 +1,4 @@
-"""Poses that follow measurements: on the motion's branch, by its turns, through gaps."""
+"""Poses follow measurements: on the right branch, over several turns, through gaps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOISE = 1e-3
 
 
 def marked_tree(n: int, seed: int, each: int = 1) -> Model:
-    """A random tree with so many markers on each link, some 1.6 m from its origin."""
+    """A random tree with a number of markers on each link, about 1.6 m from its origin."""
     rng = np.random.default_rng([seed, 2])
     frames = tuple(
         Frame(f"m{j}_{k}", j, np.eye(3), rng.standard_normal(3))
@@ -60,7 +60,7 @@ def residuals(model: Model, q: np.ndarray, markers: list) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("n", "seed"), [(1, 0), (2, 1), (5, 2), (5, 3), (10, 4), (20, 5)])
-def test_markers_alone_give_back_motions_over_several_turns(n: int, seed: int) -> None:
+def test_markers_alone_recover_motions_over_several_turns(n: int, seed: int) -> None:
     model = marked_tree(n, seed)
     t, q = motion(model, 300, seed)
     found = track_poses(model, t, {}, seen(model, q, 0.0, 0.0, seed)).q
@@ -81,7 +81,7 @@ def test_gaps_and_noise_leave_the_motion_on_its_branch(n: int, seed: int) -> Non
     assert np.nanmax(abs(residuals(model, found, markers))) < 6 * NOISE
 
 
-def test_angles_and_markers_together_know_the_turns() -> None:
+def test_angles_and_markers_together_determine_the_turns() -> None:
     seed = 9
     model = marked_tree(8, seed)
     t, q = motion(model, 300, seed, turns=4.0)
@@ -120,7 +120,7 @@ def test_samples_without_measurements_lie_between_their_neighbours() -> None:
     np.testing.assert_allclose(found[20:30], expected, rtol=0, atol=1e-12)
 
 
-def test_joints_that_nothing_measures_keep_the_guess() -> None:
+def test_unmeasured_joints_keep_the_guess() -> None:
     model = marked_tree(6, 2)
     t, q = motion(model, 50, 2)
     last = [j for j in range(model.n) if j not in model.parent]
@@ -150,7 +150,7 @@ def reaching() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("side", [-1.0, 1.0])
-def test_of_two_branches_the_guess_decides(side: float) -> None:
+def test_the_guess_decides_between_two_branches(side: float) -> None:
     model = planar_arm()
     t, q = reaching()
     hand = frame_kinematics(model, "hand", q).p
@@ -158,7 +158,7 @@ def test_of_two_branches_the_guess_decides(side: float) -> None:
     np.testing.assert_allclose(found[:, 1], -side * q[:, 1], rtol=0, atol=1e-6)
 
 
-def test_of_two_branches_the_one_within_the_limits_is_taken() -> None:
+def test_the_branch_within_the_limits_is_chosen() -> None:
     model = planar_arm((0.0, 2.5))
     t, q = reaching()
     found = track_poses(model, t, {}, [("hand", frame_kinematics(model, "hand", q).p)]).q
@@ -190,7 +190,7 @@ def test_two_of_three_components_are_enough_for_a_planar_arm() -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 5, 13])  # the last two only by a search anew
-def test_a_motion_is_found_again_after_a_long_gap(seed: int) -> None:
+def test_a_motion_is_resumed_after_a_long_gap(seed: int) -> None:
     model = marked_tree(10, seed)
     t, q = motion(model, 400, seed, turns=3.0)
     markers = seen(model, q, NOISE, 0.0, seed)
@@ -210,8 +210,8 @@ def arm() -> Model:
     return builder.add_frame("hand", "lower", (0.0, -0.3, 0.0)).build()
 
 
-def test_markers_that_allow_two_motions_are_told() -> None:
-    """The hand alone leaves open to which side the elbow bends."""
+def test_markers_that_allow_two_motions_give_a_warning() -> None:
+    """The hand alone does not determine the side to which the elbow bends."""
     model = arm()
     t = np.linspace(0.0, 1.0, 60)
     q = np.stack((0.4 * np.sin(3.0 * t), 0.9 + 0.3 * np.sin(4.0 * t)), axis=1)
@@ -234,8 +234,8 @@ def test_enough_markers_allow_one_motion(seed: int) -> None:
     assert track_poses(model, t, {}, seen(model, q, NOISE, 0.1, seed)).warnings == []
 
 
-def test_a_pose_after_which_two_motions_are_possible_is_told() -> None:
-    """A hand alone that passes through the stretched arm, and one that does not."""
+def test_a_pose_with_two_possible_motions_gives_a_warning() -> None:
+    """Only a hand marker: one that passes through the stretched arm, and one that does not."""
     model = arm()
     t = np.linspace(0.0, 1.0, 60)
     for middle, mirrored in ((0.0, True), (1.0, False)):

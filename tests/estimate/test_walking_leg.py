@@ -1,4 +1,4 @@
-"""A walking leg: hip, knee and ankle of a recorded stride, made noisy, give back its torques."""
+"""A walking leg: noisy hip, knee and ankle angles of a recorded stride give its torques."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SMOOTH = 9.0  # harmonic that the spline halves
 def harmonics() -> np.ndarray:
     """Coefficients (51, 3) of the stride, in rad: a periodic smoothing spline of degree 5.
 
-    The jump where two strides were joined is spread over the stride.
+    The jump between two joined strides is spread over the stride.
     """
     path = SHARED / "data" / "gait" / "gait_subject_rajagopal2016_1p24ms.csv"
     table = np.genfromtxt(path, delimiter=",", names=True)
@@ -63,7 +63,7 @@ def noisy(strides: int, degrees: float, seed: int) -> Measurements:
     return recorded(leg(), t, walking(t)[0], noise=np.deg2rad(degrees), seed=seed)
 
 
-def test_the_clean_motion_is_that_of_the_file() -> None:
+def test_the_clean_motion_equals_that_of_the_file() -> None:
     path = SHARED / "data" / "gait" / "gait_subject_rajagopal2016_1p24ms.csv"
     table = np.genfromtxt(path, delimiter=",", names=True)
     t = STRIDE * np.arange(101) / 100

@@ -72,8 +72,8 @@ def test_covariances_and_determinant(case: Case) -> None:
     )
 
 
-def test_a_penalty_changes_nothing(case: Case) -> None:
-    """Where rows are zero what they cost is zero."""
+def test_a_penalty_does_not_change_the_solution(case: Case) -> None:
+    """Where rows are zero, their cost is zero."""
     dense = case.dense + 3.0 * case.rows.T @ case.rows
     g = case.g + 3.0 * case.rows.T @ case.free.ravel()
     n, across = case.n, max(TOUCHED, case.H.shape[1] // case.n)
@@ -88,7 +88,7 @@ def test_a_penalty_changes_nothing(case: Case) -> None:
 
 
 @pytest.mark.parametrize("rate", [0.2, 1.0, 5.0])
-def test_motions_that_die_away_or_grow(rate: float) -> None:
+def test_motions_that_decay_or_grow(rate: float) -> None:
     """x_{k+1} = rate x_k, driven a little, over 300 steps: 5^300 overflows when squared."""
     count, n = 300, 2
     rng = np.random.default_rng(2)
@@ -112,7 +112,7 @@ def test_motions_that_die_away_or_grow(rate: float) -> None:
     assert np.abs(variances - np.diagonal(C)).max() < 1e3 * zero_torques.SLACKS[-1]
 
 
-def test_rows_that_say_the_same_have_no_solution() -> None:
+def test_dependent_rows_have_no_solution() -> None:
     case = Case(3, 2, 3, 5)
     case.G[:, 1] = case.G[:, 0]
     found = zero_torques.solution(case.H, case.g, case.G, case.free)

@@ -1,4 +1,4 @@
-"""How kernels take and return arrays: batch sizes, leading shapes, out=, threads, memory."""
+"""Arrays of kernels: batch sizes, leading shapes, out=, threads, memory."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def derivatives(q, v, a, **more):
 
 
 def one_by_one(q, v, a) -> list[np.ndarray]:
-    """Each sample in a call of its own, stacked."""
+    """One call per sample, stacked."""
     results = [derivatives(*sample) for sample in zip(q, v, a, strict=True)]
     return [np.stack(parts) for parts in zip(*results, strict=True)]
 
 
 @pytest.mark.parametrize("batch", [1, 3, 4, 5, 8, 9, 511])
-def test_a_batch_is_its_samples(batch: int) -> None:
+def test_a_batch_equals_its_samples(batch: int) -> None:
     q, v, a = states(batch)
     some = slice(None) if batch < 16 else [0, 1, 254, 255, 256, 508, 509, 510]
     for got, expected in zip(
@@ -88,7 +88,7 @@ def test_leading_shapes_broadcast() -> None:
 
 
 def test_all_parts_of_a_result_have_the_common_leading_shape() -> None:
-    """Also those that depend on some of the inputs only."""
+    """Also those that depend on only some of the inputs."""
     q, v, a = states(4, 3)
     forces = [ExternalForce("tool", np.ones((4, 1, 3)))]
     h = dynamics.inverse_dynamics_hessian(MODEL, q[0, 0], v[0], a[0], v[1, 0], forces=forces)
@@ -119,7 +119,7 @@ def test_inputs_of_any_layout_give_the_same() -> None:
     np.testing.assert_array_equal(got, expected)
 
 
-def test_integers_and_short_floats_are_numbers() -> None:
+def test_integers_and_short_floats_are_accepted() -> None:
     whole = np.arange(-4, 5)
     expected = dynamics.inverse_dynamics(MODEL, whole.astype(float), np.ones(N), np.zeros(N))
     for kind in (np.int64, np.int8, np.float32):
@@ -142,8 +142,8 @@ def test_inputs_are_never_changed() -> None:
         np.testing.assert_array_equal(x, before[name])
 
 
-def test_results_are_the_callers() -> None:
-    """A later call does not write into what an earlier one returned."""
+def test_results_belong_to_the_caller() -> None:
+    """A later call does not overwrite the results of an earlier one."""
     first = derivatives(*states(5, seed=1))
     kept = [x.copy() for x in first]
     derivatives(*states(5, seed=2))
@@ -286,8 +286,8 @@ def test_packed_outputs_grow_with_the_ancestor_pairs() -> None:
     assert len(ancestor_pairs(chain)) == 30 * 31 // 2
 
 
-def test_what_no_pair_names_is_zero() -> None:
-    """Joints on different branches do not feel each other."""
+def test_elements_without_a_pair_are_zero() -> None:
+    """Joints on different branches do not affect each other."""
     related = np.zeros((N, N), bool)
     for i, j in ancestor_pairs(tree_of(MODEL)):
         related[i, j] = related[j, i] = True
@@ -363,7 +363,7 @@ print(same, os.waitpid(child, 0)[1])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-def test_a_forked_process_starts_threads_of_its_own() -> None:
+def test_a_forked_process_starts_its_own_threads() -> None:
     run = run_program(FORK, PREDYN_THREADS="2")
     assert run.stdout == "True 0\n", run.stderr
 
@@ -379,7 +379,7 @@ dynamics.inverse_dynamics(model, q, q[0], q[0])
 """
 
 
-def test_what_is_not_finite_is_found_in_every_thread() -> None:
+def test_nonfinite_inputs_are_found_in_every_thread() -> None:
     run = run_program(NOT_FINITE, PREDYN_THREADS="2")
     assert "InputError: q: expected finite numbers, got inf at index (1999, 19)" in run.stderr
 
@@ -388,12 +388,12 @@ def test_what_is_not_finite_is_found_in_every_thread() -> None:
 def test_a_bad_number_of_threads_is_refused_by_name(bad: str) -> None:
     script = "from predyn.kernels.batch import _threads; _threads()"
     run = run_program(script, PREDYN_THREADS=bad)
-    text = f"InputError: PREDYN_THREADS: expected a whole number from 1, got {bad!r}"
+    text = f"InputError: PREDYN_THREADS: expected a whole number of at least 1, got {bad!r}"
     assert run.returncode != 0
     assert text in run.stderr
 
 
-def test_packed_results_beyond_the_cache_are_the_same() -> None:
+def test_packed_results_larger_than_the_cache_are_the_same() -> None:
     """Large aligned arrays are written past the cache, others as usual: equal bit for bit."""
     model = models.random_tree(20, 1)
     tree, random = tree_of(model), np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Arguments that compiled functions get as one, and the calls that go to machine code at once."""
+"""Arguments passed to compiled functions as one, and direct calls of machine code."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def expected(pair: Pair, numbers: tuple) -> float:
     return float(pair.whole.sum() * numbers[0] + numbers[1] + (weights * pair.cube).sum())
 
 
-def test_a_held_gives_its_values_back_in_the_memory_they_are_in():
+def test_a_held_returns_its_values_without_copying():
     pair, numbers, (x, y) = arguments()
     fixed = Held(pair, numbers, (x, y))
     assert everything(fixed, 2.0) == 2.0 * expected(pair, numbers)  # small whole numbers: exact
@@ -52,7 +52,7 @@ def test_a_held_gives_its_values_back_in_the_memory_they_are_in():
     assert everything(fixed, 1.0) == expected(pair, numbers)
 
 
-def test_a_direct_call_passes_what_is_fixed_and_what_is_not():
+def test_a_direct_call_passes_fixed_and_other_arguments():
     pair, numbers, (x, y) = arguments()
     direct = Direct(everything, pair, numbers, (x, y))
     assert [direct.run(f) for f in (1.0, 2.0, -4.0)] == [
@@ -71,6 +71,6 @@ def test_a_held_keeps_its_arrays():
 
 
 @pytest.mark.parametrize("value", [True, None, "text", [1.0]])
-def test_a_held_takes_arrays_numbers_and_tuples_only(value):
+def test_a_held_accepts_only_arrays_numbers_and_tuples(value):
     with pytest.raises(TypeError, match="expected arrays"):
         Held((np.zeros(2), value))

@@ -65,7 +65,7 @@ def run(folder: Path) -> dict:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
-    """A cache folder with one kernel, and what the process said that compiled it."""
+    """A cache folder with one kernel, and the output of the process that compiled it."""
     folder = tmp_path_factory.mktemp("cache")
     return folder, run(folder)
 
@@ -136,7 +136,7 @@ def test_a_folder_that_others_can_write_to_is_not_read(copy: Path) -> None:
     assert "Set PREDYN_CACHE_DIR to a private, writable folder" in text
 
 
-def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path) -> None:
+def test_works_without_a_folder_that_cannot_be_created(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("not a folder")
     result = run(file / "cache")
@@ -183,17 +183,17 @@ def test_a_change_in_any_kernel_source_changes_the_digest(tmp_path: Path, monkey
     assert kernel_cache._digest() == before
 
 
-def test_kernels_in_other_folders_are_watched_too() -> None:
-    """Files that define kernels stand in the folders of the digest or are named to a keeper."""
+def test_kernels_in_other_folders_are_covered_too() -> None:
+    """Files that define kernels are in the folders of the digest or are passed to a keeper."""
     code = """
 import importlib, pkgutil, predyn
 from predyn.kernels import kernel_cache
 seen = set()
-version = kernel_cache.version
+version = kernel_cache.hash_files
 def noting(*files):
     seen.update(map(str, files))
     return version(*files)
-kernel_cache.version = noting
+kernel_cache.hash_files = noting
 for module in pkgutil.walk_packages(predyn.__path__, "predyn."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
@@ -222,9 +222,7 @@ def test_the_digest_depends_on_machine_and_versions(monkeypatch) -> None:
     assert len(seen) == 6
 
 
-def test_old_versions_are_removed_and_the_folders_of_others_left(
-    tmp_path: Path, monkeypatch
-) -> None:
+def test_old_versions_are_removed_and_other_folders_kept(tmp_path: Path, monkeypatch) -> None:
     base, elsewhere = tmp_path / "base", tmp_path / "elsewhere"
     base.mkdir(mode=0o700)
     for age in range(12):
@@ -253,7 +251,7 @@ def test_old_versions_are_removed_and_the_folders_of_others_left(
 def test_a_base_folder_that_others_can_write_to_is_refused(
     mode: int, tmp_path: Path, monkeypatch
 ) -> None:
-    """Others could put a folder of theirs in the place of ours."""
+    """Other users could replace our folder by theirs."""
     base = tmp_path / "base"
     base.mkdir()
     base.chmod(mode)
@@ -264,7 +262,7 @@ def test_a_base_folder_that_others_can_write_to_is_refused(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes are those of POSIX")
-def test_the_default_base_folder_is_made_private(tmp_path: Path, monkeypatch) -> None:
+def test_the_default_base_folder_becomes_private(tmp_path: Path, monkeypatch) -> None:
     base = tmp_path / "predyn"
     base.mkdir()
     base.chmod(0o775)  # as a umask of 002 makes it
@@ -282,5 +280,5 @@ def test_a_kernel_that_cannot_be_saved_is_warned_about(tmp_path: Path, monkeypat
             return (1, 2)
 
     monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path / "gone")
-    with pytest.warns(RuntimeWarning, match="kernel name could not be kept in .*gone"):
+    with pytest.warns(RuntimeWarning, match="kernel name could not be saved in .*gone"):
         kernel_cache.KernelCache("name").save_overload("signature", Compiled())

@@ -65,7 +65,7 @@ def arithmetic(x, y, out):
         store(out, 11, k, sqrt(a))
 
 
-def test_arithmetic_is_that_of_ieee_754() -> None:
+def test_arithmetic_follows_ieee_754() -> None:
     x, y = as_lanes(numbers(1)), as_lanes(numbers(2))
     out = np.zeros((12, *x.shape[1:]))
     arithmetic(x, y, out)
@@ -125,8 +125,8 @@ def angles() -> dict[str, np.ndarray]:
 def test_sine_and_cosine(name: str) -> None:
     """Within 2 ulps (measured: 1.7) and half a one of the reference if long double is double.
 
-    Multiples of pi/2 are taken off as two doubles, exact to 2^-53 of the second one, 6e-17: beside
-    a zero of sine or cosine that leaves 4e-33 |x|.
+    Multiples of pi/2 are subtracted as two doubles, exact to 2^-53 of the second one, 6e-17: near
+    a zero of sine or cosine, an error of 4e-33 |x| remains.
     """
     x = angles()[name]
     sine, cosine, _ = evaluated(x)
@@ -274,13 +274,13 @@ def run_as_program(file: Path, names: list[str], **settings: str) -> dict[str, l
         }
 
 
-def test_with_the_jit_off_every_kernel_gives_the_same(tmp_path: Path) -> None:
+def test_every_kernel_gives_the_same_with_the_jit_off(tmp_path: Path) -> None:
     plain = run_as_program(tmp_path / "plain.npz", list(KERNELS), NUMBA_DISABLE_JIT="1")
     for name in KERNELS:
         assert_same_to_rounding(name, plain[name], on_lanes(name))
 
 
-def test_with_the_jit_off_public_functions_give_the_same() -> None:
+def test_public_functions_give_the_same_with_the_jit_off() -> None:
     script = (
         "import numpy as np, predyn\n"
         "model = predyn.models.prismatic_revolute()\n"

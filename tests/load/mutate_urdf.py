@@ -1,4 +1,4 @@
-"""Structure-aware mutation of URDF text: the tags stay balanced, what they say does not."""
+"""Structure-aware mutation of URDF text: tags stay balanced, their contents change."""
 
 import copy
 import random

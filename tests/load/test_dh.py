@@ -46,7 +46,7 @@ def random_rows(n, rng):
 
 @pytest.mark.parametrize("convention", ["standard", "modified"])
 @pytest.mark.parametrize("parents", [None, [-1, 0, 0, 2, 1, -1, 5]])
-def test_frames_and_bodies_are_where_the_table_puts_them(convention, parents):
+def test_frames_and_bodies_follow_the_table(convention, parents):
     rng = np.random.default_rng(11)
     base = rot("x", 0.4) @ rot("z", -1.0) @ slide(0.3, 0.7)
     for _ in range(5):
@@ -113,7 +113,7 @@ def test_names_tips_and_table():
     assert load_dh(rows, convention="modified").dh is None
 
 
-def test_joint_options_arrive():
+def test_joint_options_are_passed_on():
     row = DHRow(mass=1.0, com=(1, 0, 0), inertia=(1, 1, 1), position=(-1, 2), effort=3.0,
                 damping=0.1, armature=0.2, coulomb=0.3, stiffness=0.4, rest=0.5)  # fmt: skip
     model = load_dh([row], gravity=(0, 1, 0), name="one")

@@ -26,7 +26,7 @@ def test_links_in_any_order_are_numbered_depth_first():
     assert model.gravity.tolist() == [0.0, 0.0, -9.81]
 
 
-def test_everything_arrives():
+def test_every_argument_reaches_the_model():
     R = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     model = (
         ModelBuilder("m", gravity=(0, -1, 0))
@@ -100,7 +100,7 @@ def test_structure_mistakes_are_named():
 
     with pytest.raises(InputError, match=r"parent of link 'b' 'bse'.*'base'"):
         builder().add_link("b", "bse").build()
-    with pytest.raises(ModelError, match="link 'base' is added twice"):
+    with pytest.raises(ModelError, match="link 'base' was added twice"):
         builder().add_link("base")
     with pytest.raises(ModelError, match="cycle of links x -> z -> y -> x"):
         builder().add_link("x", "z").add_link("y", "x").add_link("z", "y").build()

@@ -1,4 +1,4 @@
-"""Model: what is refused and how it is named, what edits change, that nothing can be written to."""
+"""Model: messages about invalid fields, effects of edits, and read-only arrays."""
 
 import copy
 import pickle
@@ -75,12 +75,12 @@ BAD = {
     "axis": ([[0, 0, 1], [0, 0, 0.5]], "joint 'joint2': axis .* not a unit"),
     "pitch": ([0.1, 0.0], "joint 'joint1': pitch"),
     "R": (np.stack([np.eye(3), np.diag([1.0, 1.0, -1.0])]), "joint 'joint2': R is not a rotation"),
-    "p": ([[0, 0, 0], [0, np.nan, 0]], "joint 'joint2': p holds nan"),
-    "gravity": ([0, 0, np.inf], "gravity holds inf"),
+    "p": ([[0, 0, 0], [0, np.nan, 0]], "joint 'joint2': p contains nan"),
+    "gravity": ([0, 0, np.inf], "gravity contains inf"),
     "damping": ([-1.0, 0], "joint 'joint1': damping -1.0 is negative"),
     "coulomb": ([0, -2.0], "joint 'joint2': coulomb -2.0 is negative"),
     "armature": ([-1.0, 0], "joint 'joint1': armature -1.0 is negative"),
-    "stiffness": ([2e12, 0], "joint 'joint1': stiffness holds 2000000000000.0"),
+    "stiffness": ([2e12, 0], "joint 'joint1': stiffness contains 2000000000000.0"),
     "rotor": ([[1, 2], [0, 1]], "rotor matrix is not symmetric"),
     "link_names": (("a",), "expected 2 link names, got 1"),
     "joint_names": (("a", "a"), "joint name 'a' is used twice"),
@@ -94,7 +94,7 @@ def test_bad_field_is_named(field):
         replace(two_link(), **{field: value})
 
 
-def test_more_that_cannot_be():
+def test_more_invalid_fields():
     model = two_link()
     with pytest.raises(ModelError, match="rotor matrix is not positive semidefinite"):
         replace(model, rotor=[[1.0, 2.0], [2.0, 1.0]])
@@ -120,7 +120,7 @@ def test_more_that_cannot_be():
 
 def test_limits_are_checked():
     model = two_link()
-    with pytest.raises(ModelError, match="joint 'joint2': position limits are upside down"):
+    with pytest.raises(ModelError, match="joint 'joint2': position limits are reversed"):
         model.with_limits(position=[[-1, 1], [1, -1]])
     with pytest.raises(ModelError, match=r"joint 'joint1': effort limits \(nan, nan\)"):
         model.with_limits(effort=[np.nan, 1.0])
@@ -128,7 +128,7 @@ def test_limits_are_checked():
         replace(model, limits=Limits(*(np.zeros((3, 2)),) * 4))
 
 
-def test_all_problems_come_at_once():
+def test_all_problems_are_listed_together():
     model = two_link()
     with pytest.raises(ModelError) as caught:
         replace(model, damping=[-1.0, -2.0], armature=[-3.0, 0.0])
@@ -144,7 +144,7 @@ def test_numbering_must_be_depth_first(parent):
         replace(model, parent=parent)
 
 
-def test_inertia_must_be_of_a_body():
+def test_inertia_must_be_physical():
     with pytest.raises(ModelError, match="link 'a': inertia about the centre of mass is not pos"):
         ModelBuilder().add_link("a", mass=1.0, com=(1, 0, 0), inertia=(1.0, 1.0, -0.1)).build()
     with pytest.warns(ModelWarning, match=r"link 'a'.*triangle inequality"):
@@ -154,7 +154,7 @@ def test_inertia_must_be_of_a_body():
         ModelBuilder().add_link("a", mass=0.7, com=(0, distance, 1), inertia=(0.3, 0, 0.3)).build()
 
 
-def test_tip_without_inertia_is_named_and_massless_inside_is_fine():
+def test_massless_tip_is_named_and_massless_inner_link_is_fine():
     def chain(axis=(1, 0, 0), **tip):
         builder = ModelBuilder().add_link("a", mass=1.0, com=(1, 0, 0))
         return builder.add_link("b", "a", axis=axis, origin=(1, 0, 0), **tip).build()
@@ -165,13 +165,15 @@ def test_tip_without_inertia_is_named_and_massless_inside_is_fine():
         {"mass": 1.0, "com": (0.1, 0.2, 0.3), "axis": (1, 2, 3)},  # on the axis, but for rounding
         {"mass": 1.0, "com": (0.5, 0, 0), "inertia": (0, 1, 1)},  # a thin rod about itself
     ):
-        with pytest.raises(ModelError, match=r"singular.* joint 'b_joint'; .*give it mass"):
+        with pytest.raises(
+            ModelError, match=r"singular.* joint 'b_joint' moves no inertia; .*give it mass"
+        ):
             chain(**tip)
     # a point mass on the axis of a joint further in, but for rounding
     for axis in np.random.default_rng(0).standard_normal((8, 3)):
         further = ModelBuilder().add_link("a", axis=axis, origin=(5, 6, 7))
         further.add_link("b", "a", kind="prismatic", axis=axis, origin=0.7 * axis, mass=1.0)
-        with pytest.raises(ModelError, match="no inertia is moved by joint 'a_joint'"):
+        with pytest.raises(ModelError, match="joint 'a_joint' moves no inertia"):
             further.build()
     assert chain(armature=0.1).n == 2
     assert chain(mass=1.0, inertia=(0.1, 0.1, 0.1)).n == 2
@@ -186,7 +188,7 @@ def test_two_joints_that_move_the_same_are_singular():
         builder.build()
 
 
-def test_masses_may_be_very_uneven():
+def test_masses_may_differ_widely():
     builder = ModelBuilder(gravity=(0, 0, 0)).add_link("a", kind="prismatic", mass=1e9)
     builder.add_link("b", "a", kind="prismatic", axis=(1, 0, 0), mass=1e-9)
     a = forward_dynamics(builder.build(), np.zeros(2), np.zeros(2), np.ones(2))
@@ -248,7 +250,7 @@ def test_payload_adds_its_kinetic_energy():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_locked_model_is_the_whole_with_joints_held(seed):
+def test_locked_model_equals_the_whole_with_joints_held(seed):
     whole = random_tree(9, seed)
     shape = Shape(6, "box", np.eye(3), np.array([1.0, 2.0, 3.0]), (1.0, 1.0, 1.0))
     frame = Frame("mark", 5, whole.R[2], np.array([0.3, -0.1, 0.2]))
@@ -300,7 +302,7 @@ def test_mass_and_inertia_edits():
         model.with_mass("link2", -0.5)
 
 
-def test_length_moves_what_sits_at_the_end():
+def test_length_moves_everything_at_the_end():
     model = two_link()
     longer = model.with_length("link1", 0.7)
     assert longer.p[1].tolist() == [0.7, 0.0, 0.0]
@@ -312,7 +314,7 @@ def test_length_moves_what_sits_at_the_end():
     assert end.frame("tip").p.tolist() == [0.5, 0.0, 0.0]
     assert branched_acrobot().with_length("link1", 3.0).p[:, 0].tolist() == [0.0, 3.0, 3.0]
     assert manutec_r3().with_length("arm3", 1.2, to="load").frame("load").p[2] == 1.2
-    with pytest.raises(InputError, match="sits at its origin"):
+    with pytest.raises(InputError, match="is at its origin"):
         manutec_r3().with_length("arm1", 1.0)
     with pytest.raises(InputError, match="expected more than 0"):
         model.with_length("link1", 0.0)
@@ -320,7 +322,7 @@ def test_length_moves_what_sits_at_the_end():
         model.with_length("link1", 1.0, to="tip")
     fork = ModelBuilder().add_link("a").add_link("b", "a", origin=(1, 0, 0), mass=1, com=(1, 1, 0))
     fork.add_link("c", "a", origin=(0, 2, 0), mass=1, com=(1, 1, 0))
-    with pytest.raises(InputError, match=r"2 ends; say which by to=: \['b_joint', 'c_joint'\]"):
+    with pytest.raises(InputError, match=r"2 ends; choose one with to=: \['b_joint', 'c_joint'\]"):
         fork.build().with_length("a", 1.0)
     assert fork.build().with_length("a", 5.0, to="c_joint").p[2].tolist() == [0.0, 5.0, 0.0]
 
@@ -345,7 +347,7 @@ def test_gravity_limits_and_placement_edits():
         model.with_placement("joint2", R=2 * np.eye(3))
 
 
-def test_edits_leave_the_first_model_alone():
+def test_edits_leave_the_original_unchanged():
     model = two_link()
     before = {k: v.copy() for k, v in vars(model).items() if isinstance(v, np.ndarray)}
     model.attach_payload("tip", 1.0)
@@ -355,7 +357,7 @@ def test_edits_leave_the_first_model_alone():
     assert isinstance(model, Model)
 
 
-def test_edits_take_a_diagonal_inertia_and_refuse_a_skew_one() -> None:
+def test_edits_accept_a_diagonal_inertia_and_refuse_a_skew_one() -> None:
     model = branched_acrobot()
     heavier = model.attach_payload("link2", 1.0, inertia=(0.1, 0.2, 0.25))
     same = model.attach_payload("link2", 1.0, inertia=np.diag([0.1, 0.2, 0.25]))
@@ -364,7 +366,7 @@ def test_edits_take_a_diagonal_inertia_and_refuse_a_skew_one() -> None:
         model.with_inertia("link2", 1.0, (0, 0, 0), [[1, 1, 0], [0, 1, 0], [0, 0, 1]])
 
 
-def test_edits_say_what_they_expect() -> None:
+def test_messages_of_edits_name_what_is_expected() -> None:
     model = branched_acrobot()
     with pytest.raises(InputError, match=r"lock: expected \{joint: value, ...\}"):
         model.lock("joint2")  # type: ignore[arg-type]
@@ -389,7 +391,7 @@ def test_copies_are_read_only_and_checked_too(again) -> None:
         again(broken)
 
 
-def test_names_that_are_no_names_and_rows_of_different_lengths() -> None:
+def test_invalid_names_and_ragged_rows() -> None:
     builder = ModelBuilder("arm")
     for bad in (["a"], np.zeros(2), None, 3, ""):
         with pytest.raises(InputError, match="expected a name"):

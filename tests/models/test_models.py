@@ -1,4 +1,4 @@
-"""The ready models against closed forms, and the random trees against how they are meant to be."""
+"""The ready-made models against closed forms, and the random trees against their definition."""
 
 import math
 
@@ -29,7 +29,7 @@ def potential(model, q):
     return -float(model.gravity @ moments.sum(axis=0))
 
 
-def test_two_link_is_the_papers_closed_form():
+def test_two_link_equals_the_closed_form_of_the_paper():
     model, q = models.two_link(), np.array([0.4, -1.3])
     m, inertia, L, com = 0.5, 0.1, 0.4, 0.2
     m12 = inertia + m * com**2 + m * L * com * np.cos(q[1])
@@ -77,7 +77,7 @@ def test_acrobots_hang_and_stand():
     assert np.abs(frame_point(branched, "tip3", [0.0, 1.0, np.pi / 2]) - [1, 1, 0]).max() < ROUNDING
 
 
-def test_cart_pole_is_the_papers_closed_form():
+def test_cart_pole_equals_the_closed_form_of_the_paper():
     model, q = models.cart_pole(), np.array([0.3, 0.4])
     m, length, total = 0.3, 0.5, 1.3
     across = -m * length * np.sin(q[1])
@@ -93,7 +93,7 @@ def test_cart_pole_is_the_papers_closed_form():
 HANG = np.array([-np.pi / 2, 0.0, 0.0, 0.0, 0.0])
 
 
-def test_gymnast_has_the_tables_figures():
+def test_gymnast_matches_the_table():
     model = models.gymnast()
     assert model.parent.tolist() == [-1, 0, 1, 1, 3]  # head and thighs on the trunk
     assert model.joint_names == ("grip", "shoulder", "neck", "hip", "knee")
@@ -124,7 +124,7 @@ def test_gymnast_has_the_tables_figures():
     ("joint", "angle", "frame", "forward"),
     [(1, 0.5, "toes", 1), (2, -0.5, "vertex", 1), (3, 0.5, "toes", 1), (4, -0.5, "toes", -1)],
 )
-def test_gymnast_bends_the_way_it_says(joint, angle, frame, forward):
+def test_gymnast_bends_as_documented(joint, angle, frame, forward):
     model, q = models.gymnast(), HANG.copy()
     q[joint] = angle
     assert forward * frame_point(model, frame, q)[0] > 0.05
@@ -142,7 +142,7 @@ def test_pendulum_chain():
     assert frame_point(model, "tip", np.zeros(4)).tolist() == [4.0, 0.0, 0.0]
     # stretched out it turns like one rod of length 4: 4 * 4^2 / 3
     assert abs(mass_matrix(model, np.zeros(4))[0, 0] - 64 / 3) < 32 * ROUNDING
-    with pytest.raises(InputError, match="from 1 to 1000, got 0"):
+    with pytest.raises(InputError, match="1 to 1000 links, got 0"):
         models.pendulum_chain(0)
 
 
@@ -215,11 +215,11 @@ def test_random_tree_options():
         models.random_tree(3, 0, kinds=("ball",))
     with pytest.raises(InputError, match="unknown axes 'x'"):
         models.random_tree(3, 0, axes="x")
-    with pytest.raises(InputError, match="from 1 to 1000"):
+    with pytest.raises(InputError, match="1 to 1000"):
         models.random_tree(0, 0)
 
 
-def test_every_ready_model_is_listed():
+def test_every_ready_made_model_is_listed():
     assert set(models.__all__) >= {"two_link", "prismatic_revolute", "acrobot", "branched_acrobot",
                                    "cart_pole", "gymnast", "manutec_r3", "pendulum_chain",
                                    "random_tree"}  # fmt: skip

@@ -88,7 +88,7 @@ def test_fixed_variables_and_equations_need_no_multiplier():
     assert kkt_error(program, np.array([3.0, 0.0]), multipliers).largest == 0.0
 
 
-def test_the_error_at_a_solution_and_beside_it():
+def test_the_error_at_a_solution_and_near_it():
     result = solve_nlp(HS071(), HS071.start, SolverOptions())
     assert kkt_error(HS071(), result.x, result.multipliers, 1e-8) == result.kkt
     assert result.kkt_error <= 1e-8
@@ -130,7 +130,7 @@ def test_right_derivatives_pass(program, x):
 
 @pytest.mark.parametrize("method", ["gradient", "jacobian", "hessian"])
 @pytest.mark.parametrize("k", [0, 1, 3])
-def test_a_relative_error_of_1e_6_is_found_by_name(method, k):
+def test_a_relative_error_of_1e_6_is_named(method, k):
     program = HS071()
     right = getattr(program, method)
 
@@ -158,7 +158,7 @@ def test_a_relative_error_of_1e_6_is_found_by_name(method, k):
 
 
 @pytest.mark.parametrize("method", ["jacobian", "hessian"])
-def test_an_entry_missing_in_the_pattern_is_found(method):
+def test_an_entry_missing_from_the_pattern_is_found(method):
     program = HS071()
     full = getattr(program, f"{method}_pattern")
     setattr(program, f"{method}_pattern", (full[0][:-1], full[1][:-1]))
@@ -197,7 +197,7 @@ class Wide(Linear):
         return 2.0 * self.a.T @ (y[:, None] * self.a)
 
 
-def test_many_variables_by_random_directions():
+def test_many_variables_use_random_directions():
     program = Wide()
     x = np.random.default_rng(2).normal(size=program.n)
     assert check_derivatives(program, x).ok
@@ -213,7 +213,7 @@ def test_many_variables_by_random_directions():
     assert (report.jacobian.row, report.jacobian.column) == ("row[1]", "x[123]")
 
 
-def test_numbers_that_are_not_finite_are_wrong_derivatives():
+def test_derivatives_that_are_not_finite_are_wrong():
     program = HS071()
     program.df = lambda x: [1.0, np.nan, 0.0, 0.0]
     assert not check_derivatives(program, POINT, hessian=False).ok

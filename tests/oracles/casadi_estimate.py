@@ -1,4 +1,4 @@
-"""The estimator's least squares written anew: SciPy's B-splines, CasADi's dynamics, dense algebra.
+"""The estimator's least squares, rewritten: SciPy's B-splines, CasADi's dynamics, dense algebra.
 
 Positions, speeds and accelerations come from the design matrices of scipy.interpolate.BSpline, the
 torques and markers from CasADi's formulation of the mechanism (casadi_oracle), all derivatives from
@@ -27,7 +27,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Task:
-    """What was measured, and what is likely of the torques."""
+    """The measurements, and the prior of the torques."""
 
     model: Model
     first: float

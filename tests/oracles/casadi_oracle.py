@@ -31,7 +31,7 @@ class Expression(NamedTuple):
 
 
 def _constant(array: np.ndarray) -> ca.SX:
-    """With the zeros left out."""
+    """Without the zeros."""
     return ca.sparsify(ca.SX(ca.DM(np.array(array))))
 
 

@@ -1,4 +1,4 @@
-"""Terms as CasADi expressions, written down anew from what each term says it is."""
+"""Terms as CasADi expressions, written independently from their documentation."""
 
 from __future__ import annotations
 
@@ -97,6 +97,15 @@ def _effort(term: Any, s: Symbols) -> Residuals:
     weights = np.asarray(term.weights, float)
     factors = (np.sqrt(weights) if term.form == "square" else weights) / per
     return _named(s, joints), ca.DM(np.broadcast_to(factors, len(joints))) * s.tau[joints]
+
+
+def _momentum(term: Any, s: Symbols) -> Residuals:
+    """The slope of the kinetic energy in v: torques for accelerations v at rest, weightless."""
+    still = replace(s.model, gravity=np.zeros(3), stiffness=np.zeros(s.model.n))
+    e = link_frame_expression(still)
+    rest = ca.SX.zeros(s.model.n)
+    (p,) = ca.substitute([e.tau], [e.q, e.v, e.a], [s.q, rest, s.v])
+    return list(s.model.joint_names), p
 
 
 def _joint(channel: str) -> Callable[[Any, Symbols], Residuals]:
@@ -235,6 +244,7 @@ def _track_point(term: Any, s: Symbols) -> Residuals:
 
 
 RESIDUALS: dict[str, Callable[[Any, Symbols], Residuals]] = {
+    "momentum": _momentum,
     "time": _time,
     "effort": _effort,
     "position": _joint("q"),

@@ -113,7 +113,7 @@ def turning_loads(
     forces: Sequence[ExternalForce],
     sample: int,
 ) -> NDArray:
-    """(n, n): what world-fixed loads add to d tau/dq beyond loads fixed in their link.
+    """(n, n): additional d tau/dq of world-fixed loads compared with loads fixed in their link.
 
     Pinocchio holds fext constant in the link. A vector x fixed in the world has link components
     R^T x, which change by -w_k x (R^T x) with q_k, where w_k is the angular column k of the link's

@@ -37,7 +37,7 @@ def rounding(n):
 
 
 def random_model(rng, n, branched):
-    """A chain or tree of mixed joints on a turned base, some links without mass, all extras."""
+    """A chain or tree of mixed joints on a rotated base, some links without mass, all extras."""
     parents = [int(rng.integers(-1, j)) if branched else j - 1 for j in range(n)]
     rows = []
     for j in range(n):
@@ -70,7 +70,7 @@ def random_model(rng, n, branched):
 
 
 def random_loads(rng, model, count, lead=()):
-    """Forces and moments on random links and DH frames, in world and in link axes by turns."""
+    """Forces and moments on random links and DH frames, alternating between world and link axes."""
     names = [*model.link_names, *(f"{name}_dh" for name in model.link_names)]
     return [
         ExternalForce(
@@ -199,7 +199,7 @@ def test_two_links_equal_their_closed_form(f):
         assert_close(lagrangian_dh_torques(model, *state, forces=[tip]), results[0], 1e-13)
 
 
-def test_two_links_have_the_printed_inertia_matrix():
+def test_two_links_have_the_inertia_matrix_of_the_paper():
     """(47) is exact for thin rods along x, which is what the model has out of the plane."""
     expected = np.zeros((4, 4))
     expected[0, 0] = I1 + M1 * (R1 - L1) ** 2
@@ -209,7 +209,7 @@ def test_two_links_have_the_printed_inertia_matrix():
         assert_close(matrix, expected, 4 * EPS)
 
 
-def test_end_of_two_links_moves_as_in_the_plane():
+def test_end_of_two_links_follows_plane_geometry():
     q, v, a = np.random.default_rng(6).normal(size=(3, 20, 2))
     angle, rate, change = np.cumsum(q, 1), np.cumsum(v, 1), np.cumsum(a, 1)
     out = np.stack([np.cos(angle), np.sin(angle), 0 * q], -1)
@@ -264,7 +264,7 @@ def test_forces_at_the_end_act_through_the_jacobian_of_the_end():
 
 
 def test_a_cut_joint_carries_the_loop_of_a_four_bar():
-    """(38): coupler and rocker hang on no motor; the pin that was cut does no work."""
+    """(38): coupler and rocker have no motor; the cut pin does no work."""
     crank, coupler, rocker = 0.2, 0.7, 0.5
     bars = [
         DHRow(a=length, mass=length, com=(-length / 2, 0.01, 0.0), inertia=(0.0, 0.01, 0.01))
@@ -293,7 +293,7 @@ def test_a_cut_joint_carries_the_loop_of_a_four_bar():
     assert tau[0] * v[0] == pytest.approx(free @ v, rel=1e-12)
 
 
-def test_a_moving_base_is_a_chain_of_massless_joints():
+def test_a_moving_base_equals_a_chain_of_massless_joints():
     right = np.pi / 2
     slides = [DHRow(right, alpha=right, kind="prismatic") for _ in range(3)]
     turns = [DHRow(right, alpha=right) for _ in range(2)]
@@ -338,7 +338,7 @@ def test_joints_on_different_branches_do_not_couple():
             assert not partial[:, *apart[::-1]].any()
 
 
-def test_a_diagonal_rotor_matrix_is_armature():
+def test_a_diagonal_rotor_matrix_acts_as_armature():
     rng = np.random.default_rng(10)
     model = replace(random_model(rng, 3, False), rotor=np.diag([0.3, 0.0, 0.1]))
     state = rng.normal(size=(3, 3))

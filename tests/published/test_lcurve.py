@@ -1,4 +1,4 @@
-"""The corner of L-curves that are made so that one knows it."""
+"""The corner of L-curves that are built with a known corner."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ WEIGHTS = np.logspace(-8, 8, 41)
 
 
 def ell():
-    """A ridge regression in which the signal falls with the singular values, the noise not."""
+    """A ridge regression in which the signal, but not the noise, falls with the singular values."""
     s = np.logspace(0, -6, 30)
     b = s + 1e-3
     w = 1e-4 * WEIGHTS[:, None]
@@ -18,7 +18,7 @@ def ell():
     return (((1 - kept) * b) ** 2).sum(axis=1), ((kept * b / s) ** 2).sum(axis=1)
 
 
-def test_a_sharp_corner_is_found_where_it_is():
+def test_a_sharp_corner_is_found():
     bend = 17
     before, after = np.minimum(np.arange(41), bend), np.maximum(np.arange(41) - bend, 0)
     x, y = 0.02 * before + 0.3 * after, -0.4 * before - 0.02 * after
@@ -33,7 +33,7 @@ def test_scales_do_not_matter():
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_noise_moves_it_little(seed):
+def test_noise_hardly_moves_the_corner(seed):
     misfit, size = ell()
     found = corner(misfit, size)
     rng = np.random.default_rng(seed)
@@ -42,14 +42,14 @@ def test_noise_moves_it_little(seed):
     assert abs(corner(*rough) - found) <= 3
 
 
-def test_points_that_are_no_numbers_are_left_out():
+def test_points_that_are_not_numbers_are_skipped():
     misfit, size = ell()
     found = corner(misfit, size)
     misfit[3], size[5], size[7] = np.nan, 0.0, np.inf
     assert abs(corner(misfit, size) - found) <= 1
 
 
-def test_minima_are_lowest_at_their_own_weight_and_other_points_are_not():
+def test_only_minima_are_lowest_at_their_own_weight():
     misfit, size = ell()
     weights = 1e-4 * WEIGHTS
     own = np.arange(41)

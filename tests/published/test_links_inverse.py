@@ -40,8 +40,8 @@ def residuals(links, v0, nodes, measured, B, order):
         u = u.reshape(-1, len(links.torques))
         moved = simulate_links(links, HANGING, v0, u, H)
         misfit = (links.positions(moved.z, nodes) - measured)[1:]
-        penalised = u if order == 0 else np.diff(u, axis=0)
-        return np.concatenate([misfit[~np.isnan(misfit)], (np.sqrt(B) * penalised).ravel()])
+        penalised_torques = u if order == 0 else np.diff(u, axis=0)
+        return np.concatenate([misfit[~np.isnan(misfit)], (np.sqrt(B) * penalised_torques).ravel()])
 
     return function
 
@@ -55,7 +55,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("links", "B", "order"), CASES)
-def test_it_is_the_dense_least_squares_solution(links, B, order):
+def test_it_equals_the_dense_least_squares_solution(links, B, order):
     v0, measured = short(links)
     found = estimate_link_torques(
         links, HANGING, v0, ["A", "B"], measured, H, weight=B, order=order
@@ -102,7 +102,7 @@ def ipopt(links, z0, v0, Q, q0, measured, B, order, guess, torques=0.0):
 
 
 @pytest.mark.parametrize(("links", "B", "order"), CASES)
-def test_it_is_the_minimiser_that_ipopt_finds(links, B, order):
+def test_it_equals_the_minimiser_of_ipopt(links, B, order):
     v0, measured = short(links, 40)
     found = estimate_link_torques(
         links, HANGING, v0, ["A", "B"], measured, H, weight=B, order=order
@@ -131,8 +131,8 @@ def test_it_converges_for_small_and_large_weights_and_stiff_springs(start, stiff
             assert found.converged, (order, weight, found.message)
 
 
-def lacking(links, found):
-    """What equations 11 and 12 lack, over the sizes of their parts."""
+def sum_defects(links, found):
+    """The defects of equations 11 and 12, relative to their parts."""
     force, mass = balance(links)
     (z, v, u), (a, b) = (found.z, found.v, found.u), (slice(None, -1), slice(1, None))
     of = force.map(len(u))
@@ -142,21 +142,21 @@ def lacking(links, found):
 
 
 @pytest.mark.parametrize(("weight", "order"), [(1e-13, 0), (1e-14, 1)])
-def test_torques_that_leave_steps_several_solutions(weight, order):
-    """Then motion and torques are one of IPOPT's minima, and this is told."""
+def test_large_torques_with_several_solutions_of_a_step(weight, order):
+    """Then motion and torques are one of IPOPT's minima, and the message says so."""
     links = two_links(1e3)
     z0, _, measured = recorded("upright")
     found = estimate_link_torques(links, z0, REST, "AB", measured, H, weight=weight, order=order)
     assert found.converged
     assert "several solutions" in found.message
-    assert lacking(links, found) < 1e-9
+    assert sum_defects(links, found) < 1e-9
     Q, q0 = links.measuring(["A", "B"])
     u, E = ipopt(links, z0, REST, Q, q0, measured, weight, order, found, torques=1 + 1e-6)
     assert np.abs(found.u - u).max() < 1e-7 * np.abs(u).max()
     assert abs(found.total - E) < 1e-10 * E
 
 
-def test_if_it_does_not_converge_there_is_a_motion_still(monkeypatch):
+def test_without_convergence_the_result_is_still_a_motion(monkeypatch):
     """Neither alone nor, for the last 3 iterations, together."""
     monkeypatch.setattr(published_inverse, "PATIENCE", 20)
     z0, _, measured = recorded("upright")
@@ -167,11 +167,11 @@ def test_if_it_does_not_converge_there_is_a_motion_still(monkeypatch):
         )
         assert not found.converged
         assert "stopped" in found.message
-        assert lacking(links, found) < 1e-9
+        assert sum_defects(links, found) < 1e-9
 
 
-def test_a_saddle_is_not_called_converged():
-    """Upright at rest, heights measured that fall: it might fall to either side, and stays."""
+def test_a_saddle_point_is_not_reported_as_converged():
+    """Upright at rest, with measured heights that fall: it could fall to either side, and stays."""
     links = two_links()
     measured = np.full((41, 4), np.nan)
     measured[:, 1] = 0.7 - 0.1 * np.linspace(0.0, 1.0, 41) ** 2
@@ -188,8 +188,8 @@ def test_a_saddle_is_not_called_converged():
     assert pushed.total < 0.5 * found.total
 
 
-def test_torques_that_explain_everything_leave_nothing():
-    """One torque that does not change, and one number measured: the sum is zero."""
+def test_torques_that_explain_the_data_leave_no_misfit():
+    """One constant torque and one measured number: the sum is zero."""
     links, z0 = four_bar(), four_bar_state(0.4)
     measured = np.full((3, 2), np.nan)
     measured[2, 0] = links.positions(z0[None], ["A"])[0, 0] + 1e-4
@@ -223,7 +223,7 @@ def test_a_weight_too_large_leaves_no_torque_and_one_too_small_follows_the_noise
     assert np.ptp(constant.u, axis=0).max() < 0.01
 
 
-def test_a_weak_start_and_an_earlier_estimate_give_the_same():
+def test_different_starts_give_the_same_estimate():
     z0, _, measured = recorded("upright")
     first = estimate_link_torques(two_links(), z0, REST, "AB", measured, H, weight=1e-5)
     again = estimate_link_torques(two_links(), z0, REST, "AB", measured, H, start=first)
@@ -236,7 +236,7 @@ def test_a_weak_start_and_an_earlier_estimate_give_the_same():
 
 @pytest.mark.parametrize("order", [0, 1])
 @pytest.mark.parametrize("start", ["hanging", "upright"])
-def test_the_sum_never_ends_above_that_of_its_start(start, order):
+def test_the_sum_never_exceeds_that_of_its_start(start, order):
     z0, _, measured = recorded(start)
     links = two_links()
     for before, weight in ((1e-6, 1e-2), (2.15, 10.0), (10.0, 2.15)):
@@ -253,7 +253,7 @@ def test_the_sum_never_ends_above_that_of_its_start(start, order):
         assert found.converged
 
 
-def test_a_minimum_begun_with_stays_where_it_is():
+def test_starting_at_a_minimum_stays_there():
     z0, _, measured = recorded("upright")
     for weight in (1e-8, 1e-4, 10.0):
         first = estimate_link_torques(two_links(), z0, REST, "AB", measured, H, weight=weight)
@@ -264,7 +264,7 @@ def test_a_minimum_begun_with_stays_where_it_is():
         assert np.abs(again.u - first.u).max() < 1e-8 * np.abs(first.u).max()
 
 
-def test_a_start_with_other_springs_is_no_motion_but_leads_to_the_same():
+def test_a_start_with_other_springs_gives_the_same_estimate():
     z0, _, measured = recorded("upright")
     softer = estimate_link_torques(two_links(2e3), z0, REST, "AB", measured, H)
     begun = estimate_link_torques(two_links(), z0, REST, "AB", measured, H, start=softer)
@@ -273,7 +273,7 @@ def test_a_start_with_other_springs_is_no_motion_but_leads_to_the_same():
     assert np.abs(begun.u - direct.u).max() < 1e-8
 
 
-def test_what_has_not_converged_says_so():
+def test_an_estimate_that_has_not_converged_says_so():
     z0, _, measured = recorded("hanging")
     cut = estimate_link_torques(two_links(), z0, REST, "AB", measured, H, max_iterations=1)
     assert not cut.converged
@@ -281,7 +281,7 @@ def test_what_has_not_converged_says_so():
 
 
 @pytest.mark.parametrize("nodes", [["A", "B", "P"], ["P"]])
-def test_torques_of_a_closed_four_bar_come_back(nodes):
+def test_torques_of_a_closed_four_bar_are_recovered(nodes):
     links, z0 = four_bar(), four_bar_state(0.8)
     t = H * np.arange(200)
     true = (2.5 + 1.5 * np.sin(2 * np.pi * t))[:, None]
@@ -299,7 +299,7 @@ def test_torques_of_a_closed_four_bar_come_back(nodes):
     assert rmse(clean.u, true) < 2e-3
 
 
-def test_long_recordings_converge_as_soon():
+def test_long_recordings_converge_as_fast():
     links = two_links()
     iterations = []
     for N in (500, 4000):
@@ -348,7 +348,7 @@ for order in (0, 1):
 """
 
 
-def test_without_compiling_it_is_the_same():
+def test_uncompiled_code_gives_the_same():
     results = []
     for off in ("0", "1"):
         path = os.pathsep.join([os.path.dirname(os.path.dirname(__file__)), *sys.path])

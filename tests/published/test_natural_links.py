@@ -29,7 +29,7 @@ def at(links, seed):
 
 
 @pytest.mark.parametrize("name", LINKAGES)
-def test_forces_and_their_partials_are_those_of_lagrange(name):
+def test_forces_and_partials_equal_those_of_lagrange(name):
     links = LINKAGES[name]()
     force, mass = balance(links)
     z, v, u = at(links, 1)
@@ -64,7 +64,7 @@ def test_second_partials(name):
     assert np.abs(W_u - expected[: 2 * n, 2 * n :]).max() < 1e-13 * np.abs(expected).max()
 
 
-def test_one_link_is_the_papers_element():
+def test_one_link_equals_the_element_of_the_paper():
     """Equations 4, 5, 6, 8 and 9, as corrected, written out for a link with both ends free."""
     m, inertia, L0, La, k = 1.3, 0.07, 0.9, 0.3, 500.0
     link = Link("link", "a", "b", L0, m, inertia, La, k)
@@ -92,7 +92,7 @@ def test_one_link_is_the_papers_element():
 
 
 def planar_tree(axis=(0.0, 0.0, 1.0), flip=1.0):
-    """Branches, centres of mass beside the bars, a joint that turns the other way."""
+    """Branches, centres of mass off the bars, a joint that rotates the other way."""
     axis = np.asarray(axis, float)
     x = np.array([0.0, 1.0, 0.0]) if abs(axis[0]) > 0.9 else np.array([1.0, 0.0, 0.0])
     x = x - (x @ axis) * axis
@@ -141,7 +141,7 @@ def test_links_of_a_model_have_its_energies_and_powers(axis):
     assert by_link.torque_names == model.link_names
 
 
-def test_stiff_springs_tend_to_the_rigid_model():
+def test_stiff_springs_approach_the_rigid_model():
     model = planar_tree()
     q0, v0 = np.array([0.4, -0.3, 0.5, 0.2]), np.array([0.5, 1.0, -1.0, 0.3])
     torques = np.tile([0.6, 0.2, -0.3, 0.1], (400, 1))
@@ -156,7 +156,7 @@ def test_stiff_springs_tend_to_the_rigid_model():
 
 
 @pytest.mark.parametrize("name", LINKAGES)
-def test_energy_is_kept_in_second_order_and_dampers_take_it(name):
+def test_energy_is_conserved_to_second_order_and_dampers_dissipate_it(name):
     damped = LINKAGES[name]()
     if name == "two links":
         links, z0 = two_links(1e3), np.array([0.7, 0.0, 1.2, 0.866])
@@ -194,16 +194,16 @@ BAR = {"length": 1.0, "mass": 1.0, "inertia": 0.1, "along": 0.5}
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"torques": []}, "no torque"),
-        ({"links": []}, "no link"),
+        ({"torques": []}, "at least one torque"),
+        ({"links": []}, "at least one link"),
         ({"links": [Link("x", "a", "a", **BAR)]}, "both ends"),
         ({"links": [Link("x", "a", "b", **{**BAR, "length": 0.0})]}, "positive length"),
         ({"links": [Link("x", "a", "b", **{**BAR, "mass": -1.0})]}, "nonnegative mass"),
         ({"links": [Link("x", "a", "b", **{**BAR, "mass": 0.0, "inertia": 0.0})]}, "without mass"),
-        ({"pinned": {"a": (0, 0), "b": (1, 0)}}, "nothing can move"),
+        ({"pinned": {"a": (0, 0), "b": (1, 0)}}, "no node can move"),
         ({"pinned": {"a": (0, np.nan)}}, "finite"),
         ({"carried": {"a": Carried("x", 0.1)}}, "both pinned and carried"),
-        ({"carried": {"b": Carried("x", 0.1)}}, "hangs on it"),
+        ({"carried": {"b": Carried("x", 0.1)}}, "depends on it"),
         ({"carried": {"c": Carried("y", 0.1)}}, "'y'"),
         ({"torques": [Torque("t", "y")]}, "'y'"),
         ({"torques": [Torque("t", "x"), Torque("t", "x")]}, "named twice"),
@@ -216,7 +216,7 @@ BAR = {"length": 1.0, "mass": 1.0, "inertia": 0.1, "along": 0.5}
         ),
     ],
 )
-def test_what_is_no_linkage_is_refused(change, said):
+def test_invalid_linkages_are_refused(change, said):
     given = {
         "links": [Link("x", "a", "b", **BAR)],
         "pinned": {"a": (0.0, 0.0)},

@@ -122,7 +122,7 @@ def test_torques_equal_inverse_dynamics(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_internal_forces_are_those_of_pinocchio(seed):
+def test_internal_forces_equal_those_of_pinocchio(seed):
     model, q, v, a, forces = random_case(seed)
     got = newton_euler_dh_internal_forces(model, q, v, a, forces=forces)
     reference = pinocchio_model(model)
@@ -182,7 +182,7 @@ def test_every_sensitivity_of_steps_3_to_8_equals_complex_step(seed):
 
 
 @pytest.mark.parametrize("seed", range(0, 48, 5))
-def test_motion_of_the_frames_is_that_of_the_kinematics(seed):
+def test_motion_of_the_frames_equals_frame_kinematics(seed):
     model, q, v, a, _ = random_case(seed)
     got, *_ = newton_euler_dh_sensitivities(model, q, v, a)
     for j, link in enumerate(model.link_names):
@@ -219,7 +219,7 @@ def test_prismatic_and_revolute_link_in_closed_form():
     assert_close(np.linalg.norm(wrench[:, 1, 3:], axis=1), m * np.hypot(along_y, along_z), 1e-13)
 
 
-def test_joints_of_a_resting_tree_carry_the_weight_beyond_them():
+def test_joints_of_a_resting_tree_carry_the_links_beyond_them():
     model, q, *_, _ = random_case(45)
     rest = np.zeros_like(q)
     wrench = newton_euler_dh_internal_forces(model, q, rest, rest)
@@ -257,7 +257,7 @@ def test_a_model_without_a_table_is_refused_by_name():
             function(builder.build(), [0.0], [0.0], [0.0])
 
 
-def test_rotors_that_couple_joints_are_refused_and_others_are_armature():
+def test_coupled_rotors_are_refused_and_others_act_as_armature():
     model, q, v, a, _ = random_case(6)
     diagonal = replace(model, rotor=np.diag(np.arange(1.0, model.n + 1)))
     want = inverse_dynamics_derivatives(diagonal, q, v, a)

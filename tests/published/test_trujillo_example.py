@@ -1,4 +1,4 @@
-"""The paper's example: data against those made independently, errors over twenty seeds."""
+"""The paper's example: data against independent data, errors over twenty seeds."""
 
 import dataclasses
 import os
@@ -27,7 +27,7 @@ def shared(name):
     return columns[0], columns[1], columns[2], columns[3][:-1]
 
 
-def test_the_rigid_model_is_the_papers():
+def test_the_rigid_model_is_that_of_the_paper():
     model, q = predyn.models.trujillo_two_link(), np.array([0.4, -1.1])
     coupling = 0.2 * 0.7 * 0.5 * np.cos(q[1])
     m22 = 0.017 + 0.2 * 0.5**2
@@ -44,7 +44,7 @@ def test_the_rigid_model_is_the_papers():
 
 @pytest.mark.parametrize("start", paper.STARTS)
 @pytest.mark.parametrize("kind", ["rectangular", "smooth"])
-def test_the_motion_is_the_one_made_independently(start, kind):
+def test_the_motion_equals_the_independent_one(start, kind):
     positions, angles, rates, torques = shared(f"{kind}_{start}")
     made = paper.rigid_motion(start, None if kind == "rectangular" else torques)
     digits = 1e-10  # as many as the file has, times the growth of differences
@@ -119,7 +119,7 @@ def test_the_lcurve_falls_and_its_corner_is_not_at_its_ends(start, seed):
     assert (np.diag(sums) <= (1 + 1e-7) * sums.min(axis=1)).all()
 
 
-def test_points_that_are_no_minima_do_not_decide_the_corner(monkeypatch):
+def test_points_that_are_not_minima_do_not_affect_the_corner(monkeypatch):
     measured = paper.noisy(paper.rigid_motion("hanging").positions, 0)
     weights = np.logspace(-8, 0, 17)
     right = {b: paper.estimate_torques_of_links("hanging", measured, weight=b) for b in weights}
@@ -140,7 +140,7 @@ def test_points_that_are_no_minima_do_not_decide_the_corner(monkeypatch):
         assert abs(paper.links_lcurve("hanging", measured, weights).corner - best) <= 1
 
 
-def test_what_is_not_there_is_refused():
+def test_invalid_arguments_are_refused():
     with pytest.raises(InputError, match="'hanging'"):
         paper.rigid_motion("sideways")
     with pytest.raises(InputError, match="torques"):

@@ -1,4 +1,4 @@
-"""Measurements: what they keep, and how they refuse what cannot be a recording."""
+"""Measurements: their contents, and messages about invalid recordings."""
 
 import dataclasses
 import pickle
@@ -45,7 +45,7 @@ def test_gaps_are_allowed_in_angles_and_markers():
     assert np.isnan(made.markers["toe"]).sum() == 1
 
 
-def test_forces_have_their_own_times_and_can_be_joined():
+def test_forces_have_their_own_times_and_can_be_combined():
     motion = Measurements(T, {"knee": T})
     t = np.linspace(0.0, 0.2, 21)
     plate = MeasuredForce(t, np.zeros((21, 3)), np.zeros((21, 3)), np.zeros((21, 3)))
@@ -102,7 +102,7 @@ def test_bad_measurements(message):
         Measurements(**{"t": T, "angles": {"hip": T}} | BAD[message])
 
 
-def test_all_problems_at_once_but_not_too_many():
+def test_all_problems_are_listed_up_to_a_limit():
     angles = {f"joint{k}": [np.inf, 0.0, 0.0] for k in range(40)}
     with pytest.raises(InputError) as caught:
         Measurements([0.0, 0.0, 1.0], angles)

@@ -46,13 +46,13 @@ def test_units_and_axes(path, unit, factor):
     assert made == pytest.approx(np.column_stack((x, -z, y)), abs=1e-12)
 
 
-def test_points_that_are_no_markers_are_left_out(path):
+def test_points_that_are_not_markers_are_skipped(path):
     more = MARKERS | {"*12": MARKERS["LASI"], "LKneeAngles": MARKERS["LASI"]}
     write_c3d(path, more, lists={"ANGLES": ["LKneeAngles"]})
     made = load_measurements(path)
     assert list(made.markers) == ["LASI", "toe 1"]
-    assert "left out: 1 points without a name" in made.notes
-    assert "left out, computed by another program: 'LKneeAngles'" in made.notes
+    assert "skipped: 1 points without a name" in made.notes
+    assert "skipped, computed by another program: 'LKneeAngles'" in made.notes
 
 
 def test_more_than_255_markers(path):
@@ -81,12 +81,14 @@ def test_frames_counted_from_zero(path):
     assert load_measurements(path).t == pytest.approx(np.arange(12) / 100.0)
 
 
-def test_a_header_that_counts_fewer_frames_is_told(path):
+def test_warns_of_a_header_that_counts_fewer_frames(path):
     write_c3d(path, MARKERS)
     data = bytearray(path.read_bytes())
     data[6:8] = bytes([5, 0])
     path.write_bytes(data)
-    with pytest.warns(DataWarning, match="counts 8 frames from number 5 on, POINT:FRAMES is 12"):
+    with pytest.warns(
+        DataWarning, match="counts 8 frames starting with number 5, but POINT:FRAMES is 12"
+    ):
         made = load_measurements(path)
     assert len(made.t) == 8
 
@@ -133,11 +135,9 @@ def test_offsets_have_a_sign_unless_the_format_says_otherwise(path, integers, si
     assert read_c3d_file(str(path)).analog == pytest.approx(np.tile(expected, (200, 1)))
 
 
-def test_unknown_plate_is_left_out_with_a_warning(path):
+def test_unknown_plate_is_skipped_with_a_warning(path):
     write_plate(path, 5, True)
-    with pytest.warns(
-        DataWarning, match=r"force plate 1 left out: type 5; expected one of 2, 3, 4"
-    ):
+    with pytest.warns(DataWarning, match=r"force plate 1 skipped: type 5; expected one of 2, 3, 4"):
         made = load_measurements(path)
     assert not made.forces
     assert set(made.markers) == {"A", "B"}
@@ -205,15 +205,24 @@ def test_integer_points(path):
     ("change", "message"),
     [
         (lambda data: b"", "the file is empty"),
-        (lambda data: b"time,knee\n0,1\n", "second byte is 0x50, got b'ti'; the file is not what"),
+        (
+            lambda data: b"time,knee\n0,1\n",
+            "second byte is 0x50, got b'ti'; the file does not match",
+        ),
         (lambda data: b"\x02", "second byte is 0x50"),
-        (lambda data: data[:400], "header: expected 512 bytes from byte 0 on, the file has 400"),
-        (lambda data: data[:700], "cut short or damaged; export it again"),
-        (lambda data: data[:-300], "the header promises 12 frames, the file has"),
+        (
+            lambda data: data[:400],
+            "header: expected 512 bytes from byte 0 on, but the file has 400",
+        ),
+        (lambda data: data[:700], "truncated or damaged; export it again"),
+        (lambda data: data[:-300], "the header announces 12 frames, but the file has"),
         (lambda data: data[:515] + b"\x07" + data[516:], "processor type 84, 85 or 86, got 7"),
-        (lambda data: data[:2] + b"\x09" + data[3:], "the header has 9 points, POINT:USED is 2"),
+        (
+            lambda data: data[:2] + b"\x09" + data[3:],
+            "the header has 9 points, but POINT:USED is 2",
+        ),
         (lambda data: data.replace(b"mm", b"in"), "POINT:UNITS: expected m, cm or mm, got 'in'"),
-        (lambda data: data.replace(b"toe 1", b"LASI "), "two markers are called 'LASI'"),
+        (lambda data: data.replace(b"toe 1", b"LASI "), "two markers are named 'LASI'"),
     ],
 )
 def test_damaged_files(path, change, message):

@@ -1,4 +1,4 @@
-"""CSV recordings: units, markers, forces, tables of solutions, and everything that is refused."""
+"""CSV recordings: units, markers, forces, tables of solutions, and rejected files."""
 
 import re
 
@@ -22,7 +22,7 @@ def load(tmp_path):
     return load
 
 
-def test_units_in_a_row(load):
+def test_units_in_the_second_row(load):
     made = load(
         "time,knee,slide,toe_x,toe_y,toe_z\nms,deg,cm,mm,mm,m\n0,90,1,1,2,3\n10,,2,4,NA,6\n"
     )
@@ -48,7 +48,7 @@ def test_units_in_names(load, head):
     assert made.markers["toe"] == pytest.approx(expected, nan_ok=True)
 
 
-def test_without_units_si_is_taken_with_a_warning(load):
+def test_si_is_assumed_with_a_warning_without_units(load):
     with pytest.warns(DataWarning) as caught:
         made = load("t,knee,toe_x,toe_y\n0,1,2,3\n1,2,3,4\n")
     messages = [str(warning.message) for warning in caught]
@@ -70,7 +70,7 @@ def test_separators_line_ends_and_byte_order_mark(load, separator, end, mark):
     assert made.angles["hip"].tolist() == [2.0, 4.0]
 
 
-def test_quotes_and_time_anywhere(load):
+def test_quotes_and_time_in_any_column(load):
     made = load('"knee, left [deg]","time"\n"180","0"\n0,"1"\n')
     assert made.angles["knee, left"] == pytest.approx([np.pi, 0.0])
     assert made.t.tolist() == [0.0, 1.0]
@@ -88,17 +88,17 @@ def test_forces(load):
     assert force.point[0] == pytest.approx([0.006, 0.004, 0.005])
     assert force.moment[0] == pytest.approx([9.0, 0.007, 8.0])
     assert force.point[1].tolist() == [0.0, 0.0, 0.0]
-    assert any("1 rows without force have no point of action" in note for note in made.notes)
+    assert any("1 rows without force have no point of application" in note for note in made.notes)
     assert not made.angles
     assert not made.markers
 
 
-def test_parts_of_a_force_that_may_be_left_out(load):
+def test_optional_parts_of_a_force(load):
     text = "t,p_fx [N],p_fy [N],p_px [m],p_py [m],p_x [m],p_y [m]\n0,1,2,3,4,5,6\n1,1,2,3,4,5,6\n"
     made = load(text)
     assert made.forces["p"].force[0].tolist() == [1.0, 2.0, 0.0]
     assert made.forces["p"].moment[1].tolist() == [0.0, 0.0, 0.0]
-    assert "force 'p': taken as 0: p_fz, p_pz, p_mx, p_my, p_mz" in made.notes
+    assert "force 'p': missing, 0 assumed: p_fz, p_pz, p_mx, p_my, p_mz" in made.notes
     assert made.markers["p"][0, :2].tolist() == [5.0, 6.0]
 
 
@@ -111,7 +111,7 @@ def test_lone_components_and_q_are_joints(load):
 
 @pytest.mark.parametrize("unit", ["degrees/s", "°/s", "rad/s²", "W", "J"])
 def test_units_of_other_quantities_are_known(load, unit):
-    with pytest.warns(DataWarning, match=f"left out, .*'x .{re.escape(unit)}"):
+    with pytest.warns(DataWarning, match=f"skipped, .*'x .{re.escape(unit)}"):
         made = load(f"time_ms,knee [rad],x [{unit}]\n0,1,2\n10,1,2\n")
     assert list(made.angles) == ["knee"]
     assert "converted from ms: 'time'" in made.notes
@@ -119,11 +119,11 @@ def test_units_of_other_quantities_are_known(load, unit):
         load(f"time,x [{unit}]\n0,1\n1,2\n")
 
 
-def test_other_quantities_are_left_out_with_a_warning(load):
-    with pytest.warns(DataWarning, match=r"left out, .*'knee_moment \[N m\]', 'speed \[deg/s\]'"):
+def test_other_quantities_are_skipped_with_a_warning(load):
+    with pytest.warns(DataWarning, match=r"skipped, .*'knee_moment \[N m\]', 'speed \[deg/s\]'"):
         made = load("t,frame,knee [rad],knee_moment [N m],speed [deg/s]\n0,1,1,2,3\n1,2,1,2,3\n")
     assert list(made.angles) == ["knee"]
-    assert "left out: 'frame'" in made.notes
+    assert "skipped: 'frame'" in made.notes
 
 
 @pytest.mark.parametrize("phases", [1, 3])
@@ -143,7 +143,7 @@ def test_solutions_are_read_back(tmp_path, phases, suffix):
 
 BAD = [
     ("", "the file is empty"),
-    ("\n\n \n", "the file holds blank lines only"),
+    ("\n\n \n", "the file has only blank lines"),
     ("time,knee [deg]\n", "a header without rows; expected at least 2 rows"),
     ("time,knee\ns,deg\n", "a header without rows"),
     ("time,knee [deg]\n0,1\n", "line 2: expected at least 2 rows, got 1"),
@@ -180,7 +180,7 @@ BAD = [
         "t,a_x [m],a.x [m],a_y [m]\n0,1,1,1\n1,1,1,1\n",
         "line 1: columns 'a_x' and 'a.x' are the same component",
     ),
-    ("t,knee_deg [rad]\n0,1\n1,2\n", "line 1: column 'knee' has the units rad and deg; leave one"),
+    ("t,knee_deg [rad]\n0,1\n1,2\n", "line 1: column 'knee' has the units rad and deg; remove one"),
     (
         "t,knee [furlong]\n0,1\n1,2\n",
         "line 1: column 'knee': unknown unit 'furlong'; valid units: s, ms, rad",
@@ -188,12 +188,12 @@ BAD = [
     ("t,knee\ns,furlong\n0,1\n1,2\n", "line 2: column 'knee': unknown unit 'furlong'"),
     ("t,knee,hip\ns,deg\n0,1,2\n1,2,3\n", "line 2: expected 3 units, got 2"),
     ("t,,knee [deg]\n0,1,1\n1,2,2\n", "line 1: column 2 has no name"),
-    ("t,[deg]\n0,1\n1,2\n", "line 1: column 2 has a unit and no name"),
+    ("t,[deg]\n0,1\n1,2\n", "line 1: column 2 has a unit but no name"),
     (
         "t,toe_x [deg],toe_y [deg]\n0,1,1\n1,2,2\n",
         (
             "line 1: column 'toe_x' has the unit 'deg' (angle); expected one of m, cm, mm; "
-            "columns that end in _x, _y, _z are a marker, for a joint of this name write "
+            "columns that end in _x, _y, _z are a marker: for a joint with this name, write "
             "'q.toe_x'"
         ),
     ),
@@ -220,18 +220,21 @@ BAD = [
         "t,phase\n0,1\n1,2\n",
         "line 1: no column of a joint (rad, deg, m), marker (m) or force; got 'phase'",
     ),
-    ("t,knee [deg]\n0,1\n1\n2,3\n", "line 3: expected 2 cells, got 1; leave cells empty"),
+    (
+        "t,knee [deg]\n0,1\n1\n2,3\n",
+        "line 3: expected 2 cells, got 1; leave cells of missing values empty",
+    ),
     ("t,knee [deg]\n0,1\n1,2,3\n2,3\n", "line 3: expected 2 cells, got 3"),
     (
         "t,knee [deg],hip [deg]\n0,1,2\n1,3\n",
-        "line 3: expected 3 cells, got 2; the file may be cut short",
+        "line 3: expected 3 cells, got 2; the file may be truncated",
     ),
     ("t,knee [deg]\n0,01,1,5\n0,02,1,6\n", "line 2: expected 2 cells, got 4; decimal commas?"),
     (
         "t;knee [deg]\n0,01;1,5\n0,02;1,6\n",
         (
-            "line 2: column 't': expected a number, got '0,01'; decimal commas are not read, "
-            "write a point"
+            "line 2: column 't': expected a number, got '0,01'; decimal commas are not supported, "
+            "use a point"
         ),
     ),
     ("t,knee [deg]\n0,1\n1,oops\n", "line 3: column 'knee [deg]': expected a number, got 'oops'"),
@@ -243,7 +246,7 @@ BAD = [
     ("t,knee [deg]\n0,1\n,2\n2,3\n", "line 3: the time is missing"),
     ("t,knee [deg]\n\n0,1\n\n0,2\n", "line 5: time repeats: 0 s after 0 s"),
     ("t,knee [deg]\n0,1\n2,1\n1,2\n", "line 4: time goes backwards: 1 s after 2 s"),
-    ('t,"knee [deg]\n0,1\n1,2\n', "cells in quotes cannot be read"),
+    ('t,"knee [deg]\n0,1\n1,2\n', "cannot read the quoted cells"),
     (
         "PathFileType\t4\t(X/Y/Z)\ta.trc\n",
         "line 1: expected a CSV table, this is a TRC file; name it .trc",

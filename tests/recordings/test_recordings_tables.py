@@ -1,4 +1,4 @@
-"""TRC and storage files, written by hand; and what load_measurements says of paths and axes."""
+"""TRC and storage files, written by hand; and messages about paths and axes."""
 
 import re
 import warnings
@@ -74,7 +74,7 @@ def test_trc(load, end):
 def test_trc_axes(load):
     turned = load(TRC, ".trc", axes="zxy")
     assert turned.markers["LASI"][0] == pytest.approx([0.003, 0.001, 0.002])
-    assert "axes turned: x, y, z of the model are 'zxy' of the file" in turned.notes
+    assert "axes rotated: x, y, z of the model are 'zxy' of the file" in turned.notes
 
 
 def test_trc_warns_of_zeros_and_of_the_rate(load):
@@ -94,14 +94,14 @@ BAD_TRC = [
     ("\tmm\t", "\t\t", "line 3: Units: expected m, cm or mm, got ''"),
     ("\t3\t2\t", "\t3\t5\t", "line 4: NumMarkers in line 3 is 5, got 2 names in line 4"),
     ("\t3\t2\t", "\t3.5\t2\t", "line 3: NumFrames: expected a whole number, got '3.5'"),
-    ("\t3\t2\t", "\t9\t2\t", "line 9: line 3 promises 9 frames, got 3: the file is cut short"),
+    ("\t3\t2\t", "\t9\t2\t", "line 9: line 3 announces 9 frames, got 3: the file is truncated"),
     ("Frame#", "Number", "line 4: expected 'Frame#', 'Time' and names of markers"),
     ("LASI\t\t\t", "LASI\t\tA\t", "line 4: expected three columns for each marker, got 'A'"),
     ("toe 1", "LASI", "line 4: 'LASI' is the name of columns 1 and 2"),
     ("LASI\t\t\ttoe 1\t\t", "", "line 4: expected names of markers after"),
     ("\tZ2", "", "line 5: expected X1, Y1, Z1, ... for 2 markers, got 5 cells"),
     ("\t8\t9", "\t8", "line 8: expected 8 cells, got 7"),
-    ("\tNaN\t15", "", "line 9: expected 8 cells, got 6; the file may be cut short"),
+    ("\tNaN\t15", "", "line 9: expected 8 cells, got 6; the file may be truncated"),
     ("\t8\t9", "\t8\tx", "line 8: column 'toe 1.z': expected a number, got 'x'"),
     ("0.02", "0.01", "line 9: time repeats: 0.01 s after 0.01 s"),
     ("0.02", "", "line 9: the time is missing"),
@@ -115,7 +115,7 @@ def test_bad_trc(load, old, new, message):
         load(TRC.replace(old, new, 1), ".trc")
 
 
-def test_trc_that_is_cut_short_or_something_else(load, tmp_path):
+def test_trc_that_is_truncated_or_another_format(load, tmp_path):
     for size in range(0, len(TRC) - 4, 7):
         with pytest.raises(FileError):
             load(TRC[:size], ".trc")
@@ -144,7 +144,7 @@ def test_states(load):
         "hip": [3.0, 8.0],
     }
     left = "'/jointset/leg/knee/speed', '/forceset/vas/activation', 'hip_moment'"
-    assert f"left out: {left}" in made.notes
+    assert f"skipped: {left}" in made.notes
 
 
 @pytest.mark.parametrize(
@@ -173,19 +173,19 @@ BAD_STORAGE = [
     (MOT, "endheader", "", "line 10: expected a MOT or STO storage file, found no line 'end"),
     (MOT, "inDegrees=yes", "", "header: expected inDegrees=yes or inDegrees=no, got no such line"),
     (MOT, "=yes", "=maybe", "expected inDegrees=yes or inDegrees=no, got 'maybe'"),
-    (MOT, "nRows=2", "nRows=3", "line 10: the header promises nrows=3, got 2"),
+    (MOT, "nRows=2", "nRows=3", "line 10: the header announces nrows=3, got 2"),
     (MOT, "nRows=2", "nRows=x", "nrows: expected a whole number, got 'x'"),
-    (MOT, "nColumns=4", "nColumns=5", "line 8: the header promises ncolumns=5, got 4"),
+    (MOT, "nColumns=4", "nColumns=5", "line 8: the header announces ncolumns=5, got 4"),
     (MOT, "time\t", "clock\t", "line 8: expected 'time' as the first column, got 'clock'"),
     (MOT, "hip", "knee_r", "line 8: 'knee_r' is the name of columns 2 and 4"),
-    (MOT, "\tnan", "", "line 10: expected 4 cells, got 3; the file may be cut short"),
+    (MOT, "\tnan", "", "line 10: expected 4 cells, got 3; the file may be truncated"),
     (MOT, "nan", "0,5", "line 10: column 'hip': expected a number, got '0,5'; decimal commas"),
     (MOT, "0.1", "0.0", "line 10: time repeats"),
     (MOT, "0.1", "-0.1", "line 10: time goes backwards: -0.1 s after 0 s"),
     (MOT, "version=1", "DataType=Vec3", "DataType=vec3: expected double"),
     (STO, "hip/value", "knee", "'/jointset/leg/knee/value' and 'knee' are both joint 'knee'"),
     (GROUND, "1_ground_force_pz", "other_force",
-     "line 4: force '1_ground': expected x, y and z of its point of action, z not found"),
+     "line 4: force '1_ground': expected x, y and z of its point of application, but found no z"),
     (GROUND, "0 1 2", "0 1 nan", "line 5: force '1_ground': y of its force is missing"),
 ]  # fmt: skip
 
@@ -220,7 +220,7 @@ def test_bad_axes(load, axes, message):
 
 @pytest.mark.parametrize("axes", ["xyz", "x-zy", "+y+z+x", "-x-yz", "-zy+x"])
 def test_axes_are_rotations(load, axes):
-    """Distances stay, and so does the side on which a third point lies."""
+    """Distances and the side on which a third point lies are preserved."""
     text = "t,a_x [m],a_y [m],a_z [m]\n0,1,0,0\n1,0,2,0\n2,0,0,3\n"
     made = load(text, ".csv", axes=axes).markers["a"]
     assert np.linalg.norm(made, axis=1).tolist() == [1.0, 2.0, 3.0]

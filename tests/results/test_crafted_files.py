@@ -1,5 +1,5 @@
-"""Result files made to do harm, with seals that fit: they load or are refused, soon and in little
-memory. Every file is opened in a process of its own with limits on processor time and memory.
+"""Malicious result files with valid seals: they load or are refused, quickly and in little memory.
+Every file is opened in a separate process with limits on processor time and memory.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def number(value: int, size: int = 8) -> bytes:
 
 
 def doubled_links(data: bytes) -> bytes:
-    """2^40 paths: each of 40 groups stands twice in the one before."""
+    """2^40 paths: each of 40 groups occurs twice in the previous one."""
 
     def edit(file: Any) -> None:
         group = file["provenance"]
@@ -174,7 +174,7 @@ def many_attributes(data: bytes) -> bytes:
 
 
 def unwritten_words(data: bytes) -> bytes:
-    """A list of words as long as the file would allow, none of them there."""
+    """A list of words as long as the file allows, none of them present."""
 
     def edit(file: Any) -> None:
         del file["active"]
@@ -203,7 +203,7 @@ def shared_array(data: bytes) -> bytes:
 
 
 def unwritten(data: bytes) -> bytes:
-    """4.1 GB that the file does not hold."""
+    """4.1 GB that the file does not contain."""
 
     def edit(file: Any) -> None:
         del file["x"]
@@ -356,13 +356,13 @@ CRAFTED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "unwritten-words": (unwritten_words, "more than 500000 words"),
     "shared-array": (shared_array, "x: expected numbers or words"),
     "unwritten": (unwritten, "x: data larger than the file"),
-    "compressed": (compressed, "x: data in chunks"),
-    "large-chunk": (large_chunk, "x: data in chunks"),
+    "compressed": (compressed, "x: chunked data"),
+    "large-chunk": (large_chunk, "x: chunked data"),
     "many-small-bombs": (many_small_bombs, "data larger than the file"),
     "wide-attribute": (wide_attribute, "data larger than the file|cannot be read"),
     "wide-dataset": (wide_dataset, "likely file corruption"),
     "shared-text": (shared_text, "active: data larger than the file"),
-    "shared-key": (shared_key, "too many texts or too long ones"),
+    "shared-key": (shared_key, "too many texts, or texts that are too long"),
     "named-type": (
         with_data("t", lambda file: np.dtype("f8")), "cannot be read|several|expected"),
     "records": (with_data("t", lambda file: RECORD), "t: expected numbers or words"),
@@ -425,7 +425,7 @@ IMPOSSIBLE_ESTIMATES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited through /proc and setrlimit")
-def test_crafted_files_are_refused_soon_and_in_little_memory(
+def test_crafted_files_are_refused_quickly_and_in_little_memory(
     saved: dict[str, bytes], tmp_path: Path
 ) -> None:
     expected = {}
@@ -454,10 +454,10 @@ def test_crafted_files_are_refused_soon_and_in_little_memory(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited through /proc and setrlimit")
 @pytest.mark.parametrize("kind", KINDS)
-def test_damaged_files_with_a_seal_that_fits_load_or_are_refused(
+def test_damaged_files_with_a_valid_seal_load_or_are_refused(
     saved: dict[str, bytes], tmp_path: Path, kind: str
 ) -> None:
-    """Whatever the bytes, the HDF5 library must not be led astray."""
+    """The HDF5 library must survive any bytes."""
     rng = np.random.default_rng(12)
     for k in range(DAMAGED):
         body = bytearray(saved[kind][BLOCK:])

@@ -97,7 +97,7 @@ def job(folder):
 
 
 def killed(job: str, before: Path, base: Path) -> list[Path]:
-    """The folders that the killed processes left, and last that of the one that was not."""
+    """The folders left by killed processes, and last that of the one that was not killed."""
     base.mkdir()
     path = os.pathsep.join(sys.path)
     code = KILLER % textwrap.dedent(job)
@@ -136,7 +136,7 @@ def before(tmp_path: Path) -> Path:
 
 
 @posix
-def test_killed_at_any_step_the_files_of_a_solution_fit_together(
+def test_files_of_a_solution_are_consistent_after_a_kill_at_any_step(
     before: Path, tmp_path: Path
 ) -> None:
     folders = killed(SOLVE.replace("STATUS", ""), before, tmp_path / "killed")
@@ -162,7 +162,7 @@ def test_killed_at_any_step_the_files_of_a_solution_fit_together(
 
 
 @posix
-def test_killed_at_any_step_a_failed_run_leaves_the_converged_result(
+def test_a_failed_run_killed_at_any_step_keeps_the_converged_result(
     before: Path, tmp_path: Path
 ) -> None:
     failed = replace(fake_solution(status="diverged"), objective=3.0)
@@ -177,7 +177,7 @@ def test_killed_at_any_step_a_failed_run_leaves_the_converged_result(
 
 @posix
 def test_a_failed_run_after_a_kill_does_not_replace_a_converged_result(tmp_path: Path) -> None:
-    """Success stands in the solution: a summary may be missing, or of another run."""
+    """Success is stored in the solution: a summary may be missing, or of another run."""
     before, failed = tmp_path / "before", fake_solution(status="diverged")
     with locked(before):
         write_results(failed, before)
@@ -194,7 +194,7 @@ def test_a_failed_run_after_a_kill_does_not_replace_a_converged_result(tmp_path:
 
 
 @posix
-def test_killed_at_any_step_the_files_of_an_estimate_fit_together(tmp_path: Path) -> None:
+def test_files_of_an_estimate_are_consistent_after_a_kill_at_any_step(tmp_path: Path) -> None:
     before = tmp_path / "before"
     with locked(before):
         write_estimate(replace(fake_estimate(), iterations=1), before)
@@ -217,7 +217,7 @@ def test_killed_at_any_step_the_files_of_an_estimate_fit_together(tmp_path: Path
 
 
 @posix
-def test_killed_at_any_step_a_checkpoint_is_whole(tmp_path: Path) -> None:
+def test_a_checkpoint_is_complete_after_a_kill_at_any_step(tmp_path: Path) -> None:
     before = tmp_path / "before"
     before.mkdir()
     replace(fake_solution(), objective=1.0).save(before / "checkpoint.h5")
@@ -232,7 +232,7 @@ def test_killed_at_any_step_a_checkpoint_is_whole(tmp_path: Path) -> None:
         assert [path.name for path in folder.iterdir()] == ["checkpoint.h5"]
 
 
-def test_what_stands_in_the_way_is_found_before_the_solve(before: Path) -> None:
+def test_obstacles_to_writing_are_found_before_the_solve(before: Path) -> None:
     (before / "report.html").unlink()
     (before / "report.html").mkdir()
     (before / "not-converged").touch()
@@ -289,7 +289,7 @@ with locked(Path({str(tmp_path)!r})):
     assert hidden(tmp_path) == []
 
 
-def test_a_reader_leaves_a_replacement_in_progress_alone(before: Path) -> None:
+def test_a_reader_does_not_touch_a_replacement_in_progress(before: Path) -> None:
     with locked(before):
         (before / COMMIT / "new").mkdir(parents=True)
         (before / COMMIT / "stale").mkdir()
@@ -306,7 +306,7 @@ def test_a_reader_leaves_a_replacement_in_progress_alone(before: Path) -> None:
 def test_a_failure_at_any_step_loses_nothing(
     call: str, fails: int, before: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before the decision the folder is as it was; after it the next command completes it."""
+    """Before the commit the folder is unchanged; after it the next command completes it."""
     old = {path.name: path.read_bytes() for path in before.iterdir()}
     new = {"b.h5": b"new", "solution.h5": b"new", "summary.json": b"new"}
     owner, name = (Path, "unlink") if call == "unlink" else (os, call)
@@ -334,8 +334,8 @@ def test_a_failure_at_any_step_loses_nothing(
     assert {path.name: path.read_bytes() for path in before.iterdir()} == expected
 
 
-def test_a_commit_folder_that_is_not_ours_is_left_alone(before: Path, tmp_path: Path) -> None:
-    """Following it would move files of elsewhere."""
+def test_a_commit_folder_of_others_is_not_touched(before: Path, tmp_path: Path) -> None:
+    """Following it would move files from elsewhere."""
     elsewhere = tmp_path / "elsewhere"
     for part in ("new", "stale"):
         (elsewhere / part).mkdir(parents=True)
@@ -371,7 +371,7 @@ def test_a_lock_that_cannot_be_taken_is_named(before: Path, tmp_path: Path, kind
 
 
 @posix
-def test_leftovers_are_removed_only_if_nobody_uses_them(tmp_path: Path) -> None:
+def test_leftovers_are_removed_only_if_unused(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()
     mine, host = files.temporary_name(), files._host()

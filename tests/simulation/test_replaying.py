@@ -14,7 +14,9 @@ import pytest
 
 import predyn
 from fake_solution import DURATION, fake_solution
+from loaded_solution import loaded_solution
 from predyn import InputError, ModelBuilder, Replay, models, replay
+from predyn.dynamics import kinetic_energy, potential_energy
 from predyn.solution import Solution
 
 SHARE = 1e-10 * 200 * 10
@@ -95,7 +97,7 @@ def with_a_jump() -> Solution:
     return replace(solution, curves=(first, faster), t=t)
 
 
-def test_a_velocity_that_jumps_between_phases_is_taken_over() -> None:
+def test_a_velocity_jump_between_phases_is_reproduced() -> None:
     solution = with_a_jump()
     result = replay(solution)
     assert result.jumps == pytest.approx((solution.curves[0].duration,))
@@ -111,7 +113,7 @@ def test_tolerance_matters() -> None:
     assert 1e-9 < rough.max_position_error < 1e-2
 
 
-def test_motion_that_diverges_is_told_with_time_joint_and_value() -> None:
+def test_a_diverging_motion_is_reported_with_time_joint_and_value() -> None:
     """Far out of all bounds from the start."""
     solution = fake_solution()
     (curve,) = solution.curves
@@ -141,7 +143,7 @@ def test_the_table_names_joints_units_and_energies() -> None:
     ("arguments", "options", "message"),
     [
         (("two-link-lifting",), {}, "solution: expected a predyn.Solution, got str"),
-        ((fake_solution(),), {"rtol": 1e-20}, "rtol: expected a finite number from 1e-13 on"),
+        ((fake_solution(),), {"rtol": 1e-20}, "rtol: expected a finite number of at least 1e-13"),
         ((fake_solution(),), {"atol": 0.0}, "atol: expected a finite number above 0"),
     ],
 )
@@ -157,3 +159,71 @@ def test_replay_of_a_stiff_mechanism_is_stopped() -> None:
     problem = predyn.Problem(model, (phase,), costs=(predyn.Cost(predyn.terms.Effort()),))
     solution = predyn.solve(problem)
     assert replay(solution, max_steps=20).status == "step_limit"
+
+
+def test_a_load_that_comes_brings_its_energy() -> None:
+    """Forces over time, a load from the second phase on: the motion is reproduced."""
+    solution = loaded_solution()
+    result = replay(solution)
+    assert result.status == "finished"
+    assert result.max_position_error < SHARE * np.abs(result.q).max()
+    assert result.max_velocity_error < SHARE * np.abs(result.v).max()
+    assert result.max_energy_error < SHARE * np.ptp(result.energy)
+    assert result.load_changes == (solution.curves[0].duration,)
+    assert result.jumps == ()
+    motion = solution.at(solution.curves[0].duration)
+    with_load, without = (
+        kinetic_energy(m, motion.q, motion.v) + potential_energy(m, motion.q)
+        for m in (solution.systems[1].model, solution.model)
+    )
+    assert with_load - without > 1.0
+    assert result.energy_jumps[-1] == pytest.approx(with_load - without, rel=1e-9)
+    assert np.array_equal(np.unique(result.energy_jumps), [0.0, result.energy_jumps[-1]])
+    assert np.abs(result.work_forces[-1]) > 1.0
+    assert "the load changes at 0.6 s\nwhich adds" in str(result)
+
+
+def test_a_load_that_is_caught_stops_part_of_the_motion() -> None:
+    """The velocity after a plastic impact is a jump of the prediction, taken over as any other."""
+    solution = loaded_solution()
+    first, second = solution.curves
+    before = solution.at(np.nextafter(first.duration, 0.0) - 1e-12)
+    model, loaded = (system.model for system in solution.systems)
+    v = np.linalg.solve(
+        predyn.mass_matrix(loaded, before.q), predyn.mass_matrix(model, before.q) @ before.v
+    )
+    slope = second.degree / second.knots[second.degree + 1] / second.duration
+    control = second.control.copy()
+    control[1] = control[0] + v / slope
+    caught = replace(solution, curves=(first, second._replace(control=control)))
+    assert caught.at(first.duration).v == pytest.approx(v, rel=1e-9)
+    result = replay(caught)
+    assert result.jumps == result.load_changes == (first.duration,)
+    assert result.max_position_error < SHARE * np.abs(result.q).max()
+    assert result.max_energy_error < SHARE * np.ptp(result.energy)
+
+
+def test_motors_of_each_phase() -> None:
+    solution = loaded_solution(passive=True)
+    result = replay(solution)
+    later = solution.phase_at(result.t) == 1
+    motion = solution.at(result.t)
+    assert np.array_equal(result.tau[later, 1], np.zeros(later.sum()))
+    assert np.array_equal(result.tau[~later], motion.tau[~later])
+    assert result.end_position_error > 0.1  # the curve needs a motor that is not there
+    assert result.max_energy_error < SHARE * np.ptp(result.energy)
+
+
+@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+def test_torques_of_phases_drive_a_simulation(method: str) -> None:
+    """The load stays away: until it should come, the motion is that of the prediction."""
+    solution = loaded_solution(passive=True)
+    t = np.linspace(0.0, 1.2, 481)
+    first = solution.at(0.0)
+    free = replace(solution, systems=tuple(replace(s, forces=()) for s in solution.systems))
+    run = predyn.simulate(solution.model, first.q, first.v, free, t, method=method)
+    tau = free.at(t).tau
+    tau[t >= 0.6, 1] = 0.0
+    assert np.allclose(run.tau, tau, rtol=0, atol=1e-9)
+    early = t < 0.6
+    assert np.abs(run.q[early] - free.at(t[early]).q).max() < 1e-6

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 import predyn
 from fake_solution import LOAD, fake_solution
 from oracles.mujoco_oracle import mujoco_model
-from predyn import ExternalForce, InputError, ModelBuilder, ModelError, models, simulate
+from predyn import ExternalForce, InputError, ModelBuilder, ModelError, Profile, models, simulate
 from predyn.curves.bspline import BSpline
 from predyn.model import Model
 from predyn.solution import Curve
@@ -156,7 +156,7 @@ def test_rk4_is_of_order_four(model: Model, control: object) -> None:
 
 
 def test_steps_are_equal_parts_of_an_interval() -> None:
-    """Not longer than asked, and 0.3 / 0.1 is three steps whatever the rounding."""
+    """No longer than requested, and 0.3 / 0.1 is three steps despite rounding."""
     model, start = models.pendulum_chain(2), ([0.3, 0.1], [1.0, 0.0])
     run = simulate(model, *start, None, [0.0, 0.3, 1.0], method="rk4", step=0.1)
     same = simulate(model, *start, None, np.linspace(0.0, 1.0, 11), method="rk4")
@@ -169,7 +169,7 @@ def test_steps_are_equal_parts_of_an_interval() -> None:
 
 
 @pytest.mark.parametrize("control", [None, "held", "samples", swing])
-def test_a_batch_equals_single_runs_to_the_last_bit(control: object) -> None:
+def test_a_batch_equals_single_runs_bit_for_bit(control: object) -> None:
     model = models.random_tree(6, 3, kinds=("revolute", "prismatic", "screw"))
     rng = np.random.default_rng(5)
     q, v, tau = rng.standard_normal((3, 64, 6))
@@ -201,7 +201,7 @@ def test_a_batch_equals_single_runs_to_the_last_bit(control: object) -> None:
 
 @pytest.mark.parametrize("control", ["held", "function"])
 @pytest.mark.parametrize("model", [models.random_tree(3, 8), models.manutec_r3()])
-def test_one_that_diverges_leaves_the_others_alone(control: str, model: Model) -> None:
+def test_a_diverging_trajectory_does_not_affect_the_others(control: str, model: Model) -> None:
     rng = np.random.default_rng(6)
     q, v, tau = rng.standard_normal((3, 11, 3))
     t = np.linspace(0.0, 0.1, 6)
@@ -246,7 +246,7 @@ def test_leading_shapes() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_every_step_is_that_of_mujoco(seed: int) -> None:
+def test_every_step_equals_that_of_mujoco(seed: int) -> None:
     """MuJoCo steps from each of our states.
 
     Accelerations agree to 72 n eps (test_mujoco.py) times the condition of the mass matrix; a step
@@ -308,7 +308,7 @@ def test_the_same_torques_in_every_form(method: str) -> None:
 
 @pytest.mark.parametrize("phases", [1, 2])
 @pytest.mark.parametrize("method", METHODS)
-def test_torques_of_a_solution_make_its_motion(method: str, phases: int) -> None:
+def test_torques_of_a_solution_reproduce_its_motion(method: str, phases: int) -> None:
     """RK4 with steps of 1 ms: kinks of the torques cost h^2 at the few knots within steps."""
     solution = fake_solution(phases)
     t = np.linspace(0.1, 1.1, 11)
@@ -330,7 +330,7 @@ def test_torques_of_a_solution_make_its_motion(method: str, phases: int) -> None
         assert np.abs(run.tau - motion.tau).max() < 1e-9
 
 
-def test_function_controls_get_the_shapes_that_are_documented() -> None:
+def test_function_controls_get_the_documented_shapes() -> None:
     model, q = models.pendulum_chain(2), np.zeros((2, 3, 2))
     seen: dict[str, set] = {}
     for method in METHODS:
@@ -380,8 +380,8 @@ def test_a_fall_ends_on_the_ground(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_first_of_several_events_in_a_step(method: str) -> None:
-    """Thrown up: it turns, then passes the start; what is zero at the start counts afterwards."""
+def test_the_first_of_several_events_in_a_step_stops_it(method: str) -> None:
+    """Thrown up: it turns, then passes the start; an event that starts at zero counts later."""
     thrown: dict = {"method": method, "events": [height, turning]}
     run = simulate(slider(), [0.0], [9.81], None, [0.0, 3.0], **thrown)
     assert int(run.event) == 1
@@ -403,7 +403,7 @@ def test_events_of_a_batch(method: str) -> None:
     assert run.event.tolist() == [0, -1, 0]
 
 
-def test_an_oscillation_meets_its_event_to_the_tolerance() -> None:
+def test_an_oscillation_reaches_its_event_within_the_tolerance() -> None:
     model = floater(stiffness=18.0)
     run = simulate(model, [1.0], [0.0], None, [0.0, 5.0], events=height)
     assert run.t[-1] == pytest.approx(math.pi / 6.0, abs=STEPS * RTOL)
@@ -487,14 +487,17 @@ def test_positions_beyond_all_bounds(method: str) -> None:
         ({"step": -0.1}, "step: expected a finite number above 0, got -0.1"),
         ({"step": 0}, "step: expected a finite number above 0"),
         ({"step": "fine"}, "step: expected a finite number above 0, got 'fine'"),
-        ({"step": 1e-12, "method": "rk4"}, r"step: 1e-12 s makes 1e\+12 steps"),
-        ({"rtol": 0.0}, "rtol: expected a finite number from 1e-13 on"),
+        ({"step": 1e-12, "method": "rk4"}, r"step: 1e-12 s means 1e\+12 steps"),
+        ({"rtol": 0.0}, "rtol: expected a finite number of at least 1e-13"),
         ({"atol": -1.0}, "atol: expected a finite number above 0"),
         ({"events": [3]}, r"events: expected functions event\(t, q, v\)"),
         ({"events": lambda t, q, v: q}, r"events\[0\]: expected one finite number"),
         ({"events": lambda t, q, v: q[0] > 0.0}, r"events\[0\]: expected one finite number"),
         ({"events": lambda t, q, v: math.nan}, r"events\[0\]: expected one finite number"),
         ({"forces": [ExternalForce("arm")]}, "arm"),
+        ({"forces": [ExternalForce("link2", "press")]}, r"forces\[0\].force: .* got 'press'"),
+        ({"forces": [ExternalForce("link2", moment=Profile([0, 1], np.zeros((2, 3))))]},
+         r"forces\[0\].moment: expected 3 numbers, got a Profile"),
         ({"forces": [ExternalForce("link2", np.zeros((3, 3)))], "q0": np.zeros((2, 2))},
          r"q0 \(2,\), forces\[0\].force \(3,\)"),
     ],
@@ -513,7 +516,7 @@ def test_bad_input_is_named(changes: dict, message: str) -> None:
 
 def test_a_solution_of_another_size_or_too_short() -> None:
     start: Callable = lambda n: (models.pendulum_chain(n), np.zeros(n), np.zeros(n))  # noqa: E731
-    with pytest.raises(InputError, match="moves 2 joints, model 'pendulum_chain_3' has 3"):
+    with pytest.raises(InputError, match="has 2 joints, but model 'pendulum_chain_3' has 3"):
         simulate(*start(3), fake_solution(), [0.0, 1.0])
     with pytest.raises(InputError, match=r"covers 0 to 1\.2 s, but t goes from 0 to 2 s"):
         simulate(*start(2), fake_solution(), [0.0, 2.0])
@@ -545,7 +548,7 @@ def test_ctrl_c_ends_a_long_simulation() -> None:
     assert done.stdout == "ended\n", done.stderr
 
 
-def test_simulation_loads_scipy_only_when_it_needs_it() -> None:
+def test_simulation_loads_scipy_only_when_needed() -> None:
     code = (
         "import sys, predyn; m = predyn.models.pendulum_chain(1)\n"
         "predyn.simulate(m, [0.1], [0.0], None, [0.0, 1.0], method='rk4', step=0.1)\n"

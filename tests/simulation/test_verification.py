@@ -8,10 +8,13 @@ import pytest
 
 import predyn
 from fake_solution import fake_solution
+from loaded_solution import loaded_solution
 from predyn.errors import InputError
 from predyn.simulation import verification
 from predyn.simulation.trajectories import DIVERGED, FINISHED, LIMITED
 from predyn.solution.verification import MOST_POINTS, STATUSES
+from predyn.view.verification import verification_data, verification_html
+from sameness import assert_same
 
 
 def swinging():
@@ -135,3 +138,30 @@ def test_what_cannot_be_verified_is_named():
 
 def test_files_know_every_status_of_a_replay():
     assert set(STATUSES) == {FINISHED, LIMITED, DIVERGED}
+
+
+def test_joints_that_are_passive_in_one_phase():
+    solution = loaded_solution(passive=True)
+    checks = checks_of(solution)
+    passive, later = checks.passive, checks.passive.t > 0.6
+    np.testing.assert_array_equal(passive.tau[~later], 0.0)
+    tau = solution.at(passive.t).tau[:, 1:]
+    np.testing.assert_array_equal(passive.tau[later], tau[later])
+    np.testing.assert_allclose(passive.rms, np.sqrt(np.mean(tau[later] ** 2)))
+    assert passive.largest_t[0] > 0.6
+    assert checks.motor == 0
+
+
+def test_loads_that_come_are_in_the_numbers(tmp_path):
+    verified = predyn.verify(loaded_solution(passive=True))
+    run = verified.verification.replay
+    assert run.load_changes.tolist() == [verified.curves[0].duration]
+    assert run.energy_jumps[0] == 0.0
+    assert run.energy_jumps[-1] > 1.0
+    verified.save(tmp_path / "s.h5")
+    assert_same(predyn.load_solution(tmp_path / "s.h5"), verified)
+    text = verification_html(verified, verified.verification)
+    assert "The load changes at 0.6 s. This adds" in text
+    assert "joint2" in text
+    titles = [chart["title"] for chart in verification_data(verified, verified.verification)]
+    assert titles[0] == "Error: torque at passive joints"

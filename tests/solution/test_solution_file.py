@@ -19,7 +19,7 @@ from fake_solution import fake_solution
 from predyn.errors import FileError
 from predyn.model import Shape
 from predyn.solution import Violation
-from predyn.solution.file import KIND, VERSION, load_solution, save_solution
+from predyn.solution.file import KIND, load_solution, save_solution
 from predyn.storage import files, hdf5_tree
 from sameness import assert_same
 
@@ -215,7 +215,7 @@ def test_every_bit_of_the_first_block_counts(saved, tmp_path):
         (b"t,q\n0,1\n", "not a predyn solution file"),
         (b"predyn solution", "damaged"),
         (b"predyn solution\nversion x\n", "damaged"),
-        (b"predyn solution\nversion 2\nsha256 0\n", "version 2, but this predyn reads up to 1"),
+        (b"predyn solution\nversion 3\nsha256 0\n", "version 3, but this predyn reads up to 2"),
     ],
 )
 def test_other_files(tmp_path, data, match):
@@ -244,7 +244,8 @@ def edited(saved, edit):
     buffer = io.BytesIO(saved)
     with h5py.File(buffer, "r+") as file:
         edit(file)
-    return hdf5_tree.seal(buffer.getvalue()[hdf5_tree.BLOCK :], KIND, VERSION)
+        version = int(file.attrs["version"])
+    return hdf5_tree.seal(buffer.getvalue()[hdf5_tree.BLOCK :], KIND, version)
 
 
 def test_an_edit_without_harm_still_loads(saved, tmp_path):

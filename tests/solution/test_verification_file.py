@@ -12,7 +12,7 @@ import predyn
 from fake_solution import fake_solution
 from predyn.errors import FileError
 from predyn.simulation import verification
-from predyn.solution.file import KIND, VERSION, load_solution
+from predyn.solution.file import KIND, load_solution
 from predyn.storage import hdf5_tree
 from sameness import assert_same
 
@@ -82,7 +82,7 @@ def refused(saved, edit, tmp_path):
     buffer, path = io.BytesIO(saved), tmp_path / "bad.h5"
     with h5py.File(buffer, "r+") as file:
         edit(file["verification"])
-    path.write_bytes(hdf5_tree.seal(buffer.getvalue()[hdf5_tree.BLOCK :], KIND, VERSION))
+    path.write_bytes(hdf5_tree.seal(buffer.getvalue()[hdf5_tree.BLOCK :], KIND, 1))
     with pytest.raises(FileError) as caught:
         load_solution(path)
     assert str(caught.value).startswith(f"{path}: ")
@@ -94,7 +94,7 @@ def test_whatever_is_missing_is_named(saved, tmp_path):
         checks = file["verification"]
         names = {owner: [*checks[owner], *(x for x in checks[owner].attrs if x[0] != "%")]
                  for owner in ("/verification", "passive", "replay")}  # fmt: skip
-    assert sum(map(len, names.values())) == 5 + 5 + 13
+    assert sum(map(len, names.values())) == 5 + 5 + 15
     for owner, entries in names.items():
         for name in entries:
 

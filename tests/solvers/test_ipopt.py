@@ -30,7 +30,7 @@ def test_a_known_optimum():
     assert 0.0 < result.evaluation_seconds < result.seconds
 
 
-def test_casadi_finds_the_same():
+def test_casadi_finds_the_same_optimum():
     casadi = pytest.importorskip("casadi")
     x = casadi.SX.sym("x", 4)
     f = x[0] * x[3] * (x[0] + x[1] + x[2]) + x[2]
@@ -64,7 +64,7 @@ def test_without_constraints_and_with_limited_memory():
     assert limited.iterations > exact.iterations
 
 
-def test_scales_change_the_way_but_not_the_answer():
+def test_scales_change_the_path_but_not_the_optimum():
     scaled = HS071()
     scaled.x_scale = np.array([2.0, 10.0, 5.0, 0.5])
     scaled.g_scale = np.array([25.0, 40.0])
@@ -148,7 +148,7 @@ class Square(Program):
         return 2.0 * (sigma + y[0]) * np.eye(len(x))
 
 
-def test_multipliers_make_a_start_warm():
+def test_multipliers_warm_start_the_solve():
     wanted = np.linspace(-1.0, 1.5, 12)
     cold = solve_nlp(Square(wanted), np.full(12, 0.1), OPTIONS)
     assert cold.status == "optimal"
@@ -186,7 +186,7 @@ def test_large_bounds_with_plain_scales():
 
 
 def test_a_limit_that_an_equation_makes_active_leaves_no_interior():
-    """As a joint limit at the start of a motion that begins there: multipliers stay moderate."""
+    """Like a joint limit at the start of a motion that begins there: multipliers stay moderate."""
     program = Linear([1, 1, 1], [[1, 0, 0], [1, 0, 0], [1, 1, 1]], [2, 2, 3], [2, 9, 9])
     program.x_lower[:] = 0.0
     result = solve_nlp(program, [5, 5, 5], OPTIONS)

@@ -102,7 +102,7 @@ def test_the_initial_point_must_be_finite(value):
 
 
 @pytest.mark.parametrize("setting", [("_KEPT_ARRAYS", 1), ("_BLAS_THREADS", 0)])
-def test_how_memory_is_looked_at_changes_nothing(setting, monkeypatch):
+def test_the_way_memory_is_accessed_does_not_matter(setting, monkeypatch):
     usual = solve_nlp(HS071(), HS071.start, OPTIONS)
     monkeypatch.setattr(ipopt_callbacks, *setting)
     result = solve_nlp(HS071(), HS071.start, OPTIONS)
@@ -136,7 +136,7 @@ def test_a_trial_point_may_be_undefined():
     assert result.x[0] == pytest.approx(1.0, abs=1e-8)
 
 
-def test_constraints_undefined_for_ever():
+def test_constraints_that_are_always_undefined():
     result = solve_nlp(Hooked("constraints", 3, spoil(np.nan, 0)), HS071.start, OPTIONS)
     assert result.status in ("evaluation_error", "infeasible", "diverged")
     assert np.isfinite(result.x).all()
@@ -165,7 +165,7 @@ def test_a_signal_stops_at_the_best_iterate(method, after):
         assert result.max_violation == pytest.approx(best, rel=1e-9)
 
 
-def test_best_is_feasible_with_the_lowest_objective():
+def test_best_iterate_is_feasible_with_the_lowest_objective():
     full = solve_nlp(Rosenbrock((-2.0, -2.0)), Rosenbrock.start, OPTIONS)
 
     def report(iterate):
@@ -175,7 +175,7 @@ def test_best_is_feasible_with_the_lowest_objective():
     assert result.f == min(row[1] for row in full.history[:13])
 
 
-def test_a_keyboard_interrupt_from_a_method_counts_as_one():
+def test_a_keyboard_interrupt_from_a_method_counts_as_a_signal():
     raised = False
 
     def hook(*_):
@@ -321,12 +321,12 @@ def entries(*pairs, kind=np.int32):
         ({"f_scale": None}, "f_scale"),
     ],
 )
-def test_a_program_is_checked_before_it_is_handed_over(parts, message):
+def test_a_program_is_checked_before_the_solve(parts, message):
     with pytest.raises(InputError, match=message):
         solve_nlp(changed(**parts), HS071.start, OPTIONS)
 
 
-def test_nothing_to_solve_for():
+def test_a_program_without_variables():
     with pytest.raises(InputError, match="nothing is free"):
         solve_nlp(Linear([], np.empty((0, 0)), [], []), [], OPTIONS)
 
@@ -348,8 +348,8 @@ def test_a_start_outside_its_bounds_is_moved_inside():
     assert solve_nlp(HS071(), [9.0, -7.0, 5.0, 1.0], OPTIONS).status == "optimal"
 
 
-def test_success_needs_our_own_confirmation():
-    """IPOPT has seen a stationary point, but the gradient is another one when asked for again."""
+def test_success_needs_our_own_check():
+    """IPOPT has seen a stationary point, but the gradient differs when evaluated again."""
 
     class Fickle(HS071):
         late = False

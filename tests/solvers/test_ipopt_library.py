@@ -1,4 +1,4 @@
-"""Finding IPOPT, and what is said where it is missing or broken."""
+"""Finding IPOPT, and messages if it is missing or broken."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from predyn.solvers.ipopt_library import ipopt, ipopt_version
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A package casadi in a folder of ours, and nothing loaded yet."""
+    """A fake package casadi in a test folder, and no library loaded yet."""
     spec = ModuleSpec("casadi", None, is_package=True)
     spec.submodule_search_locations = [str(tmp_path)]
     monkeypatch.setattr(ipopt_library, "find_spec", lambda name: spec)

@@ -23,7 +23,7 @@ def iterate(k, worst="joint2 effort[3]", restoration=False):
     )
 
 
-def test_a_line():
+def test_a_progress_line():
     line = progress_line(iterate(7))
     assert line.split() == [
         *("7", "12.345679", "5.00e-01", "2.5e-01", "1.50", "joint2", "effort[3]")
@@ -32,7 +32,7 @@ def test_a_line():
     assert progress_line(iterate(7, worst="bad\x1b[2Jname\n")).endswith("bad?[2Jname?")
 
 
-def test_a_file_gets_few_lines_and_the_last_one():
+def test_a_file_gets_a_few_lines_and_the_last_one():
     stream = io.StringIO()
     with Progress(stream, interval=1000.0) as progress:
         for k in range(50):
@@ -66,7 +66,7 @@ def test_a_terminal_rewrites_one_line(monkeypatch):
     assert all(len(part.strip("\n")) <= 39 for part in table.split("\r\x1b[K"))
 
 
-def test_a_name_that_the_stream_cannot_write():
+def test_a_name_that_the_stream_cannot_encode():
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     with Progress(stream) as progress:
         progress(iterate(0, worst="Gelenk ü"))

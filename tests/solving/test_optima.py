@@ -58,7 +58,7 @@ def straight(name: str, limit_points: int | None = None) -> Solution:
 @pytest.mark.parametrize(
     "known", REFERENCE["optima"], ids=lambda known: f"{known['task']} {known['limit_points']}"
 )
-def test_optimum_of_the_spline(known: dict) -> None:
+def test_optimum_of_the_spline_problem(known: dict) -> None:
     found = straight(known["task"], known["limit_points"])
     assert found.status == "optimal"
     assert found.objective == pytest.approx(known["objective"], rel=1e-6)

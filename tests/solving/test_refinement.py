@@ -38,7 +38,7 @@ def refined(name: str) -> Solution:
 
 
 def dense(solution: Solution, count: int = 7919) -> np.ndarray:
-    """Instants that fall on no grid."""
+    """Instants that lie on no grid."""
     return np.linspace(0.0, solution.duration, count)
 
 
@@ -51,7 +51,7 @@ def test_close_to_the_continuous_optimum(name: str) -> None:
         assert found.duration == pytest.approx(0.3918545, rel=1e-3)
 
 
-def test_the_other_reading_of_the_slide() -> None:
+def test_the_other_interpretation_of_the_slide() -> None:
     task = read_task("prismatic-revolute").problem
     found = solve(replace(task, model=prismatic_revolute(0.0)), refine=True)
     assert found.objective == pytest.approx(0.7732348, rel=1e-4)
@@ -59,8 +59,8 @@ def test_the_other_reading_of_the_slide() -> None:
 
 
 @pytest.mark.parametrize("name", LIMITED)
-def test_hardly_outside_limits_anywhere(name: str) -> None:
-    """Less than 0.1 % of the limit: as told, and as measured here."""
+def test_limits_are_hardly_exceeded_anywhere(name: str) -> None:
+    """Less than 0.1 % of the limit, both as reported and as measured here."""
     found = refined(name)
     assert found.max_violation_dense < 1e-3
     motion = found.at(dense(found))
@@ -91,7 +91,7 @@ def test_time_optimal_torques_are_bang_bang() -> None:
         assert np.abs(changes - switches).max() < width
 
 
-def test_halving_keeps_the_spline_and_what_phases_say() -> None:
+def test_halving_keeps_the_spline_and_the_phases() -> None:
     task = read_task("two-link-lifting").problem
     knots = (0.0, 0.2, 0.7, 1.0)
     given = replace(
@@ -105,7 +105,7 @@ def test_halving_keeps_the_spline_and_what_phases_say() -> None:
     assert halved(own).transcription.segments == 2 * task.transcription.segments
 
 
-def test_refinement_stops_where_it_is_told() -> None:
+def test_refinement_stops_at_its_limits() -> None:
     task = read_task("two-link-time-optimal").problem
     once = replace(task, transcription=replace(task.transcription, max_refinements=1))
     tight = replace(once.transcription, refine_tolerance=1e-9)
@@ -164,7 +164,7 @@ def test_an_interrupt_keeps_the_level_that_converged(
 
 
 @pytest.mark.parametrize("where", ["split", "first_guess", "run_program", "joined"])
-def test_an_interrupt_while_knots_are_set_free_keeps_equal_segments(
+def test_an_interrupt_while_knots_are_freed_keeps_equal_segments(
     where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = read_task("arm-2r-min-effort").problem

@@ -47,45 +47,45 @@ def problem(duration: object = None, cost: Cost | None = None, **options: object
 
 
 @pytest.mark.parametrize("start", [str(HUGE), f"[0.0, {HUGE}]", f"{{ joint1 = {HUGE} }}"])
-def test_whole_numbers_beyond_all_floats_in_a_task(tmp_path: Path, start: str) -> None:
+def test_huge_whole_numbers_in_a_task(tmp_path: Path, start: str) -> None:
     with pytest.raises(FileError, match=r"start\.q.*expected a number"):
         load_task(task(tmp_path, start=start))
 
 
 @pytest.mark.parametrize("mix", ["", "\nmix = 0.5"])
-def test_a_weight_beyond_all_floats(tmp_path: Path, mix: str) -> None:
+def test_a_huge_weight(tmp_path: Path, mix: str) -> None:
     kind = '"time_effort"' if mix else '"effort"'
     with pytest.raises(FileError, match=r"weight.*expected a finite number"):
         load_task(task(tmp_path, cost=f"{kind}{mix}\nweight = {HUGE}"))
 
 
-def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_accepted(tmp_path: Path) -> None:
     path = task(tmp_path)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert load_task(path).name == "move"
 
 
-def test_a_word_is_no_truth(tmp_path: Path) -> None:
+def test_a_word_is_not_a_boolean(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="normalised: expected true or false, got 'no'"):
         load_task(task(tmp_path, cost='"effort"\nnormalised = "no"'))
     with pytest.raises(InputError, match="normalised: expected true or false, got 1"):
         Effort(normalised=1)  # type: ignore[arg-type]
 
 
-def test_a_file_of_functions_that_exits_is_told(tmp_path: Path) -> None:
+def test_a_file_of_functions_that_exits_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("import sys\nsys.exit(0)\n")
     path = task(tmp_path, cost='"user"\nfunction = "mine.py:f"\nchannels = ["q"]')
     with pytest.raises(FileError, match=r"mine\.py: SystemExit"):
         load_task(path, allow_code=True)
 
 
-def test_a_folder_after_a_task_fits_a_file_system() -> None:
+def test_folder_names_fit_the_file_system() -> None:
     name = results.folder_name("é" * 400)
     assert 0 < len(name.encode()) <= 255
     assert results.folder_name("../../x") == "x"
 
 
-def test_names_too_long_for_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_too_long_for_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for arguments in (["x" * 5000], [str(task(tmp_path)), "--out", "x" * 5000]):
         got = CliRunner().invoke(cli.app, ["solve", *arguments, "--quiet"])
@@ -94,7 +94,9 @@ def test_names_too_long_for_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [path.name for path in tmp_path.iterdir()] == ["task.toml"]
 
 
-def test_too_little_memory_is_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_memory_is_not_reported_as_a_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object, **__: object) -> None:
         raise MemoryError
 
@@ -108,13 +110,13 @@ def test_too_little_memory_is_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("bad", [None, "x", 1j, [], np.zeros(3)], ids=repr)
 @pytest.mark.parametrize("name", ["min", "max", "guess"])
-def test_a_duration_that_is_no_number(name: str, bad: object) -> None:
+def test_a_duration_that_is_not_a_number(name: str, bad: object) -> None:
     given = {"min": 0.1, "max": 3.0, "guess": 0.8} | {name: bad}
     wrong = problem(Duration(**given)).validate()  # type: ignore[arg-type]
     assert any(f"duration.{name}: expected seconds" in message for message in wrong)
 
 
-def test_bounds_and_instants_beyond_all_floats() -> None:
+def test_huge_bounds_and_instants() -> None:
     torque = JointTorque()
     for constraint, said in (
         (Constraint(torque, upper=HUGE), "upper: expected numbers"),
@@ -125,7 +127,7 @@ def test_bounds_and_instants_beyond_all_floats() -> None:
 
 
 @pytest.mark.parametrize(("degree", "a"), [(3, None), (5, [0.0, 0.0])])
-def test_the_duration_alone_keeps_the_limits(degree: int, a: list[float] | None) -> None:
+def test_a_free_duration_alone_keeps_the_limits(degree: int, a: list[float] | None) -> None:
     """With one segment the boundary values fix the curve, and only the time is left to choose."""
     phase = Phase(
         Duration(0.1, 3.0, 0.8),
@@ -139,15 +141,15 @@ def test_the_duration_alone_keeps_the_limits(degree: int, a: list[float] | None)
     assert effort == pytest.approx(10.0, rel=1e-6)  # the limit decides, and is kept
 
 
-def test_the_contrary_of_an_effort_is_bounded_by_the_limits() -> None:
-    """A negative weight is a task like any other; what is exceeded between points is said."""
+def test_maximal_effort_is_bounded_by_the_limits() -> None:
+    """A negative weight is a valid task; the excess between points is reported."""
     found = solve(problem(cost=Cost(Effort(), -1.0), transcription=Spline(segments=6)))
     assert found.max_violation < 1e-6
     assert found.max_violation_dense > 0.1
     assert "between the points" in found.message
 
 
-def test_words_are_no_booleans() -> None:
+def test_words_are_not_booleans() -> None:
     problem = load_task("two-link-lifting")
     spline = replace(problem.transcription, refine="no")
     assert any(

@@ -1,4 +1,4 @@
-"""Conducting a solve: the same each time, stopped, limited, resumed, started from many guesses."""
+"""Solving: repeatable, stopped, limited, resumed, started from many guesses."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def digest(solution: Solution) -> str:
 
 
 @pytest.mark.parametrize("name", [TASK, "manutec-min-time"])
-def test_same_input_same_output(name: str) -> None:
-    """Bit for bit: twice here, with another solve between, and in a process of its own."""
+def test_equal_input_gives_equal_output(name: str) -> None:
+    """Bit for bit: twice here, with another solve in between, and in a separate process."""
     first = digest(solve(name))
     solve("prismatic-revolute")
     assert digest(solve(name)) == first
@@ -63,7 +63,7 @@ def test_same_input_same_output(name: str) -> None:
     assert run.stdout.strip() == first
 
 
-def test_everything_in_a_solution_is_the_same(optimum: Solution) -> None:
+def test_all_fields_of_a_solution_are_the_same(optimum: Solution) -> None:
     again = solve(TASK)
     for name in ("t", "q", "v", "a", "tau", "reactions"):
         assert np.array_equal(getattr(again, name), getattr(optimum, name))
@@ -75,7 +75,7 @@ def test_everything_in_a_solution_is_the_same(optimum: Solution) -> None:
     assert np.array_equal(again.history["objective"], optimum.history["objective"])
 
 
-def test_a_problem_by_name_by_path_and_as_itself(tmp_path: Path, optimum: Solution) -> None:
+def test_a_problem_by_name_by_path_and_as_an_object(tmp_path: Path, optimum: Solution) -> None:
     text = (Path(predyn.__file__).parent / "tasks" / f"{TASK}.toml").read_text()
     path = tmp_path / "mine.toml"
     path.write_text(text)
@@ -160,7 +160,7 @@ def test_a_checkpoint_that_is_not_due_is_not_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seconds", [1e-6, 2e-3])
 def test_time_limit(seconds: float) -> None:
-    """It may be over before the first iteration: then the guess comes back."""
+    """It may end before the first iteration: then the guess is returned."""
     found = solve(lifting(max_seconds=seconds))
     assert found.status == "time_limit"
     assert found.iterations < 15
@@ -212,7 +212,7 @@ def test_a_keyboard_interrupt_raised_in_a_report() -> None:
     assert found.status == "interrupted"
 
 
-def test_an_exception_of_a_report_surfaces_as_itself() -> None:
+def test_an_exception_of_a_report_propagates() -> None:
     class Own(Exception):
         pass
 
@@ -261,7 +261,7 @@ def test_a_user_term_takes_part(optimum: Solution) -> None:
 
 
 def test_a_user_term_that_is_not_finite() -> None:
-    """NaN at the guess or on the way: the term is named, whether raised or told as a status."""
+    """NaN at the guess or later: the term is named, in an exception or in a status."""
 
     def root(s: Samples) -> np.ndarray:
         return np.asarray(np.sqrt(s["q"][0] - 2.0))
@@ -277,7 +277,7 @@ def test_a_user_term_that_is_not_finite() -> None:
     assert "not finite" in message
 
 
-def test_an_exception_of_a_user_term_surfaces_as_itself() -> None:
+def test_an_exception_of_a_user_term_propagates() -> None:
     calls = []
 
     def failing(s: Samples) -> np.ndarray:
@@ -333,7 +333,7 @@ def test_a_linear_least_squares_problem_takes_one_step() -> None:
 
 
 def test_bounds_that_hold_for_the_duration() -> None:
-    """The quickest motion is quicker than the duration may be: it ends at its bound."""
+    """The fastest motion is faster than the duration allows: it ends at its bound."""
     start, end = State((0.0, -0.5), (0.0, 0.0)), State((0.3, -0.4), (0.0, 0.0))
     problem = Problem(
         predyn.models.two_link(),

@@ -1,4 +1,4 @@
-"""The built-in tasks with passive joints: optima as their files say, replays, either method."""
+"""The built-in tasks with passive joints: optima as in their files, replays, either method."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def solved(name: str) -> Solution:
     return solve(name).check()
 
 
-def test_these_are_all() -> None:
+def test_the_list_of_swing_up_tasks_is_complete() -> None:
     passive = [name for name in task_names() if read_task(name).problem.passive]
     assert sorted(passive) == sorted(OPTIMA)
 
 
 @pytest.mark.parametrize("name", OPTIMA)
-def test_optimum_is_that_of_the_file(name: str) -> None:
+def test_optimum_equals_that_of_the_file(name: str) -> None:
     found = solved(name)
     assert found.objective == pytest.approx(OPTIMA[name], rel=1e-4)
     assert re.search(rf"\b{re.escape(f'{OPTIMA[name]:.5g}')}", read_task(name).text)
@@ -53,7 +53,7 @@ def test_torques_reproduce_the_motion(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OPTIMA)
-def test_one_word_makes_it_splines(name: str) -> None:
+def test_one_setting_switches_to_splines(name: str) -> None:
     objectives = []
     for method, kind in (("spline", Spline), ("hybrid", Hybrid)):
         problem = read_task(name, method=method).problem
@@ -63,7 +63,7 @@ def test_one_word_makes_it_splines(name: str) -> None:
     assert objectives[0] == pytest.approx(objectives[1], rel=0.01)
 
 
-def test_swing_ups_are_as_published() -> None:
+def test_swing_ups_match_the_published_ones() -> None:
     for name, start in (("acrobot-swingup", -1.0), ("acrobot-swingup-far", -1.3),
                         ("branched-acrobot-swingup", -1.0)):  # fmt: skip
         problem = read_task(name).problem

@@ -1,4 +1,4 @@
-"""Motions of mechanisms with a joint that nothing drives, against known optima."""
+"""Motions of mechanisms with an undriven joint, against known optima."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_costs_of_finer_grids(segments: int) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_methods_approach_each_other(name: str) -> None:
+def test_methods_converge_to_each_other(name: str) -> None:
     by_spline, by_hybrid = (from_fine(name, m, 160).objective for m in ("spline", "hybrid"))
     assert by_spline == pytest.approx(by_hybrid, rel=0.01)
     assert by_hybrid == pytest.approx(KNOWN[name]["continuous"], rel=0.01)
@@ -96,14 +96,14 @@ def test_upright_as_a_constraint(method: str) -> None:
     assert penalised.objective < found.objective < 1.5 * penalised.objective
 
 
-def test_single_shooting_comes_to_the_same() -> None:
+def test_single_shooting_finds_the_same() -> None:
     problem = swing_up("acrobot", hybrid(20, shooting="single"), guess=fine_guess("acrobot"))
     assert solve(problem).check().objective == pytest.approx(
         from_fine("acrobot", "hybrid", 20).objective, rel=1e-8
     )
 
 
-def test_single_shooting_ends_where_it_is_told() -> None:
+def test_single_shooting_reaches_the_given_end() -> None:
     method = hybrid(20, shooting="single")
     problem = swing_up("acrobot", method, hard=True, guess=fine_guess("acrobot"))
     single = solve(problem).check()
@@ -113,7 +113,7 @@ def test_single_shooting_ends_where_it_is_told() -> None:
 
 
 @pytest.mark.parametrize("shooting", ["multiple", "single"])
-def test_an_end_out_of_reach_is_told(shooting: str) -> None:
+def test_an_end_out_of_reach_is_reported(shooting: str) -> None:
     problem = swing_up("acrobot", hybrid(10, 4, shooting=shooting), hard=True)
     weak = problem.model.with_limits(effort=(0.0, 0.1))
     found = solve(replace(problem, model=weak))
@@ -123,7 +123,7 @@ def test_an_end_out_of_reach_is_told(shooting: str) -> None:
 
 
 @pytest.mark.parametrize("shooting", ["multiple", "single"])
-def test_integrations_that_overflow_are_told(shooting: str) -> None:
+def test_integrations_that_overflow_are_reported(shooting: str) -> None:
     problem = swing_up("acrobot", hybrid(6, 4, shooting=shooting))
     stiff = replace(problem.model, stiffness=np.array([1e12, 0.0]))
     found = solve(replace(problem, model=stiff))

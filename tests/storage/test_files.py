@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Files are written completely or not at all."""
 
 import errno
 import os
@@ -73,7 +73,7 @@ def test_a_failure_after_writing_leaves_the_earlier_file(tmp_path, monkeypatch, 
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
-def test_other_errors_pass_and_leave_nothing(tmp_path, error):
+def test_other_errors_propagate_and_leave_no_file(tmp_path, error):
     def write(path):
         path.write_bytes(b"half")
         raise error
@@ -84,7 +84,7 @@ def test_other_errors_pass_and_leave_nothing(tmp_path, error):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
-def test_a_disk_that_is_really_full(tmp_path):
+def test_a_full_disk(tmp_path):
     path = tmp_path / "a.h5"
     path.write_bytes(b"earlier")
     with pytest.raises(FileError, match="No space left on device; free some space"):
@@ -94,7 +94,7 @@ def test_a_disk_that_is_really_full(tmp_path):
 
 
 @posix
-def test_a_file_that_may_not_grow(tmp_path):
+def test_a_file_that_cannot_grow(tmp_path):
     import resource
 
     path = tmp_path / "a.h5"
@@ -110,7 +110,7 @@ def test_a_file_that_may_not_grow(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_places_that_hold_no_file(tmp_path):
+def test_paths_that_cannot_be_a_file(tmp_path):
     (tmp_path / "file").write_bytes(b"x")
     for path, message in (
         (tmp_path, "it is a folder"),
@@ -132,7 +132,7 @@ def test_devices_are_not_replaced():
 
 
 @posix
-def test_links_and_permissions_stay(tmp_path):
+def test_links_and_permissions_are_kept(tmp_path):
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"earlier")
     target.chmod(0o640)
@@ -149,7 +149,7 @@ def test_links_and_permissions_stay(tmp_path):
     assert stat.S_IMODE((tmp_path / "fresh").stat().st_mode) == 0o644
 
 
-def test_writable_folder_makes_what_is_missing(tmp_path):
+def test_writable_folder_creates_missing_folders(tmp_path):
     assert files.writable_folder(str(tmp_path / "a" / "b")) == tmp_path / "a" / "b"
     assert files.writable_folder(tmp_path / "a" / "b").is_dir()
     assert not list((tmp_path / "a" / "b").iterdir())

@@ -1,4 +1,4 @@
-"""Ctrl-C and other signals held back: they come at the end, and all is as before."""
+"""Delayed Ctrl-C and other signals: they arrive at the end, and handlers are restored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def state() -> tuple[object, set[signal.Signals]]:
     return signal.getsignal(signal.SIGINT), signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
-def test_an_interrupt_comes_at_the_end() -> None:
+def test_an_interrupt_arrives_at_the_end() -> None:
     before = state()
     done = []
     with pytest.raises(KeyboardInterrupt), held_back():  # noqa: PT012
@@ -35,8 +35,8 @@ def test_an_interrupt_comes_at_the_end() -> None:
     assert state() == before
 
 
-def test_an_interrupt_that_another_thread_takes() -> None:
-    """The mask of one thread does not keep the others from taking it."""
+def test_an_interrupt_received_by_another_thread() -> None:
+    """The mask of one thread does not keep others from receiving it."""
     ready, end = threading.Event(), threading.Event()
 
     def wait() -> None:
@@ -56,7 +56,7 @@ def test_an_interrupt_that_another_thread_takes() -> None:
     assert len(done) == 1000
 
 
-def test_another_thread_may_hold_it_back() -> None:
+def test_another_thread_may_delay_it() -> None:
     before = state()
     errors: list[BaseException] = []
 
@@ -74,7 +74,7 @@ def test_another_thread_may_hold_it_back() -> None:
     assert state() == before
 
 
-def test_processes_started_in_here_see_none() -> None:
+def test_processes_started_meanwhile_receive_none() -> None:
     code = "import os, signal; os.kill(os.getpid(), signal.SIGINT); print('on')"
     with held_back():
         child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -112,7 +112,7 @@ def everything() -> tuple[object, ...]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
-def test_every_signal_comes_at_the_end(handled: list[int]) -> None:
+def test_every_signal_arrives_at_the_end(handled: list[int]) -> None:
     before = everything()
     for number in OTHERS:
         done = []
@@ -127,7 +127,7 @@ def test_every_signal_comes_at_the_end(handled: list[int]) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
-def test_several_signals_come_and_none_is_lost(handled: list[int]) -> None:
+def test_several_signals_arrive_and_none_is_lost(handled: list[int]) -> None:
     """Each handler raises; that of the lowest number, here Ctrl-C, comes last and is seen."""
     before = everything()
     with pytest.raises(KeyboardInterrupt), held_back(every=True):  # noqa: PT012
@@ -140,7 +140,7 @@ def test_several_signals_come_and_none_is_lost(handled: list[int]) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.usefixtures("handled")
-def test_other_signals_come_at_once_unless_asked() -> None:
+def test_other_signals_arrive_immediately_by_default() -> None:
     before = everything()
     with pytest.raises(Raised, match="SIGALRM"), held_back():  # noqa: PT012
         os.kill(os.getpid(), signal.SIGALRM)
@@ -149,7 +149,7 @@ def test_other_signals_come_at_once_unless_asked() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
-def test_signals_without_a_handler_in_python_stay_as_they_are() -> None:
+def test_signals_without_a_python_handler_are_unchanged() -> None:
     before = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     with held_back(every=True):
         assert signal.getsignal(signal.SIGUSR1) is signal.SIG_IGN
@@ -159,7 +159,7 @@ def test_signals_without_a_handler_in_python_stay_as_they_are() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_alarms_do_not_stop_kernels_from_being_compiled() -> None:
-    """A handler that raises again and again: each compilation is finished before it does."""
+    """A handler that raises repeatedly: each compilation finishes before it does."""
     code = """
 import signal
 from predyn.kernels.lanes import entry

@@ -19,7 +19,7 @@ from predyn.storage.reading import refuse_irregular
 from predyn.view.server import page_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-PIPE = "expected a file, this is a named pipe; write what comes out of it to a file"
+PIPE = "expected a file, this is a named pipe; write its output to a file"
 SECONDS = 20
 
 

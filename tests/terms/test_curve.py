@@ -13,7 +13,7 @@ EPS = np.finfo(float).eps
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 6])
-def test_a_polynomial_comes_back(count: int) -> None:
+def test_a_polynomial_is_reproduced(count: int) -> None:
     """Of degree count - 1, at most 3; beyond the ends too."""
     coefficients = np.array([0.5, -1.0, 2.0, 0.7])[: min(count, 4)]
     polynomial = np.polynomial.Polynomial(coefficients)

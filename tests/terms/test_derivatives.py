@@ -1,4 +1,4 @@
-"""Every term: its partials, its curvature, what it declares, on random samples of any shape."""
+"""Every term: partials, curvature and declarations, on random samples of any shape."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_declared(case: str) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_partials(case: str) -> None:
-    """Against complex steps in every component of every channel: entries are exact, not more."""
+    """Against complex steps in every component of every channel: no entry is missing or extra."""
     residual, channels = drawn(case)
     declared = dict(zip(residual.entries, partials(residual, Samples(channels)), strict=True))
     size = np.abs(value(residual, Samples(channels))).max(initial=1.0)

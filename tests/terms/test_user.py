@@ -1,4 +1,4 @@
-"""Terms by a user's function: derivatives, and what is said about faulty functions."""
+"""User terms: derivatives, and messages about faulty functions."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_lost_imaginary_parts_are_found() -> None:
         partials(residual)
 
 
-def test_a_dependence_left_out_is_found() -> None:
+def test_an_undeclared_dependence_is_found() -> None:
     residual = bound(lambda s: s["q"][0] * s["q"][1], depends={"q": (0,)})
     assert residual.channels == ("q", "v")
     with pytest.raises(InputError, match=r"depends on q\[1\], which `depends` leaves out"):
@@ -101,7 +101,7 @@ def test_nan_is_named() -> None:
         residual.value(samples, np.empty((2, 6)))
 
 
-def test_errors_of_the_function_surface() -> None:
+def test_errors_of_the_function_propagate() -> None:
     def fails(s: Samples) -> np.ndarray:
         raise ZeroDivisionError("mine alone")
 
@@ -110,7 +110,7 @@ def test_errors_of_the_function_surface() -> None:
     assert error.value.__notes__ == ["in the function of term 'mine'"]
 
 
-def test_channels_not_declared_are_not_seen() -> None:
+def test_undeclared_channels_are_hidden() -> None:
     with pytest.raises(InputError, match="unknown channel 'tau'"):
         bound(lambda s: s["tau"][0])
 
@@ -120,7 +120,7 @@ def test_channels_not_declared_are_not_seen() -> None:
     [
         ({"channels": "q"}, "expected a list of names"),
         ({"channels": ("x",)}, "unknown channel 'x'"),
-        ({"channels": ("first.q",)}, "looks at one instant"),
+        ({"channels": ("first.q",)}, "uses one instant"),
         ({"rows": 0}, "rows: expected a number above 0"),
         ({"rows": ("a", "a")}, "different names"),
         ({"scale": -1.0}, "expected numbers above 0, got -1"),

@@ -126,7 +126,7 @@ def test_frame_position_and_velocity() -> None:
 
 @pytest.mark.parametrize("angle", [0.0, 0.3, 1.5, 3.1])
 def test_orientation(angle: float) -> None:
-    """sin(angle) axis and 1 - cos(angle) of the turn from the target."""
+    """sin(angle) axis and 1 - cos(angle) of the rotation from the target."""
     axis = np.array([2.0, -1.0, 2.0]) / 3.0
     rpy = (0.4, -0.5, 1.2)
     target = turn((0, 0, 1), rpy[2]) @ turn((0, 1, 0), rpy[1]) @ turn((1, 0, 0), rpy[0])
@@ -143,7 +143,7 @@ def test_orientation(angle: float) -> None:
 
 
 def test_orientation_bounds() -> None:
-    """A half turn has no sine either: the cosine row tells it from the target."""
+    """A half turn has no sine either: the cosine row distinguishes it from the target."""
     residual = FrameOrientation("l1").bind(TREE)
     half = value(FrameOrientation("l1"), frame_l1=frame(np.diag([1.0, -1.0, -1.0])))[:, 0]
     assert half[:3].tolist() == [0.0, 0.0, 0.0]

@@ -15,10 +15,11 @@ from predyn.channels import derived, frames
 from predyn.config import read_task
 from predyn.kernels.batch import aligned
 from predyn.models import gymnast
-from predyn.nlp import SolverOptions
-from predyn.problem import Constraint, Cost, Spline
-from predyn.terms import Effort, JointTorque
-from predyn.transcribe import chained, instants, pool
+from predyn.nlp import SolverOptions, check_derivatives
+from predyn.problem import Constraint, Cost, Hybrid, Parameter, Spline, State
+from predyn.terms import Effort, JointTorque, TotalTime
+from predyn.transcribe import chained, instants, pool, row_bends, row_values
+from predyn.transcribe.guess import first_guess
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.shooting import hybrid, stage_pool, stage_sets
 from predyn.transcribe.shooting.hybrid import HybridProgram
@@ -50,6 +51,8 @@ def _poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
         hybrid,
         instants,
         pool,
+        row_bends,
+        row_values,
         stage_pool,
         stage_sets,
     ):
@@ -186,3 +189,30 @@ def test_the_oracle_sees_a_wrong_row() -> None:
     other = HYBRID_CASES["branched acrobot"]()
     with pytest.raises(AssertionError):
         HybridOracle(problem, transcribe(other))
+
+
+@pytest.mark.parametrize("shooting", ["multiple", "single"])
+def test_phases_share_a_duration_and_a_row(shooting: str) -> None:
+    """Two phases of one parameter's length, joined, with a bound on their sum."""
+    whole = read_task("acrobot-swingup").problem
+    (phase,) = whole.phases
+    total = Constraint(TotalTime(), 1.0, 3.0, integral=True, over="motion", name="total time")
+    halves = (
+        replace(phase, duration="half", end=State(), name="up"),
+        replace(phase, duration="half", start=State(), name="over"),
+    )
+    problem = replace(
+        whole,
+        phases=halves,
+        constraints=(total,),
+        parameters=(Parameter("half", 0.2, 4.0, 1.0, "s"),),
+        transcription=Hybrid(segments=4, steps=3, shooting=shooting),
+    )
+    program = transcribe(problem)
+    x = first_guess(program) + 0.01
+    report = check_derivatives(program, x, step=1e-4)
+    for entry in report:
+        assert entry is not None
+        assert abs(entry.given - entry.expected) <= 10.0 * entry.tolerance, str(report)
+    assert program.phases[0].T_column == program.phases[1].T_column
+    assert "parameter half" in [program.x_name(i) for i in range(program.n)]

@@ -9,6 +9,7 @@ import pytest
 
 import predyn
 from fake_solution import fake_solution
+from loaded_solution import loaded_solution
 from predyn.view.server import page_of, page_server
 
 PICTURE = "document.querySelector('#scene').toDataURL()"
@@ -224,3 +225,18 @@ def test_passive_joints_have_no_motor(opened):
     page.press("End", 35)
     legend = "document.querySelector('#checks .legend b').textContent"
     assert any(sign.isdigit() for sign in page.run(legend))
+
+
+def test_signals_have_charts_and_forces_follow_the_time(opened):
+    page = opened(loaded_solution(passive=True))
+    titles = "[...document.querySelectorAll('#signals figcaption')].map((x) => x.textContent)"
+    assert page.run(titles) == ["Signal press [N]", "Signal level "]
+    effort = "document.querySelectorAll('#state tbody tr')[1].children[2].textContent"
+    assert page.run(effort) != "– N m"  # noqa: RUF001
+    page.run("document.querySelector('#slider').focus()")
+    page.press("End", 35)
+    assert page.run(effort) == "– N m"  # noqa: RUF001
+    height = page.run("document.querySelector('#signals').offsetHeight")
+    assert height > 200
+    page = opened(fake_solution())
+    assert page.run("document.querySelector('#signals').offsetHeight") == 0

@@ -9,10 +9,11 @@ import pytest
 
 import predyn
 from fake_solution import fake_solution
+from loaded_solution import loaded_solution
 from predyn.errors import FileError
 from predyn.problem import Hybrid, Spline
 from predyn.solution import Violation
-from predyn.view.curves import history_charts, motion_charts
+from predyn.view.curves import history_charts, motion_charts, signal_charts
 from predyn.view.figures import sparsity_svg
 from predyn.view.method import method_words
 from predyn.view.numbers import shown
@@ -269,3 +270,62 @@ def test_large_pattern_is_small():
     pattern = tuple(random.integers(0, size, 400_000).astype(np.int32) for size in (20_000, 5_000))
     assert len(sparsity_svg(pattern, 20_000, 5_000)) < 600_000
     assert "<path" in sparsity_svg((np.zeros(0, np.int32), np.zeros(0, np.int32)), 0, 3)
+
+
+def test_systems_of_phases_are_listed():
+    html = report_html(loaded_solution(passive=True))
+    assert_self_contained(html)
+    text = " ".join(Page(html).text.split())
+    for expected in (
+        "Parameters Parameter Value Unit stiffness 1234.5 N/m share 0.25 –",  # noqa: RUF001
+        "Payloads Link or frame Mass [kg] Centre of mass [m] Ixx, Iyy, Izz about it [kg m²] Phases "
+        "tip 2.5 0.05, −0.02, 0 0.01, 0.02, 0.025 carry",  # noqa: RUF001
+        "tip 0, −10, 0 0, 0, 0 0, 0, 0 world reach",  # noqa: RUF001
+        "link1 given curve, up to 4.123 given curve, up to 0.5 0.1, 0.05, 0 world reach",
+        "link2 signal press 0, 0, 0 0.1, 0.05, 0 link carry",
+        "joint2 (reach) revolute",
+        "no motor",
+    ):
+        assert expected in text, expected
+    plain = Page(report_html(fake_solution(2))).text
+    for absent in ("Parameters", "Payloads", "Phases", "(phase 1)"):
+        assert absent not in plain
+
+
+def test_signals_are_drawn_up_to_their_jumps():
+    solution = loaded_solution()
+    press, level = signal_charts(solution)
+    assert (press["title"], press["unit"], level["unit"]) == ("Signal press", "N", "")
+    assert [line["name"] for line in press["series"]] == ["x", "y", "z"]
+    assert (press["x"][0], press["x"][-1]) == (0.0, 1.2)
+    first = press["series"][0]["y"]
+    inside = [t for t, y in zip(press["x"], first, strict=True) if y is not None]
+    assert (inside[0], inside[-1]) == (0.6, 1.2)
+    steps = [x for x in zip(level["x"], level["series"][0]["y"], strict=True) if x[1] is not None]
+    assert steps[:4] == [(0.0, 1.0), (0.2, 1.0), (0.2, 3.0), (0.4, 3.0)]
+
+
+def test_limits_and_efforts_where_phases_differ():
+    solution = loaded_solution(passive=True)
+    one, two = solution.systems
+    limits = one.limits._replace(velocity=np.array([[-3.0, 3.0], [-4.0, 4.0]]))
+    other = limits._replace(velocity=np.array([[-3.0, 3.0], [-5.0, 5.0]]))
+    pair = (replace(one, limits=limits), replace(two, limits=other))
+    motion = motion_charts(replace(solution, systems=pair))
+    charts = {chart["title"]: chart for chart in motion["charts"]}
+    assert charts["Angular velocity"]["limits"][0] == pytest.approx([-171.887, 171.887], abs=1e-2)
+    assert charts["Angular velocity"]["limits"][1] == [None, None]
+    second = charts["Joint torque"]["values"][1]
+    later = [y for t, y in zip(motion["t"], second, strict=True) if t > 0.6]
+    earlier = [y for t, y in zip(motion["t"], second, strict=True) if t < 0.6]
+    assert set(later) == {None}
+    assert None not in earlier
+
+
+def test_a_signal_that_is_not_finite_leaves_no_motion_to_draw():
+    solution = loaded_solution()
+    level = solution.signal_curves["level"]
+    curve = level.curves[0]._replace(control=np.full((3, 1), np.nan))
+    signals = solution.signal_curves | {"level": level._replace(curves=(curve, curve))}
+    failed = replace(solution, status="diverged", signal_curves=signals)
+    assert "no curves and no animation" in " ".join(Page(report_html(failed)).text.split())

@@ -7,6 +7,7 @@ import pytest
 
 import predyn
 from fake_solution import fake_solution
+from loaded_solution import loaded_solution
 from predyn.dynamics import frame_kinematics
 from predyn.view.scene import nice_step, scene_data
 from predyn.view.stage import set_stage
@@ -123,6 +124,35 @@ def test_forces_become_arrows_of_comparable_length():
     assert second["label"] == "5 N"
     tips = stage.placed(1, np.array([0.5, 0.0, 0.0])) + np.array(first["vector"])
     assert (np.abs(tips - stage.view.centre)[:, :2] <= stage.view.half + 1e-5).all()
+
+
+def test_forces_that_change_become_arrows_of_each_frame():
+    solution = loaded_solution()
+    stage = set_stage(solution)
+    scene = scene_data(stage)
+    assert scene["forces"] == []  # none acts throughout
+    weight, wind, press = scene["loads"]
+    early, late = stage.times < 0.6, stage.times >= 0.6
+    for load, there in ((weight, early), (press, late)):
+        shown = np.array([tip is not None for tip in load["tips"]])
+        assert not shown[~there].any()
+        assert shown[there].sum() > 40
+    assert wind["tips"][0] is None  # it begins with nothing
+    k = int(np.flatnonzero(late)[20])
+    force = solution.channel("signal:press", stage.times[k])
+    assert press["labels"][k] == f"{np.linalg.norm(force):.3g} N"
+    vector = np.subtract(press["tips"][k], press["feet"][k])
+    turned = stage.R[1][k] @ force
+    np.testing.assert_allclose(
+        vector / np.linalg.norm(vector), turned / np.linalg.norm(turned), atol=1e-4
+    )
+    foot = stage.placed(1, np.array([0.1, 0.05, 0.0]))[k]
+    np.testing.assert_allclose(press["feet"][k], foot, atol=1e-6)
+    one, two = solution.systems
+    kept = replace(solution, systems=(one, replace(two, forces=(*one.forces[:1], *two.forces))))
+    scene = scene_data(set_stage(kept))
+    assert [arrow["label"] for arrow in scene["forces"]] == ["10 N"]
+    assert len(scene["loads"]) == 2
 
 
 def test_a_mechanism_that_rests_is_drawn():

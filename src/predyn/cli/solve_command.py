@@ -123,10 +123,10 @@ def solve(
 
 
 def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path], str]:
-    """Verify and write the solution, then write its report, and print all.
+    """Write the solution, verify it, write it again, then its report, and print all.
 
-    Returns the paths, and what Ctrl-C cut short, if anything. Solution and summary are written even
-    if the verification or the report fails.
+    Returns the paths, and what Ctrl-C cut short, if anything. The first writing is for a process
+    that is killed during the verification, which may take seconds.
     """
     from predyn.results import stored as results
     from predyn.storage.interrupts import held_back
@@ -134,16 +134,16 @@ def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path]
     written: list[Path] = []
     cut_short = ""
     try:
-        try:
+        with held_back():
+            written += results.write_results(solution, folder)
             if solution.success:
-                from predyn.simulation.verification import verify
+                (folder / results.CHECKPOINT).unlink(missing_ok=True)
+        if solution.success:
+            from predyn.simulation.verification import verify
 
-                solution = verify(solution)
-        finally:
+            solution = verify(solution)
             with held_back():
-                written += results.write_results(solution, folder)
-                if solution.success:
-                    (folder / results.CHECKPOINT).unlink(missing_ok=True)
+                results.write_results(solution, folder)
         if report:
             from predyn.view.report import write_report
 

@@ -19,7 +19,7 @@ DEGREES = range(6)
 Side = Literal["left", "right"]
 SNAP = 8 * np.finfo(float).eps  # an instant this close to a knot is that knot
 MIN_SEGMENT = 1e-9
-OPEN = 1e-10  # a direction that moves the samples less than this is left open by them
+OPEN = 1e-10  # directions that move the samples less than this are not determined by them
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +27,8 @@ class BSpline:
     """Basis of one degree (0 to 5) on a full knot vector (n_control + degree + 1,).
 
     Knots do not decrease, and knots[degree] = 0 and knots[-degree - 1] = 1 bound the domain. An
-    inner knot has multiplicity up to the degree (1 for degree 0, whose curves are steps). Functions
-    of s take instants (K,) within [0, 1].
+    inner knot has multiplicity up to the degree, 1 for the steps of degree 0. Functions of s take
+    instants (K,) within [0, 1]. Derivatives beyond the degree are zero.
     """
 
     degree: int
@@ -55,11 +55,11 @@ class BSpline:
                 f"knots[{k}] = {knots[k]!r:.30}, knots[{k + 1}] = {knots[k + 1]!r:.30}"
             )
         inner, most = knots[p + 1 : -p - 1], max(p, 1)
-        repeated = np.any(inner[most:] == inner[:-most])
-        if len(inner) and (inner[0] == 0.0 or inner[-1] == 1.0 or repeated):
+        twice = np.any(inner[most:] == inner[:-most])
+        if len(inner) and (inner[0] == 0.0 or inner[-1] == 1.0 or twice):
             raise InputError(
-                f"knots: at most {p + 1} equal knots at an end and {most} inside for degree {p}, "
-                "for a curve without jumps; take repeated knots out"
+                f"knots: at most {p + 1} equal knots at an end and {most} inside for degree {p}; "
+                "remove repeated knots"
             )
         knots.flags.writeable = False
         object.__setattr__(self, "knots", knots)
@@ -89,7 +89,7 @@ class BSpline:
 
     @classmethod
     def uniform(cls, degree: int, segments: int) -> BSpline:
-        """Knots evenly spaced, beyond the domain too."""
+        """Evenly spaced knots, also outside the domain."""
         _check_degree(degree)
         _count("segments", segments)
         return cls(degree, np.arange(-degree, segments + degree + 1) / segments)
@@ -158,6 +158,7 @@ class BSpline:
         out = np.zeros((derivatives + 1, len(s), p + 1))
         out[0] = values[p]
         for d in range(1, min(derivatives, p) + 1):
+            rounding = 16 * np.finfo(float).eps / widths[0]
             x = size = values[p - d]
             for r in range(p - d + 1, p + 1):
                 slope, bound = r * x / widths[r - 1], r * size / widths[r - 1]
@@ -218,6 +219,8 @@ class BSpline:
         """
         control, T = self._control(control), _duration(T)
         s, p, knots = self._instants(s), self.degree, self.knots
+        if p < 2:
+            raise InputError(f"knot_partials: expected a degree from 2 on, got {p}")
         inner = np.arange(p + 1, self.n_control)
         if len(inner) != self.segments - 1:
             raise InputError(
@@ -240,8 +243,8 @@ class BSpline:
     def refine(self, control: ArrayLike, breaks: ArrayLike) -> tuple[BSpline, NDArray[np.float64]]:
         """The same curve with more knots: the finer spline and its control points.
 
-        breaks: points in (0, 1) to become simple knots, in any order; those that already are knots
-        are passed over. Knots go in one at a time (Boehm 1980).
+        breaks: points in (0, 1) to become simple knots, in any order; existing knots are skipped.
+        Knots are inserted one at a time (Boehm 1980).
         """
         control, p = self._control(control), self.degree
         knots = self.knots
@@ -254,7 +257,7 @@ class BSpline:
                 -1, *(1,) * (control.ndim - 1)
             )
             mixed = share * control[i] + (1.0 - share) * control[i - 1]
-            control = np.concatenate((control[: i[0]], mixed, control[last:]))
+            control = np.concatenate((control[: last - p + 1], mixed, control[last:]))
             knots = np.insert(knots, last + 1, u)
         return BSpline(p, knots), control
 
@@ -271,8 +274,9 @@ class BSpline:
         """Control points (n_control, ...) of the least-squares curve through values (K, ...) at s.
 
         start, end: values (...) met exactly; start_slope, end_slope: dq/ds met exactly, which is T
-        times the velocity. What the samples leave open is settled by the least bending, the
-        integral of (d2q/ds2)**2: few samples give a smooth curve through them.
+        times the velocity. Directions that the samples do not determine minimise the bending, the
+        integral of (d2q/ds2)**2: a few samples give a smooth curve through them. For degree 1 it is
+        the integral of (dq/ds)**2, for degree 0 the sum of the squared jumps.
         """
         s = self._instants(s)
         samples = _finite("values", values, (len(s), *np.shape(values)[1:]))
@@ -288,8 +292,11 @@ class BSpline:
                 fixed = np.vstack((fixed, row))
                 target = _finite(name, value, samples.shape[1:])
                 targets = np.concatenate((targets, target[None]))
-        gauss, weights = self.gauss_points(self.degree - 1)
-        bending = np.sqrt(weights)[:, None] * self.control_partials(gauss)[2]
+        bending = np.diff(np.eye(self.n_control), axis=0)
+        if self.degree > 0:
+            gauss, weights = self.gauss_points(max(self.degree - 1, 1))
+            order = min(self.degree, 2)
+            bending = np.sqrt(weights)[:, None] * self.control_partials(gauss)[order]
 
         flat = np.zeros((self.n_control, int(np.prod(samples.shape[1:]))))
         free = np.eye(self.n_control)  # columns: directions that are still open
@@ -378,13 +385,13 @@ def _finite(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.
 
 def _count(name: str, value: object, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}: expected a whole number from {least} on, got {value!r:.40}")
+        raise InputError(f"{name}: expected a whole number of at least {least}, got {value!r:.40}")
     return int(value)
 
 
 def _check_degree(degree: object) -> None:
     if isinstance(degree, bool) or degree not in DEGREES or not isinstance(degree, int):
-        raise InputError(f"degree: expected 0 to 5, got {degree!r:.40}")
+        raise InputError(f"degree: expected a whole number from 0 to 5, got {degree!r:.40}")
 
 
 def _duration(T: float) -> float:

@@ -1,12 +1,12 @@
 """Forward dynamics by the articulated-body algorithm, in world components.
 
-Inward: the articulated inertia K of each subtree (what its joints, free to give, oppose to a push)
-and the force p it needs at no acceleration. Outward: joint accelerations. With U = K S,
-D = S . U + armature and u = tau - S . p less spring and friction, a joint hands K - U U^T / D and
-p + (K - U U^T / D) c + U u / D to its parent, c = psi-dot v_j.
+Inward: the articulated inertia K of each subtree (its resistance to a push while its joints are
+free to move) and the force p it needs at zero acceleration. Outward: joint accelerations. With
+U = K S, D = S . U + armature and u = tau - S . p minus spring and friction, a joint passes
+K - U U^T / D and p + (K - U U^T / D) c + U u / D to its parent, c = psi-dot v_j.
 Reference: Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3.
 
-Rotors that couple joints cannot pass through this recursion: then the mass matrix is factored.
+This recursion cannot handle rotors that couple joints: then the mass matrix is factored.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from predyn.dynamics.articulated import (
     add_to,
     apply_articulated,
     inverse_pivot,
-    less_outer,
-    less_square,
     outward_bodies,
+    subtract_outer,
+    subtract_square,
 )
 from predyn.dynamics.crba import mass_matrix
 from predyn.dynamics.forward import ACCELERATION, AXIS, PSI
 from predyn.dynamics.joint_forces import joint_force
 from predyn.dynamics.rnea import inverse_dynamics
 from predyn.errors import ModelError
-from predyn.kernels.arguments import finite, gather, joints, results
+from predyn.kernels.arguments import finite, gather, joints, prepare_outputs
 from predyn.kernels.batch import Kernel
 from predyn.kernels.fields import dense
 from predyn.kernels.forces import ExternalForce
@@ -81,9 +81,9 @@ def aba(tree, loads, c, ins, outs, work):
         up = tree.parent[i]
         if up > 0:
             A, B, C = (
-                less_square(A, U[0], d),
-                less_outer(B, U[0], U[1], d),
-                less_square(C, U[1], d),
+                subtract_square(A, U[0], d),
+                subtract_outer(B, U[0], U[1], d),
+                subtract_square(C, U[1], d),
             )
             drift = scale6(load(v, c, i), load6(work, row, PSI))
             p = add6(p, apply_articulated(A, B, C, drift))
@@ -122,25 +122,25 @@ def forward_dynamics(
 ) -> NDArray:
     """Joint accelerations (..., n) that the torques cause.
 
-    Accurate to a small multiple of rounding times the condition of the mass matrix times
-    (1 + d / l)^2, l the size of the links, d their distance from where the first joint is placed.
-    Where the mass matrix is singular (three axes of a ball joint in one plane) it is an error;
-    where rotors couple joints, one that rounding keeps finite is not noticed.
+    Accurate to a small multiple of rounding times the condition number of the mass matrix times
+    (1 + d / l)^2, with l the size of the links and d their distance from the first joint.
+    A singular mass matrix (three axes of a ball joint in one plane) is an error; if rotors couple
+    joints, it goes unnoticed when rounding keeps the result finite.
     """
     n = joints(model)
     inputs = (("q", q, n), ("v", v, n), ("tau", tau, n))
     if not has_coupled_rotors(model):
-        return _determined(model, ABA(model, inputs, forces, out)[0])
+        return _check_finite(model, ABA(model, inputs, forces, out)[0])
     flat, lead = gather(model, inputs, None)
     q, v, tau = (x.reshape(*lead, model.n) for x in flat)
     left = finite("tau", tau) - inverse_dynamics(model, q, v, np.zeros(n), forces=forces)
-    (result,) = results((dense(model.n),), left.shape[:-1], out, flat)
+    (result,) = prepare_outputs((dense(model.n),), left.shape[:-1], out, flat)
     result[...] = np.linalg.solve(mass_matrix(model, q), left[..., None])[..., 0]
-    return _determined(model, result)
+    return _check_finite(model, result)
 
 
-def _determined(model: Model, a: NDArray) -> NDArray:
-    """The accelerations, if all are finite."""
+def _check_finite(model: Model, a: NDArray) -> NDArray:
+    """The accelerations; an InputError if they are not all finite."""
     if not np.isfinite(a).all():
         *sample, joint = (int(k) for k in np.argwhere(~np.isfinite(a))[0])
         raise ModelError(

@@ -1,11 +1,11 @@
 """Exact partials of forward dynamics, from those of inverse dynamics.
 
-tau = ID(q, v, FD(q, v, tau)) holds for all q, v, tau, hence with all partials of ID taken at the
-acceleration that FD gives,
+tau = ID(q, v, FD(q, v, tau)) holds for all q, v, tau. Hence, with all partials of ID evaluated at
+the acceleration from FD,
 
     da/dq = -M^-1 dID/dq,      da/dv = -M^-1 dID/dv,      da/dtau = M^-1.
 
-This is hybrid dynamics with no active joint (hybrid_partials.py).
+This is hybrid dynamics without active joints (hybrid_partials.py).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.aba import forward_dynamics
-from predyn.dynamics.actuation import actuated
+from predyn.dynamics.actuation import view_with_mask
 from predyn.dynamics.hybrid_derivatives import HYBRID_PARTIALS
-from predyn.kernels.arguments import results
+from predyn.kernels.arguments import prepare_outputs
 from predyn.kernels.fields import dense
 from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
@@ -41,9 +41,9 @@ def forward_dynamics_derivatives(
     a = forward_dynamics(model, q, v, tau, forces=forces)
     fields = (dense(n), dense(n, n), dense(n, n), dense(n, n))
     state = [np.asarray(x) for x in (q, v, tau)]
-    given = results(fields, a.shape[:-1], out, state)
+    given = prepare_outputs(fields, a.shape[:-1], out, state)
     given[0][...] = a
     inputs = (("q", q, (n,)), ("v", v, (n,)), ("a", a, (n,)))
     nobody = np.zeros(n, np.bool_)
-    HYBRID_PARTIALS(model, inputs, forces, given[1:], view=actuated(model, nobody))
+    HYBRID_PARTIALS(model, inputs, forces, given[1:], view=view_with_mask(model, nobody))
     return given  # type: ignore[return-value]

@@ -1,8 +1,8 @@
-"""Which joints have a motor: the mask that the hybrid kernels read beside the tree.
+"""Which joints have a motor: the mask that the hybrid kernels read in addition to the tree.
 
-Between passive joints the mass matrix has entries for ancestor pairs only, as in the whole tree:
-take the active joints out, and what is left is a tree again. Where rotors couple joints, every
-joint counts as an ancestor of those after it.
+Between passive joints the mass matrix has entries only for ancestor pairs, as in the whole tree:
+without the active joints, the rest is a tree again. If rotors couple joints, every joint counts as
+an ancestor of those after it.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from predyn.kernels.tree import Floats, Ints, Tree, tree_of
 from predyn.model import Model
 
 Mask = NDArray[np.bool_]
-_KEPT = 16  # masks of a model
+_CACHED = 16  # masks per model
 
 
 class Pairs(NamedTuple):
-    """Ancestor pairs, packed as those of a Tree."""
+    """Ancestor pairs, packed as in a Tree."""
 
     parent: Ints  # (m,) one more than the parent's index, 0 at a root
     pair: Ints  # (m + 1,) where the pairs of i start
 
 
 class Actuated(NamedTuple):
-    """A tree, and which of its joints are active: their acceleration is given.
+    """A tree, and which of its joints are active, that is, have a given acceleration.
 
-    Joints i and j are coupled where the mass matrix may have an entry.
+    Joints i and j are coupled if the mass matrix may have an entry for them.
     """
 
     parent: Ints
@@ -46,19 +46,19 @@ class Actuated(NamedTuple):
     joint: Ints  # (m,) the passive joints
     source: Ints  # (pairs of passive joints,) where their entries of the mass matrix are
     upper: Ints  # (pairs of passive joints,) the upper joint of each
-    trees: Ints  # (t, 4) of each tree the range of its joints, and that of its passive ones
-    reach: Ints  # (n,) one more than the last joint that joint i is an ancestor of, or itself
+    trees: Ints  # (t, 4) for each tree, the range of its joints and of its passive joints
+    reach: Ints  # (n,) one more than the last descendant of joint i, or than i if it has none
     rank: Ints  # (n + 1,) number of passive joints before joint i
-    near: Ints  # (n + 1,) where the passive joints coupled with active joint i start in
-    near_joint: Ints  # the list of them, and in
-    near_source: Ints  # that of where their entries of the mass matrix are
+    near: Ints  # (n + 1,) where the passive joints coupled with active joint i start in the
+    near_joint: Ints  # list of these joints, and in the
+    near_source: Ints  # list of their entries in the mass matrix
 
 
 _views: WeakKeyDictionary[Model, dict[bytes, Actuated]] = WeakKeyDictionary()
 
 
-def mask_of(model: Model, active: ArrayLike) -> Mask:
-    """(n,) booleans, after a check."""
+def read_mask(model: Model, active: ArrayLike) -> Mask:
+    """(n,) booleans, checked."""
     (n,) = joints(model)
     names = ", ".join(model.joint_names)
     try:
@@ -67,7 +67,7 @@ def mask_of(model: Model, active: ArrayLike) -> Mask:
         array = np.empty(0, object)
     if array.dtype.kind in "US":
         raise InputError(
-            f"active: expected {n} booleans, one a joint, got names; write [name in (...) for name "
+            f"active: expected {n} booleans, one per joint, got names; use [name in (...) for name "
             f"in model.joint_names]; joints: {names}"
         )
     if array.dtype != np.bool_:
@@ -77,31 +77,31 @@ def mask_of(model: Model, active: ArrayLike) -> Mask:
         )
     if array.shape != (n,):
         raise InputError(
-            f"active: expected shape ({n},), one boolean a joint, got {array.shape}; "
+            f"active: expected shape ({n},), one boolean per joint, got {array.shape}; "
             f"joints: {names}"
         )
     return array
 
 
-def actuated(model: Model, mask: Mask) -> Actuated:
-    """The kernels' view of a model with a mask, made once."""
-    kept = _views.setdefault(model, {})
-    view = kept.get(mask.tobytes())
+def view_with_mask(model: Model, mask: Mask) -> Actuated:
+    """The kernels' view of a model with a mask, built once."""
+    cached = _views.setdefault(model, {})
+    view = cached.get(mask.tobytes())
     if view is None:
-        if len(kept) >= _KEPT:
-            kept.clear()
-        view = kept[mask.tobytes()] = _make(tree_of(model), mask)
+        if len(cached) >= _CACHED:
+            cached.clear()
+        view = cached[mask.tobytes()] = _build_view(tree_of(model), mask)
     return view
 
 
-def _make(tree: Tree, mask: Mask) -> Actuated:
+def _build_view(tree: Tree, mask: Mask) -> Actuated:
     n = len(mask)
     rotors = len(tree.rotor) > 0
     parent = np.arange(n) if rotors else tree.parent
-    above: list[list[int]] = []  # of each joint: itself and its ancestors, upwards
+    above: list[list[int]] = []  # for each joint: itself and its ancestors, upwards
     for i in range(n):
         above.append([i, *(above[parent[i] - 1] if parent[i] > 0 else [])])
-    pair = _starts(above)
+    pair = _find_starts(above)
     place = {(i, j): int(pair[i]) + k for i in range(n) for k, j in enumerate(above[i])}
     place |= {(j, i): k for (i, j), k in place.items()}
     joint = [i for i in range(n) if not mask[i]]
@@ -119,7 +119,7 @@ def _make(tree: Tree, mask: Mask) -> Actuated:
         pair=_ints(pair),
         passive=Pairs(
             _ints([index[line[1]] + 1 if len(line) > 1 else 0 for line in lines]),
-            _ints(_starts(lines)),
+            _ints(_find_starts(lines)),
         ),
         joint=_ints(joint),
         source=_ints([place[line[0], j] for line in lines for j in line]),
@@ -127,14 +127,14 @@ def _make(tree: Tree, mask: Mask) -> Actuated:
         trees=_ints(trees).reshape(-1, 4),
         reach=_ints(np.arange(n) + size),
         rank=_ints(np.concatenate(([0], np.cumsum(~mask)))),
-        near=_ints(_starts(near)),
+        near=_ints(_find_starts(near)),
         near_joint=_ints([j for some in near for j in some]),
         near_source=_ints([place[i, j] for i, some in enumerate(near) for j in some]),
     )
 
 
-def _starts(lists: Sequence[Sequence[int]]) -> NDArray:
-    """Where each starts if they are written one after the other, and the end."""
+def _find_starts(lists: Sequence[Sequence[int]]) -> NDArray:
+    """The start of each list when they are concatenated, and the end."""
     return np.concatenate(([0], np.cumsum([len(some) for some in lists])))
 
 
@@ -145,5 +145,5 @@ def _ints(values: ArrayLike) -> Ints:
 def pack_on_tree(
     model: Model, view: Actuated, forces: Sequence[ExternalForce]
 ) -> tuple[Loads, list[Floats]]:
-    """What the kernels read of the external forces."""
+    """The external forces in the form the kernels read."""
     return pack_forces(model, view.tree, forces)

@@ -1,7 +1,7 @@
-"""Articulated bodies: subtrees whose free joints give when they are pushed.
+"""Articulated bodies: subtrees whose free joints yield when pushed.
 
-Columns of the workspace that hold the articulated inertia K of each link and the force p that its
-subtree needs at no acceleration, and the outward sweep that starts them with the link's own.
+Columns of the workspace for the articulated inertia K of each link and the force p that its subtree
+needs at zero acceleration, and the outward sweep that initialises them with the link's own.
 Reference: Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.2.
 """
 
@@ -47,12 +47,12 @@ REST = END + 33  # 1 / D and u
 COLUMNS = END + 35
 
 
-SINGULAR = 64 * 2.0**-52  # a pivot this small beside what it is left of is made of rounding errors
+SINGULAR = 64 * 2.0**-52  # a pivot this small relative to its terms consists of rounding errors
 
 
 @jit
 def inverse_pivot(D, A, C, S):
-    """1 / D of a joint that gives; NaN where nothing but rounding is left of its inertia."""
+    """1 / D of a free joint; NaN if only rounding errors are left of its inertia."""
     size = dot(S[0], S[0]) * (A[0] + A[2] + A[5]) + dot(S[1], S[1]) * (C[0] + C[2] + C[5])
     return 1.0 / D + 0.0 * sqrt(D - SINGULAR * size)
 
@@ -67,7 +67,7 @@ def apply_articulated(A, B, C, x):
 
 
 @jit
-def less_square(A, u, d):
+def subtract_square(A, u, d):
     """A - d u u^T, symmetric."""
     w = scale(d, u)
     return (
@@ -81,7 +81,7 @@ def less_square(A, u, d):
 
 
 @jit
-def less_outer(B, u, x, d):
+def subtract_outer(B, u, x, d):
     """B - d u x^T, by columns."""
     w = scale(d, u)
     return (
@@ -99,7 +99,7 @@ def add_to(work, row, first, last, other):
 
 @jit
 def outward_bodies(tree, loads, c, q, v, values, work):
-    """Pose and velocity of each link; its own inertia as K and v x* I v less the loads as p."""
+    """Pose and velocity of each link; its own inertia as K, and v x* I v minus the loads as p."""
     world_row(work, tree.gravity)
     for i in range(tree.parent.shape[0]):
         row = i + 1

@@ -1,15 +1,16 @@
 """Sums over subtrees that every derivative of the Newton-Euler recursion needs.
 
-Turn joint k by a little and watch from a frame that turns with its subtree: in there all inertias
-and joint axes stand still, and only what comes in through the joint changes. Every velocity of the
-subtree changes by psi-dot_k = v_parent x S_k, every acceleration by psi-ddot_k + psi-dot_k x v_i,
-psi-ddot_k = a_parent x S_k + v_parent x psi-dot_k, hence the force of link i by
+Rotate joint k slightly and observe from a frame that rotates with its subtree: there, all inertias
+and joint axes are constant, and only the motion entering through the joint changes. Every velocity
+of the subtree changes by psi-dot_k = v_parent x S_k and every acceleration by
+psi-ddot_k + psi-dot_k x v_i, with psi-ddot_k = a_parent x S_k + v_parent x psi-dot_k. Hence the
+force of link i changes by
 
     I_i psi-ddot_k + 2 B_i psi-dot_k,      2 B y = v x* I y - I (v x y) + y x* I v.
 
 Both are linear in quantities of link i that simply add up over a subtree: the inertia (m, h, I),
 its rate of change I-dot, and the momentum (n, l), because 2 B y = (I-dot y_a + y_a x n, 2 y_a x l).
-A load that keeps its world direction turns backwards in that frame, which adds N w_k with w_k the
+A load fixed in world directions rotates backwards in that frame, which adds N w_k, where w_k is the
 angular part of S_k. This is the algebra of Singh, Russell and Wensing, IEEE RA-L 7(2), 2022.
 """
 
@@ -67,7 +68,7 @@ SUMS_END = END + 46
 
 @jit
 def outward_composites(tree, loads, c, q, v, a, values, work):
-    """Kinematics, psi-ddot and the summands of each link's own body and loads."""
+    """Kinematics, psi-ddot, and the contributions of each link's own body and loads."""
     n = tree.parent.shape[0]
     world_row(work, tree.gravity)
     for i in range(n):
@@ -160,7 +161,7 @@ def coriolis_transposed_times(work, row, x):
 
 @jit
 def turning_times(work, row, w):
-    """N w: what the subtree's world-fixed loads do when it turns by w."""
+    """N w: the effect of the subtree's world-fixed loads when it rotates by w."""
     N = load33(work, row, LOAD_MOMENT)
     return (apply(N, w), cross(w, load3(work, row, LOAD_FORCE)))
 
@@ -173,8 +174,8 @@ def turning_transposed_times(work, row, x):
 
 
 @jit
-def torque_of(tree, c, i, S_dot_F, q, v, a):
-    """Joint torque: what the subtree needs along the axis, and spring, friction and armature."""
+def joint_torque(tree, c, i, S_dot_F, q, v, a):
+    """Joint torque: the subtree's force along the axis plus spring, friction and armature."""
     if tree.loaded[i] == 1:
         return S_dot_F + joint_force(tree, c, i, q, v, a)
     return S_dot_F

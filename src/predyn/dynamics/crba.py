@@ -70,7 +70,7 @@ CRBA = Kernel(
 
 
 def mass_matrix(model: Model, q: ArrayLike, *, out: NDArray | None = None) -> NDArray:
-    """M(q), (..., n, n), with armature and rotor inertia: tau = M a + what is left at a = 0."""
+    """M(q), (..., n, n), with armature and rotor inertia: tau = M a + tau at a = 0."""
     (M,) = CRBA(model, (("q", q, joints(model)),), out=out)
     if has_coupled_rotors(model):
         M += model.rotor

@@ -16,14 +16,20 @@ from predyn.model import Model
 
 
 class Evaluation:
-    """The (only) output (B, n) of a kernel at flat contiguous float64 states (B, n).
+    """The single output (B, n) of a kernel at flat contiguous float64 states (B, n).
 
-    Nothing is checked: what is not finite gives results that are not. Forces broadcast with (B,).
+    Inputs are not checked: numbers that are not finite give results that are not. Forces broadcast
+    with (B,).
     """
 
     def __init__(self, kernel: Kernel, model: Model, forces: Sequence[ExternalForce]) -> None:
         self._kernel, self._tree = kernel, kernel.view(model)
         self._loads, self._wrenches = pack_forces(model, self._tree, forces)
+        self._values = np.zeros((0, 0))
+
+    def load(self, forces: Sequence[ExternalForce]) -> None:
+        """Other numbers for the same forces: links, points and axes stay as they were."""
+        self._wrenches = [np.asarray(x, float) for f in forces for x in (f.moment, f.force)]
         self._values = np.zeros((0, 0))
 
     def __call__(self, *states: Floats) -> Floats:
@@ -38,12 +44,17 @@ class Evaluation:
 
 
 class Accelerations:
-    """Joint accelerations (B, n) of flat states (B, n), NaN where they are not determined."""
+    """Joint accelerations (B, n) of flat states (B, n), NaN if they are not determined."""
 
     def __init__(self, model: Model, forces: Sequence[ExternalForce]) -> None:
         self._model, self._forces = model, forces
         self._coupled = has_coupled_rotors(model)
         self._recursion = Evaluation(ABA, model, forces)
+
+    def load(self, forces: Sequence[ExternalForce]) -> None:
+        """Other numbers for the same forces: links, points and axes stay as they were."""
+        self._forces = forces
+        self._recursion.load(forces)
 
     def __call__(self, q: Floats, v: Floats, tau: Floats) -> Floats:
         if not self._coupled:
@@ -58,13 +69,13 @@ class Accelerations:
                     return a
         for row in np.flatnonzero(known).tolist():
             at = slice(row, row + 1)
-            forces = [force_of(force, row) for force in self._forces]
+            forces = [select_force(force, row) for force in self._forces]
             a[at] = Accelerations(self._model, forces)(q[at], v[at], tau[at])
         return a
 
 
-def force_of(force: ExternalForce, row: int) -> ExternalForce:
-    """The force on one of a flat batch of states."""
+def select_force(force: ExternalForce, row: int) -> ExternalForce:
+    """The force for one state of a flat batch."""
     moment, vector = (np.asarray(x, np.float64) for x in (force.moment, force.force))
     return replace(
         force,

@@ -1,9 +1,9 @@
 """Partials of inverse dynamics in the external forces.
 
 tau is linear in the forces: d tau_j/d(moment, force) is minus the motion of the force's point when
-joint j moves, (w_j, S_j[p]), along the axes in which the components are given. Hence the second
-derivative of lambda . tau in q and a force is minus the partial in q of the velocity that the point
-would have at joint rates lambda.
+joint j moves, (w_j, S_j[p]), in the axes of the components. Hence the second derivative of
+lambda . tau in q and a force is minus the partial in q of the velocity that the point would have at
+joint rates lambda.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def force_hessian(
         partials = frame_kinematics_derivatives(model, f.link, q, weights, point=f.point)
         change = partials.velocity_q
         if f.frame == "link":
-            # along axes that turn with w_i as well: R^T (d u/dq_i - w_i x u)
+            # in axes that rotate with w_i as well: R^T (d u/dq_i - w_i x u)
             motion = frame_kinematics(model, f.link, q, weights, point=f.point)
             w = np.swapaxes(partials.jacobian[..., :3, :], -1, -2)
             turned = [np.cross(w, u[..., None, :]) for u in (motion.w, motion.v)]

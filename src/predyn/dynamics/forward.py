@@ -1,7 +1,8 @@
 """The outward sweep that all kernels share: poses, joint axes, velocities, accelerations.
 
-Everything is in world components about one point, the tree's origin, so nothing is transformed from
-link to link. Columns of the workspace that this sweep fills, one row per link (row 0 is the world):
+All quantities are in world components about one point, the tree's origin, so no transformation from
+link to link is needed. Columns of the workspace that this sweep fills, one row per link (row 0 is
+the world):
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def symmetric(A, i):
 
 @jit
 def world_row(work, gravity):
-    """Row 0: the world at rest, accelerated against gravity."""
+    """Fill row 0: the world at rest, accelerated against gravity."""
     for k in range(END):
         store(work, 0, k, 0.0)
     store(work, 0, POSE, 1.0)

@@ -1,17 +1,17 @@
 """Hybrid dynamics: accelerations given at active joints, torques at passive ones.
 
-One articulated-body recursion for any mix, in world components. Inward, a passive joint hands
-K - U U^T / D and p + (K - U U^T / D) c + U u / D to its parent (aba.py), an active one hands on
-K and p + K (c + S a), for it does not give. Outward, with a' = a_parent + c,
+One articulated-body recursion for any mix, in world components. Inward, a passive joint passes
+K - U U^T / D and p + (K - U U^T / D) c + U u / D to its parent (aba.py); an active joint passes K
+and p + K (c + S a), because it does not yield. Outward, with a' = a_parent + c,
 
     passive   a = (u - U . a') / D            active   tau = U . (a' + S a) + S . p
 
-and spring, friction and armature where the joint has them. All active, this is inverse dynamics;
-all passive, the articulated-body algorithm. These are algorithms 3.4-3.6 of the paper of which
-hybrid_recursion.py keeps the published form.
+plus spring, friction and armature if the joint has them. With all joints active, this is inverse
+dynamics; with all passive, the articulated-body algorithm. These are algorithms 3.4-3.6 of the
+paper whose published form is in hybrid_recursion.py.
 
-Rotors that couple joints cannot pass through this recursion. Then, with the mass matrix and the
-bias torques partitioned, M_pp a_p = tau_p - bias_p - M_pa a_a is solved (hybrid_partitioned).
+This recursion cannot handle rotors that couple joints. Then the mass matrix and the bias torques
+are partitioned, and M_pp a_p = tau_p - bias_p - M_pa a_a is solved (hybrid_partitioned).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.actuation import Actuated, actuated, mask_of, pack_on_tree
+from predyn.dynamics.actuation import Actuated, pack_on_tree, read_mask, view_with_mask
 from predyn.dynamics.articulated import (
     BIAS,
     COLUMNS,
@@ -33,9 +33,9 @@ from predyn.dynamics.articulated import (
     add_to,
     apply_articulated,
     inverse_pivot,
-    less_outer,
-    less_square,
     outward_bodies,
+    subtract_outer,
+    subtract_square,
 )
 from predyn.dynamics.forward import ACCELERATION, AXIS, PSI
 from predyn.dynamics.hybrid_partitioned import hybrid_partitioned, partitioned_work
@@ -97,9 +97,9 @@ def hybrid(tree, loads, active, c, ins, outs, work):
             store(work, row, REST + 1, u)
             if up > 0:
                 A, B, C = (
-                    less_square(A, U[0], d),
-                    less_outer(B, U[0], U[1], d),
-                    less_square(C, U[1], d),
+                    subtract_square(A, U[0], d),
+                    subtract_outer(B, U[0], U[1], d),
+                    subtract_square(C, U[1], d),
                 )
                 p = add6(p, add6(apply_articulated(A, B, C, drift), scale6(u * d, U)))
                 store_symmetric(work, row, K_A, A)
@@ -169,23 +169,23 @@ def hybrid_dynamics(
     forces: Sequence[ExternalForce] = (),
     out: tuple[NDArray, ...] | None = None,
 ) -> tuple[NDArray, NDArray]:
-    """Complete accelerations and torques (..., n) from those that are given: a, tau.
+    """Complete accelerations and torques (..., n) from the given ones: a, tau.
 
-    active  (n,) True where the acceleration of the joint is given and its torque sought, False
-            where it is the other way round
-    a       (..., n) read at active joints only, where it is finite; None if there are none
-    tau     (..., n) read at passive joints only, where it is finite; None if there are none
+    active  (n,) True if the acceleration of the joint is given and its torque unknown, False if
+            the torque is given and the acceleration unknown
+    a       (..., n) read only at active joints, where it must be finite; None if there are none
+    tau     (..., n) read only at passive joints, where it must be finite; None if there are none
 
-    All active, tau is inverse_dynamics; all passive, a is forward_dynamics. Where the passive
-    joints' mass matrix is singular it is an error; where rotors couple joints, one that rounding
-    keeps finite is not noticed.
+    With all joints active, tau is inverse_dynamics; with all passive, a is forward_dynamics. A
+    singular mass matrix of the passive joints is an error; if rotors couple joints, it goes
+    unnoticed when rounding keeps the result finite.
     """
-    mask = mask_of(model, active)
+    mask = read_mask(model, active)
     inputs = hybrid_inputs(model, q, v, a, tau, mask)
-    view = actuated(model, mask)
+    view = view_with_mask(model, mask)
     kernel = HYBRID_PARTITIONED if has_coupled_rotors(model) else HYBRID
     result = kernel(model, inputs, forces, out, view=view)
-    return determined(model, mask, *result)
+    return check_finite(model, mask, *result)
 
 
 def hybrid_inputs(
@@ -196,7 +196,7 @@ def hybrid_inputs(
     tau: ArrayLike | None,
     mask: NDArray[np.bool_],
 ) -> tuple[Input, ...]:
-    """The kernels' inputs, with zeros for what is None because no joint reads it."""
+    """The kernels' inputs; None, for values that no joint reads, becomes zeros."""
     n = joints(model)
     read = {"a": (a, mask, "active"), "tau": (tau, ~mask, "passive")}
     given: list[Input] = [("q", q, n), ("v", v, n)]
@@ -209,7 +209,7 @@ def hybrid_inputs(
 
 
 def _read(value: ArrayLike, where: NDArray[np.bool_]) -> ArrayLike:
-    """The same, with zeros where nobody reads if there are numbers that are not finite."""
+    """The same, with zeros in unread elements if any number is not finite."""
     array = np.asarray(value)
     fits = array.dtype.kind == "f" and array.shape[-1:] == where.shape
     if not fits or np.isfinite(np.add.reduce(array, axis=None)):
@@ -217,10 +217,10 @@ def _read(value: ArrayLike, where: NDArray[np.bool_]) -> ArrayLike:
     return np.where(where, array, 0.0)
 
 
-def determined(
+def check_finite(
     model: Model, mask: NDArray[np.bool_], a: NDArray, tau: NDArray
 ) -> tuple[NDArray, NDArray]:
-    """The results, if all are finite."""
+    """The results; an InputError if they are not all finite."""
     for x, what in ((a, "acceleration"), (tau, "torque")):
         if not np.isfinite(x).all():
             *sample, joint = (int(k) for k in np.argwhere(~np.isfinite(x))[0])

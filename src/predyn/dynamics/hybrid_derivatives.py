@@ -1,4 +1,4 @@
-"""Exact partials of hybrid dynamics: what hybrid_partials.py finds, as matrices for people."""
+"""Exact partials of hybrid dynamics: the results of hybrid_partials.py as separate matrices."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.actuation import Actuated, Mask, actuated, mask_of, pack_on_tree
+from predyn.dynamics.actuation import Actuated, Mask, pack_on_tree, read_mask, view_with_mask
 from predyn.dynamics.composite import SUMS_END
 from predyn.dynamics.hybrid import hybrid_dynamics
 from predyn.dynamics.hybrid_partials import PANEL, hybrid_partials
@@ -21,26 +21,26 @@ from predyn.model import Model
 Partials = tuple[NDArray, NDArray, NDArray, NDArray]
 
 
-def _room(view: Actuated) -> tuple[Field, ...]:
-    """What hybrid_partials needs beside tau and f_q, f_v, f_u."""
+def _scratch_fields(view: Actuated) -> tuple[Field, ...]:
+    """Scratch fields of hybrid_partials, besides tau and f_q, f_v, f_u."""
     pairs, coupled = int(view.tree.pair[-1]), int(view.pair[-1])
     sizes = (2 * pairs, 2 * pairs, pairs, coupled, len(view.source), PANEL * len(view.parent))
     return tuple(scratch(size) for size in sizes)
 
 
-def _whole(view: Actuated) -> tuple[Field, ...]:
+def _packed_fields(view: Actuated) -> tuple[Field, ...]:
     n = len(view.parent)
-    return (scratch(n), dense(n, n), dense(n, n), dense(n, n), *_room(view))
+    return (scratch(n), dense(n, n), dense(n, n), dense(n, n), *_scratch_fields(view))
 
 
 @jit
-def hybrid_partials_apart(view, loads, c, ins, outs, work):
+def hybrid_partials_split(view, loads, c, ins, outs, work):
     hybrid_partials(view, loads, c, ins, outs[8:], work)
-    take_apart(view, c, outs[9:12], outs[:8])
+    split_partials(view, c, outs[9:12], outs[:8])
 
 
 @jit
-def take_apart(view, c, found, outs):
+def split_partials(view, c, found, outs):
     """f_q, f_v, f_u as partials of a and of tau in q, v, a and tau."""
     a_q, a_v, a_a, a_tau, tau_q, tau_v, tau_a, tau_tau = outs
     f_q, f_v, f_u = found
@@ -72,7 +72,7 @@ def _split_row(view, c, i, f_q, f_v, f_u, outs):
 
 @jit
 def _constant_row(c, i, n, outs):
-    """What is given depends on itself alone: the last of the matrices."""
+    """A given quantity depends only on itself: the last of the matrices."""
     for k in range(n):
         at = i * n + k
         store(outs[0], c, at, 0.0)
@@ -82,23 +82,23 @@ def _constant_row(c, i, n, outs):
     store(outs[3], c, i * n + i, 1.0)
 
 
-def _apart(view: Actuated) -> tuple[Field, ...]:
+def _matrix_fields(view: Actuated) -> tuple[Field, ...]:
     n = len(view.parent)
-    inner = (scratch(n), scratch(n * n), scratch(n * n), scratch(n * n), *_room(view))
+    inner = (scratch(n), scratch(n * n), scratch(n * n), scratch(n * n), *_scratch_fields(view))
     return (*(dense(n, n) for _ in range(8)), *inner)
 
 
 HYBRID_PARTIALS = Kernel(
     hybrid_partials,
     work=lambda view: (len(view.parent) + 1, SUMS_END),
-    outputs=_whole,
+    outputs=_packed_fields,
     forces=True,
     pack=pack_on_tree,
 )
 HYBRID_PARTIALS_APART = Kernel(
-    hybrid_partials_apart,
+    hybrid_partials_split,
     work=lambda view: (len(view.parent) + 1, SUMS_END),
-    outputs=_apart,
+    outputs=_matrix_fields,
     forces=True,
     pack=pack_on_tree,
 )
@@ -117,31 +117,31 @@ def hybrid_dynamics_derivatives(
 ) -> tuple[NDArray, NDArray, Partials, Partials]:
     """hybrid_dynamics and its exact partials: a, tau, da, dtau.
 
-    da and dtau hold the partials in q, v, a and tau, each (..., n, n), [i, k] in number k: those
-    in a at passive joints and in tau at active ones, which nothing depends on, are zero, and what
-    is given depends on itself alone. If all joints are active or all passive, some matrices are
-    the same for every sample: these are read-only views of one. For large batches reuse the arrays
-    with out=(a, tau, da, dtau).
+    da and dtau hold the partials in q, v, a and tau, each (..., n, n); [i, k] is the partial in
+    component k. Partials in a at passive joints and in tau at active joints are zero, because no
+    result depends on them, and a given quantity depends only on itself. If all joints are active or
+    all passive, some matrices are the same for every sample: these are read-only views of one. For
+    large batches, reuse the arrays with out=(a, tau, da, dtau).
     """
-    mask = mask_of(model, active)
+    mask = read_mask(model, active)
     n = model.n
-    given = flat_out(out)
+    given = flatten_out(out)
     a, tau = hybrid_dynamics(
         model, q, v, a, tau, mask, forces=forces, out=None if given is None else given[:2]
     )
     constant = _constant(mask, a.shape[:-1])
     if given is not None:
-        constant = {k: _filled(given[2 + k], x) for k, x in constant.items()}
+        constant = {k: _fill(given[2 + k], x) for k, x in constant.items()}
         given = tuple(x for k, x in enumerate(given[2:]) if k not in constant)
     kernel = HYBRID_PARTIALS if constant else HYBRID_PARTIALS_APART
     inputs = (("q", q, (n,)), ("v", v, (n,)), ("a", a, (n,)))
-    found = iter(kernel(model, inputs, forces, given, view=actuated(model, mask)))
+    found = iter(kernel(model, inputs, forces, given, view=view_with_mask(model, mask)))
     every = [constant[k] if k in constant else next(found) for k in range(8)]
     return a, tau, tuple(every[:4]), tuple(every[4:])  # type: ignore[return-value]
 
 
 def _constant(mask: Mask, lead: tuple[int, ...]) -> dict[int, NDArray]:
-    """Which of the eight matrices are the same for all samples, if f_q, f_v, f_u are the others."""
+    """Those of the eight matrices that are the same for all samples; f_q, f_v, f_u are the rest."""
     if mask.any() and not mask.all():
         return {}
     n = len(mask)
@@ -151,8 +151,8 @@ def _constant(mask: Mask, lead: tuple[int, ...]) -> dict[int, NDArray]:
     return {2: zero, 4: zero, 5: zero, 6: zero, 7: one}
 
 
-def _filled(given: NDArray, value: NDArray) -> NDArray:
-    """An array of out= with a matrix that is the same for all samples; views of one stay."""
+def _fill(given: NDArray, value: NDArray) -> NDArray:
+    """Fill an array of out= with a matrix that is the same for all samples; keep views of one."""
     if not isinstance(given, np.ndarray) or given.shape != value.shape:
         shape = getattr(given, "shape", type(given).__name__)
         raise InputError(f"out: expected arrays of shape {value.shape}, got {shape}")
@@ -162,7 +162,7 @@ def _filled(given: NDArray, value: NDArray) -> NDArray:
     return given
 
 
-def flat_out(out: tuple | None) -> tuple | None:
+def flatten_out(out: tuple | None) -> tuple | None:
     """The ten arrays of out=(a, tau, da, dtau)."""
     if out is None:
         return None

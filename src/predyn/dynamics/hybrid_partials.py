@@ -1,8 +1,8 @@
 """Partials of hybrid dynamics from those of inverse dynamics, in lanes.
 
-Let f be what is sought, tau at active joints and a at passive ones, and u what is given, a at
-active joints and tau at passive ones. tau = ID(q, v, a) holds for all of them; hence, with all
-partials of ID taken at the complete a, M = dID/da, and rows and columns by kind of joint,
+Let f be the unknowns, tau at active joints and a at passive ones, and u the given values, a at
+active joints and tau at passive ones. tau = ID(q, v, a) holds for all joints; hence, with all
+partials of ID evaluated at the complete a, M = dID/da, and rows and columns by kind of joint,
 
     f_q = -M_pp^-1 ID_q[p]            f_u[p, p] =  M_pp^-1       at passive rows,
     f_v = -M_pp^-1 ID_v[p]            f_u[p, a] = -M_pp^-1 M_pa
@@ -22,15 +22,15 @@ from predyn.dynamics.tree_factor import factor_pairs
 from predyn.kernels.lanes import jit, load, store
 
 COLUMNS = 4  # of each matrix in the panel
-PANEL = 3 * COLUMNS  # numbers of a row of it
+PANEL = 3 * COLUMNS  # numbers per row of the panel
 
 
 @jit
 def hybrid_partials(view, loads, c, ins, outs, work):
     """ins: q, v, the complete a, values of the loads.
 
-    outs    tau, then f_q, f_v, f_u as (n n) each; the others are room for dID/dq, dID/dv and M on
-            the pairs of the tree, M on the coupled pairs, the factor of M_pp, and the panel
+    outs    tau, then f_q, f_v, f_u as (n n) each; the others are scratch for dID/dq, dID/dv and M
+            on the pairs of the tree, M on the coupled pairs, the factor of M_pp, and the panel
     """
     tau, f_q, f_v, f_u, dq, dv, M, mass, L, panel = outs
     tree = view.tree
@@ -40,7 +40,7 @@ def hybrid_partials(view, loads, c, ins, outs, work):
     for t in range(view.trees.shape[0]):
         first, last = view.trees[t, 0], view.trees[t, 1]
         top, end = view.trees[t, 2], view.trees[t, 3]
-        symmetric = end - top == last - first  # then f_u is, and half of it is enough
+        symmetric = end - top == last - first  # then f_u is symmetric, and half of it is enough
         for col in range(first, last, COLUMNS):
             stop = min(col + COLUMNS, last)
             middle = view.rank[stop]
@@ -73,7 +73,7 @@ def hybrid_partials(view, loads, c, ins, outs, work):
 
 @jit
 def _couple(tree, view, c, M, mass):
-    """The mass matrix on the coupled pairs: that of the bodies, and the rotor matrix."""
+    """The mass matrix on the coupled pairs: that of the bodies plus the rotor matrix."""
     if tree.rotor.shape[0] == 0:
         for k in range(tree.pair[tree.parent.shape[0]]):
             store(mass, c, k, load(M, c, k))
@@ -101,7 +101,7 @@ def _factor(view, c, mass, L):
 
 @jit
 def _put(view, c, panel, row, column, value):
-    """A passive joint's row has its right side, an active one's its own part."""
+    """Store the right side in a passive joint's row, or an active joint's own part in its row."""
     if view.active[row] == 1:
         store(panel, c, row * PANEL + column, value)
     else:
@@ -210,7 +210,7 @@ def _add_passive(view, c, i, mass, panel):
 
 @jit
 def _write(c, i, n, col, stop, panel, f_q, f_v, f_u, wide):
-    """Row i of the panel to its place in the results."""
+    """Copy row i of the panel to its place in the results."""
     own, to = i * PANEL, i * n + col
     if stop - col == COLUMNS:
         _store4(f_q, c, to, _load4(panel, c, own))
@@ -227,7 +227,7 @@ def _write(c, i, n, col, stop, panel, f_q, f_v, f_u, wide):
 
 @jit
 def _clear_others(view, c, first, last, f_q, f_v, f_u):
-    """Zeros in the rows of one tree at the columns of the others."""
+    """Set the rows of one tree to zero in the columns of the others."""
     n = view.parent.shape[0]
     for i in range(first, last):
         for k in range(i * n, i * n + first):

@@ -1,11 +1,11 @@
 """Hybrid dynamics by the partitioned mass matrix, for rotors that couple joints.
 
-With a = 0 at passive joints, inverse dynamics gives what the active accelerations alone demand;
-what the passive torques leave, moves the passive joints:
+With a = 0 at passive joints, inverse dynamics gives the torques for the active accelerations alone;
+the remainder of the passive torques moves the passive joints:
 
     M_pp a_p = tau_p - ID_p(q, v, a_a),      tau_a = ID_a(q, v, a_a) + M_ap a_p.
 
-M_pp is factored as L D L^T, dense: a rotor matrix has no tree in it.
+M_pp is factored as a dense L D L^T, because a rotor matrix has no tree structure.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ COLUMNS = INERTIA + 11
 
 
 def partitioned_work(tree: Tree) -> tuple[int, int]:
-    """Links as ever, then the rows of the mass matrix."""
+    """Rows of the links as usual, then the rows of the mass matrix."""
     n = len(tree.parent)
     return 2 * n + 1, max(COLUMNS, n)
 
 
 @jit
 def hybrid_partitioned(tree, loads, active, c, ins, outs, work):
-    """As `hybrid` of hybrid.py, with work of partitioned_work(tree)."""
+    """Like `hybrid` of hybrid.py, with a workspace of the size partitioned_work(tree)."""
     q, v, a_in, tau_in, values = ins
     a, tau = outs
     n = tree.parent.shape[0]
@@ -68,7 +68,7 @@ def hybrid_partitioned(tree, loads, active, c, ins, outs, work):
 
 @jit
 def dense_mass_matrix(tree, first, work):
-    """The whole mass matrix, in the rows of work from `first` on; poses must be there."""
+    """The whole mass matrix, in the rows of work from `first` on; needs the poses in work."""
     n = tree.parent.shape[0]
     for i in range(n):
         R, origin = load33(work, i + 1, POSE), load3(work, i + 1, ORIGIN)
@@ -119,7 +119,7 @@ def factor_passive(active, first, work):
 
 @jit
 def solve_passive(active, first, work, c, x, start, step):
-    """Overwrite the passive part of x[start + step * i] by the solution of M_pp y = x."""
+    """Overwrite the passive part of x[start + step * i] with the solution of M_pp y = x."""
     n = active.shape[0]
     for i in range(n):
         if active[i] == 0:

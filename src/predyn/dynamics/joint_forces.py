@@ -1,8 +1,8 @@
-"""Springs, friction, armature and rotors: what a joint adds to tau, with its partials.
+"""Springs, friction, armature and rotors: the contributions of a joint to tau, with partials.
 
     stiffness (q - rest) + damping v + coulomb tanh(v / coulomb_speed) + armature a
 
-acts on its own joint alone; rotors that couple joints add row i of the rotor matrix times a.
+acts only on its own joint; rotors that couple joints add row i of the rotor matrix times a.
 """
 
 from __future__ import annotations

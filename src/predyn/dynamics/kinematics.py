@@ -11,8 +11,9 @@ the link to the root, w_j the angular part of S_j and (x)_a that of x (composite
     d a/dv_j  = 2 psi-dot_j[p] + 2 w_j x v
     d al/dv_j = 2 (psi-dot_j)_a + w_j x w
 
-where w and al are angular velocity and acceleration. In the partials in q the last term is the
-turning of the vector with the subtree of j, the others what changes besides; v_j turns nothing.
+where w and al are angular velocity and acceleration. In the partials in q, the last term is the
+rotation of the vector with the subtree of j, and the others are further changes; v_j causes no
+rotation.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class FrameDerivatives(NamedTuple):
     """Partials (..., 6, n), angular part first.
 
     jacobian  of (w, v) in the joint rates, of (alpha, a) in the joint accelerations, and of the
-              pose in q: column j is how the axes turn and the origin moves
+              pose in q: column j is the rotation of the axes and the motion of the origin
     velocity_q, acceleration_q, acceleration_v  of (w, v) and (alpha, a)
     """
 
@@ -95,7 +96,7 @@ class FrameDerivatives(NamedTuple):
 
 
 def target_of(model: Model, frame: str, point: ArrayLike) -> Target:
-    """The frame called `frame` (or the link of that name), its origin moved to `point` in it."""
+    """The frame (or link) with this name, its origin moved to `point` in it."""
     found = model.frame(frame)
     offset = checked_vector("point", point)
     to_joint = tree_of(model).link[found.link] if found.link >= 0 else np.eye(3)
@@ -105,7 +106,7 @@ def target_of(model: Model, frame: str, point: ArrayLike) -> Target:
 
 @jit
 def is_above(tree, i, row):
-    """Whether link i carries the link of that workspace row, or is it."""
+    """Whether link i carries or is the link of that workspace row."""
     return i < row and row <= i + tree.size[i]
 
 
@@ -139,7 +140,7 @@ def outward_path(tree, target, c, q, v, a, work):
 def frame_motion(tree, target, c, ins, outs, work):
     q, v, a = ins
     R, p, w, velocity, alpha, acceleration = outward_path(tree, target, c, q, v, a, work)
-    for k in range(3):  # by rows, as NumPy has it
+    for k in range(3):  # by rows, as in NumPy
         store3(outs[0], c, 3 * k, (R[0][k], R[1][k], R[2][k]))
     store3(outs[1], c, 0, p)
     store3(outs[2], c, 0, w)

@@ -9,9 +9,9 @@ with forces about the world origin
     G0 = (p x w_p + sum_c R_c x w_Rc + v x w_v + w x m_v + a x w_a + alpha x m_a, w_p)
     G1 = (p x w_v + m_v + 2 v x w_a + w x m_a, w_v)     G2 = (p x w_a + m_a, w_a).
 
-In the frame that turns with joint k (above j, or j itself) S_j stands still, psi-dot_j changes by
+In the frame that rotates with joint k (above j, or j itself) S_j is constant, psi-dot_j changes by
 psi-dot_k x S_j, psi-ddot_j by psi-ddot_k x S_j + 2 psi-dot_k x psi-dot_j, and the weights, fixed in
-the world, turn backwards. With v_k, psi-dot_j changes by S_k x S_j and psi-ddot_j by
+the world, rotate backwards. With v_k, psi-dot_j changes by S_k x S_j and psi-ddot_j by
 2 psi-dot_k x S_j + 2 S_k x psi-dot_j; with a_k, psi-ddot_j by S_k x S_j. Let d_q, d_v, d_a be the
 changes of G in that frame. Then with the vectors of joint k
 
@@ -84,11 +84,11 @@ def frame_hessian(tree, target, c, ins, outs, work):
     while row > 0:
         S, psi, psi2 = load6(work, row, AXIS), load6(work, row, PSI), load6(work, row, PSI2)
         w_k = S[0]
-        # rates of the weights as they turn backwards
+        # rates of the weights as they rotate backwards
         r_R = (cross(w_R[0], w_k), cross(w_R[1], w_k), cross(w_R[2], w_k))
         r_p, r_mv, r_wv = cross(w_p, w_k), cross(m_v, w_k), cross(w_v, w_k)
         r_ma, r_wa = cross(m_a, w_k), cross(w_a, w_k)
-        # changes of velocity and acceleration with q_k, v_k, a_k, besides turning
+        # changes of velocity and acceleration with q_k, v_k, a_k, besides rotation
         u_q, w_q = at_point(psi, p), psi[0]
         acc_q = add(at_point(psi2, p), scale(2.0, cross(psi[0], u)))
         alpha_q = add(psi2[0], cross(psi[0], w))

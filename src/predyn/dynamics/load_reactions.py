@@ -1,7 +1,7 @@
 """Partials of the joint reactions in the external forces.
 
-Reactions are linear in the forces: what unit loads cause in a mechanism at rest, without gravity,
-is the partial itself, and its partial in q the mixed second derivative.
+Reactions are linear in the forces: the reactions to unit loads, in a mechanism at rest and without
+gravity, are the partials themselves, and their partials in q are the mixed second derivatives.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from predyn.kernels.tree import weightless_tree_of
 from predyn.model import Model
 
 
-def _weightless(kernel: Kernel) -> Kernel:
+def _remove_weight(kernel: Kernel) -> Kernel:
     return Kernel(kernel.core, kernel.work, kernel.outputs, forces=True, view=weightless_tree_of)
 
 
-LOAD_REACTIONS = _weightless(REACTIONS)
-LOAD_REACTIONS_DERIVATIVES = _weightless(REACTIONS_DERIVATIVES)
+LOAD_REACTIONS = _remove_weight(REACTIONS)
+LOAD_REACTIONS_DERIVATIVES = _remove_weight(REACTIONS_DERIVATIVES)
 _UNITS = np.eye(6)
 
 
-def _at_unit_loads(kernel: Kernel, model: Model, q: ArrayLike, f: ExternalForce) -> tuple:
+def _apply_unit_loads(kernel: Kernel, model: Model, q: ArrayLike, f: ExternalForce) -> tuple:
     """The kernel's results with a sixth axis before the last ones: unit moments, then forces."""
     n = joints(model)
     state = finite("q", real(model, "q", q, n))[..., None, :]
@@ -41,9 +41,9 @@ def _at_unit_loads(kernel: Kernel, model: Model, q: ArrayLike, f: ExternalForce)
 def joint_reactions_force_derivatives(
     model: Model, q: ArrayLike, forces: Sequence[ExternalForce]
 ) -> tuple[NDArray, ...]:
-    """One (..., n, 6, 6) array a force: d wrench_j / d (moment, force) along the axes f.frame."""
+    """One (..., n, 6, 6) array per force: d wrench_j / d (moment, force) along the axes f.frame."""
     placed = placed_forces(model, forces)
-    results = (_at_unit_loads(LOAD_REACTIONS, model, q, f)[0] for f, _, _ in placed)
+    results = (_apply_unit_loads(LOAD_REACTIONS, model, q, f)[0] for f, _, _ in placed)
     return tuple(np.moveaxis(x, -3, -1) for x in results)
 
 
@@ -53,5 +53,5 @@ def reaction_force_hessian(
     """One (..., n, 6) array per force: d2 (weights times wrenches) / (dq_i d(moment, force)_k)."""
     w = np.asarray(weights, dtype=np.float64)
     placed = placed_forces(model, forces)
-    results = (_at_unit_loads(LOAD_REACTIONS_DERIVATIVES, model, q, f)[1] for f, _, _ in placed)
+    results = (_apply_unit_loads(LOAD_REACTIONS_DERIVATIVES, model, q, f)[1] for f, _, _ in placed)
     return tuple(np.einsum("...kjxi,...jx->...ik", dq, w) for dq in results)

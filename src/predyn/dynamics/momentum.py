@@ -1,7 +1,7 @@
 """Centre of mass, momentum and its rate, with their exact partials.
 
-Sums over all links of m c, I v and I a + v x* I v (the rate of momentum, gravity left out) give
-them. The partials of the rate in q_k, v_k, a_k are the vectors F_q, F_v, F_a of joint k in
+They are sums over all links of m c, I v and I a + v x* I v (the rate of momentum without gravity).
+The partials of the rate in q_k, v_k, a_k are the vectors F_q, F_v, F_a of joint k in
 rnea_derivatives.py (Q, V, U in the code); and
 
     d (sum I v)/dq_k = I_k psi-dot_k + S_k x* (sum I v)_k       d (sum I v)/dv_k = U_k
@@ -158,7 +158,7 @@ CENTROIDAL_DERIVATIVES = Kernel(
 def _inputs(model: Model, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None) -> tuple:
     inputs = motion(model, q, v, a)
     if not model.inertia[:, 0].any():
-        raise ModelError(f"model {model.name!r} has no mass, hence no centre of mass")
+        raise ModelError(f"model {model.name!r} has no mass and so no centre of mass")
     return inputs
 
 
@@ -172,8 +172,8 @@ def spatial_momentum(
 ) -> CentroidalMotion:
     """Centre of mass, its motion, and the angular momentum about it with its rate.
 
-    q, v, a: (..., n); v and a are zero if not given. Armature and rotors do not count: they spin
-    inside the joints. out: the five arrays after the mass.
+    q, v, a: (..., n); v and a are zero if not given. Armature and rotors, which spin inside the
+    joints, are not included. out: the five arrays after the mass.
     """
     parts = CENTROIDAL_MOTION(model, _inputs(model, q, v, a), out=out)
     return CentroidalMotion(float(model.inertia[:, 0].sum()), *parts)

@@ -1,9 +1,9 @@
-"""Sensitivity of tau to where things are: joint placements, link lengths, DH parameters.
+"""Sensitivity of tau to geometry: joint placements, link lengths, DH parameters.
 
-Displace something by a small twist X fixed in link b: either joint j on its parent (b = parent),
-with all that hangs on it, or everything beyond joint j, the body of link j included (b = j). This
-is a joint of its own at rest, so with psi-dot = v_b x X and psi-ddot = a_b x X + v_b x psi-dot the
-partials of rnea_derivatives.py hold as they stand:
+Displace a part by a small twist X fixed in link b: either joint j on its parent (b = parent), with
+everything it carries, or everything beyond joint j, including the body of link j (b = j). This acts
+like an additional joint at rest, so with psi-dot = v_b x X and psi-ddot = a_b x X + v_b x psi-dot
+the partials of rnea_derivatives.py apply unchanged:
 
     d tau_i = S_i . (I psi-ddot + 2 B psi-dot + X x* F + N x_a)     for i = b and the joints above
     d tau_i = psi-ddot . I S_i + psi-dot . (2 B)^T S_i + x_a . N^T S_i      for the joints displaced
@@ -152,7 +152,7 @@ def placement_sensitivity(
 ) -> NDArray:
     """(..., n, n, 6): d tau_i / d of the placement of joint j, in the axes of its parent link.
 
-    First three: small turns about the placed origin; last three: shifts, d tau_i / d model.p[j].
+    First three: small rotations about the placed origin. Last three: shifts, as d / d model.p[j].
     """
     n = joints(model)
     return PLACEMENT(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces, out)[0]
@@ -170,7 +170,7 @@ def length_sensitivity(
 ) -> NDArray:
     """(..., n): d tau_i / d length of a link, in the sense of model.with_length(link, ..., to).
 
-    Forces whose points sit at the moved end are not moved with it.
+    Forces whose points are at the moved end do not move with it.
     """
     ends = model.with_length(link, 1.0, to).p, model.with_length(link, 2.0, to).p
     partial = placement_sensitivity(model, q, v, a, forces=forces)[..., 3:]
@@ -188,16 +188,16 @@ def dh_sensitivity(
     """(..., n, n, 4): d tau_i / d (theta, d, a, alpha) of row j of the model's standard DH table.
 
     The centre of mass, the inertia and the loads of link j are fixed in its DH frame and move with
-    it, as the table says.
+    it.
     """
     if model.dh is None:
-        raise ModelError(f"model {model.name!r} has no standard DH table: make it by load_dh")
+        raise ModelError(f"model {model.name!r} has no standard DH table: build it with load_dh")
     n = joints(model)
     beyond = BEYOND(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces)[0]
     directions = np.zeros((model.n, 6, 4))
-    directions[:, 2, 0] = 1.0  # theta: turn about the joint axis
+    directions[:, 2, 0] = 1.0  # theta: rotation about the joint axis
     directions[:, 5, 1] = 1.0  # d: slide along it
     directions[:, 3, 2] = 1.0  # a: slide along the common normal, the link's x axis
-    directions[:, 0, 3] = 1.0  # alpha: turn about that axis, through the DH frame's origin
+    directions[:, 0, 3] = 1.0  # alpha: rotation about that axis, through the DH frame's origin
     directions[:, 4, 3] = np.where(model.kind == PRISMATIC, 0.0, model.dh.d)
     return np.einsum("...ijk,jkx->...ijx", beyond, directions)

@@ -1,4 +1,4 @@
-"""Joint positions that bring a frame to a wanted pose."""
+"""Joint positions that bring a frame to a target pose."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from predyn.model import REVOLUTE, Model
 
 MOST_STEPS = 200
 LEAST_DAMPING, MOST_DAMPING = 1e-14, 1e8  # shares of the largest entry of J'J
-LEAST_GAIN, REST_GAIN = 1e-9, 1e-3  # share of the cost that a step must take off to go on
+LEAST_GAIN, REST_GAIN = 1e-9, 1e-3  # share of the cost that a step must remove to continue
 
 
 class PoseResult(NamedTuple):
     """The best pose found, within the position limits."""
 
     q: NDArray  # (n,)
-    position_error: float  # m, distance to the wanted point; 0 if none was given
-    angle_error: float  # rad, angle to the wanted axes; 0 if none were given
+    position_error: float  # m, distance to the target point; 0 if none was given
+    angle_error: float  # rad, angle to the target axes; 0 if none were given
     converged: bool  # both errors within the tolerance
     iterations: int  # of all starts
 
@@ -37,7 +37,7 @@ class _Goal(NamedTuple):
     orientation: Floats | None
 
     def errors(self, q: Floats) -> Floats:
-        """Rotation vector from the wanted axes and distance from the wanted point, world axes."""
+        """Rotation vector from the target axes and offset from the target point, world axes."""
         pose = frame_kinematics(self.model, self.frame, q, point=self.point)
         out = np.zeros(6)
         if self.orientation is not None:
@@ -51,7 +51,7 @@ class _Goal(NamedTuple):
         partials = frame_kinematics_derivatives(self.model, self.frame, q, point=self.point)
         out = np.zeros((6, self.model.n))
         if self.orientation is not None:
-            out[:3] = turning(errors[:3]) @ partials.jacobian[:3]
+            out[:3] = rotation_vector_partial(errors[:3]) @ partials.jacobian[:3]
         if self.position is not None:
             out[3:] = partials.jacobian[3:]
         return out
@@ -70,21 +70,23 @@ def inverse_kinematics(
     seed: int = 0,
     rest_weight: float = 1e-3,
 ) -> PoseResult:
-    """Joint positions within the limits that put a frame, or a point in it, where it is wanted.
+    """Joint positions within the limits that bring a frame, or a point in it, to a target pose.
 
     frame        name of a frame or of a link
-    position     (3,) m, wanted place of the point, world axes
-    orientation  (3, 3) wanted axes of the frame as columns; one of the two may be left out
-    guess        (n,) tried first, moved into the limits; the middle of the limits if not given
-    tolerance    m and rad that count as reached
-    starts       tries in all: the guess, then random ones within the limits, within a half turn or
-                 1 m of the guess where there are none; equal seeds give equal answers
+    position     (3,) m, target position of the point, world axes
+    orientation  (3, 3) target axes of the frame as columns; give position, orientation or both
+    guess        (n,) tried first, moved into the limits; default: the middle of the limits
+    tolerance    largest error that counts as reached, m and rad
+    starts       number of tries: the guess, then random poses within the limits, or within a half
+                 turn or 1 m of the guess if there are none; equal seeds give equal results
     rest_weight  m^2/rad^2; each try first minimises error^2 + rest_weight |q - guess|^2 and then,
-                 from there, the error alone: what the goal leaves open stays near the guess
+                 from there, the error alone: directions that the target leaves open stay near the
+                 guess
 
-    The first try that gets there is returned, else the one that comes nearest: a goal out of reach
-    is no error but a result that has not converged. That no try gets there does not prove that the
-    goal cannot be reached. Joints that turn freely come back by the turn nearest the guess.
+    Returns the first try that reaches the target, else the one that comes closest: a target out of
+    reach is not an error but a result that has not converged. Failure of all tries does not prove
+    that the target is out of reach. Unlimited revolute joints are returned in the turn closest to
+    the guess.
     """
     (n,) = joints(model)
     if position is None and orientation is None:
@@ -94,13 +96,13 @@ def inverse_kinematics(
         model.frame(frame).name,
         vector("point", point),
         None if position is None else vector("position", position),
-        None if orientation is None else _rotation(model, orientation),
+        None if orientation is None else _check_rotation(model, orientation),
     )
-    if not 0.0 < _number("tolerance", tolerance) < np.inf:
+    if not 0.0 < _read_number("tolerance", tolerance) < np.inf:
         raise InputError(f"tolerance: expected a number above 0, got {tolerance!r:.40}")
-    if not 0.0 <= _number("rest_weight", rest_weight) < np.inf:
-        raise InputError(f"rest_weight: expected a number from 0 on, got {rest_weight!r:.40}")
-    starts, seed = _whole("starts", starts, 1), _whole("seed", seed, 0)
+    if not 0.0 <= _read_number("rest_weight", rest_weight) < np.inf:
+        raise InputError(f"rest_weight: expected a number of at least 0, got {rest_weight!r:.40}")
+    starts, seed = _read_count("starts", starts, 1), _read_count("seed", seed, 0)
     low, high = model.limits.position.T
     bounded = np.isfinite(low) & np.isfinite(high)
     if guess is None:
@@ -124,12 +126,12 @@ def inverse_kinematics(
             iterations += steps
         q = _nearest_turn(model, q, rest)
         found = goal.errors(q)
-        if found @ found < errors @ errors or _reached(found, tolerance):
+        if found @ found < errors @ errors or _is_reached(found, tolerance):
             best, errors = q, found
-        if _reached(errors, tolerance):
+        if _is_reached(errors, tolerance):
             break
     angle, distance = (float(np.linalg.norm(x)) for x in (errors[:3], errors[3:]))
-    return PoseResult(best, distance, angle, _reached(errors, tolerance), iterations)
+    return PoseResult(best, distance, angle, _is_reached(errors, tolerance), iterations)
 
 
 def _descend(
@@ -141,18 +143,18 @@ def _descend(
     weight: float,
     rest: Floats,
 ) -> tuple[Floats, int]:
-    """Levenberg and Marquardt's method within bounds: where it ends, and after how many steps.
+    """Levenberg-Marquardt method within bounds: the final point and the number of steps.
 
     A joint at a bound that the descent would cross is held for the step. The damping follows the
-    ratio of the gain to what the linear model promised (Nielsen 1999).
+    ratio of the gain to the one predicted by the linear model (Nielsen 1999).
     """
     errors = goal.errors(q)
     cost = errors @ errors + weight * (q - rest) @ (q - rest)
-    # short steps at first do not leave the valley of the guess
+    # short first steps stay in the valley of the guess
     damping, growth = (1.0 if weight > 0.0 else 1e-3), 2.0
     slopes = None
     for step in range(MOST_STEPS):
-        if weight == 0.0 and _reached(errors, tolerance):
+        if weight == 0.0 and _is_reached(errors, tolerance):
             return q, step
         if slopes is None:
             slopes = goal.slopes(q, errors)
@@ -203,8 +205,8 @@ def rotation_vector(R: Floats) -> Floats:
     return np.copysign(2.0, w) * np.arctan2(size, abs(w)) / size * x
 
 
-def turning(e: Floats) -> Floats:
-    """Partial of the rotation vector e of E in a small turn d of E to (1 + d x) E, world axes."""
+def rotation_vector_partial(e: Floats) -> Floats:
+    """Partial of the rotation vector e of E in a small rotation d, E to (1 + d x) E, world axes."""
     angle = float(np.linalg.norm(e))
     cross = np.array([[0.0, -e[2], e[1]], [e[2], 0.0, -e[0]], [-e[1], e[0], 0.0]])
     if angle < 1e-3:  # next term: angle^4 / 30240
@@ -221,11 +223,11 @@ def _nearest_turn(model: Model, q: Floats, rest: Floats) -> Floats:
     return np.where(fits, turned, q)
 
 
-def _reached(errors: Floats, tolerance: float) -> bool:
+def _is_reached(errors: Floats, tolerance: float) -> bool:
     return bool(np.linalg.norm(errors[:3]) <= tolerance >= np.linalg.norm(errors[3:]))
 
 
-def _rotation(model: Model, orientation: ArrayLike) -> Floats:
+def _check_rotation(model: Model, orientation: ArrayLike) -> Floats:
     R = finite("orientation", real(model, "orientation", orientation, (3, 3)))
     if R.shape != (3, 3) or abs(R.T @ R - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
         raise InputError(
@@ -236,13 +238,13 @@ def _rotation(model: Model, orientation: ArrayLike) -> Floats:
     return U @ Vt
 
 
-def _number(name: str, value: object) -> float:
+def _read_number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise InputError(f"{name}: expected a number, got {value!r:.40}")
     return float(value)
 
 
-def _whole(name: str, value: object, least: int) -> int:
+def _read_count(name: str, value: object, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}: expected a whole number from {least} on, got {value!r:.40}")
+        raise InputError(f"{name}: expected a whole number of at least {least}, got {value!r:.40}")
     return int(value)

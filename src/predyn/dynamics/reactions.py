@@ -1,11 +1,11 @@
-"""What each joint carries: the full wrench between a link and its parent, with its partials.
+"""Joint reactions: the full wrench between a link and its parent, with its partials.
 
-The wrench that link j receives through joint j is F_j, the sum over its subtree of what moves the
-links less the external loads. It is reported in link axes about the joint's origin, and it includes
-what the motor, the spring and the friction of the joint put along the axis.
+The wrench on link j through joint j is F_j, the sum over its subtree of the forces that move the
+links, minus the external loads. It is given in link axes about the joint's origin, and includes the
+contributions of the joint's motor, spring and friction along the axis.
 
 Seen from the link itself, joint k above j (or j) changes F_j by I_j psi-ddot_k + 2 B_j psi-dot_k,
-plus N_j w_k for loads fixed in the world; joint k below j by what Q_k of rnea_derivatives.py says.
+plus N_j w_k for loads fixed in the world; joint k below j changes it by Q_k of rnea_derivatives.py.
 """
 
 from __future__ import annotations
@@ -155,10 +155,10 @@ def joint_reactions(
     forces: Sequence[ExternalForce] = (),
     out: NDArray | None = None,
 ) -> NDArray:
-    """Wrench (..., n, 6) that link j receives through joint j: moment, then force.
+    """Wrench (..., n, 6) on link j through joint j: moment, then force.
 
-    In link axes, about the joint's origin. Along the axis it is what motor, spring and friction
-    give together; reflected rotor inertia (armature, rotor matrix) stays inside the motor.
+    In link axes, about the joint's origin. Along the axis it is the sum of motor, spring and
+    friction; reflected rotor inertia (armature, rotor matrix) stays inside the motor.
     """
     n = joints(model)
     return REACTIONS(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces, out)[0]

@@ -1,7 +1,8 @@
 """Weighted second partials of the joint reactions.
 
-The sum of weights times wrenches is sum_i W_i . f_i with W_i the sum of the weights of link i and
-of all links above, each fixed in its link and taken as a motion: the sweep of rnea_hessian.py.
+The sum of weights times wrenches is sum_i W_i . f_i, where W_i is the sum of the weights of link i
+and of all links above, each fixed in its link and treated as a motion: the sweep of
+rnea_hessian.py.
 """
 
 from __future__ import annotations

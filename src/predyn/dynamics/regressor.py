@@ -1,6 +1,6 @@
 """The torque regressor: tau is linear in the inertial parameters.
 
-tau = Y pi + joint forces, less the external forces. pi holds ten numbers a link, in the order of
+tau = Y pi + joint forces - external forces. pi holds ten numbers per link, in the order of
 model.inertia (m, m c, I about the link's origin). In link axes, with al, w and the acceleration A
 of the origin (gravity as an upward acceleration), the link needs the force m A + al x h +
 w x (w x h) and the moment h x A + I al + w x I w at its origin.
@@ -55,7 +55,7 @@ def regressor(tree, loads, c, ins, outs, work):
 
 
 def _field(tree: Tree) -> Field:
-    """(n, 10 n): ten numbers a pair, joint j above link i."""
+    """(n, 10 n): ten numbers per pair, joint j above link i."""
     n, pair = len(tree.parent), ancestor_pairs(tree)
     dense_index = (pair[:, 1] * 10 * n + pair[:, 0] * 10)[:, None] + np.arange(10)
     entries = np.stack([np.arange(10 * len(pair)), dense_index.reshape(-1)], axis=1)
@@ -74,7 +74,7 @@ def torque_regressor(
 ) -> NDArray:
     """Y (..., n, 10 n) with tau = Y @ model.inertia.reshape(-1) for a model without joint forces.
 
-    Springs, friction, armature, rotors and external forces are not part of it.
+    Springs, friction, armature, rotors and external forces are not included.
     """
     n = joints(model)
     return REGRESSOR(model, (("q", q, n), ("v", v, n), ("a", a, n)), out=out)[0]

@@ -1,8 +1,8 @@
 """Whole simulations in lanes: classical Runge-Kutta steps on the articulated-body recursion.
 
 One trajectory per lane, all its steps in compiled code; torques are constant or interpolated
-linearly between samples. A trajectory that leaves every bound is taken out of its lane, so that it
-changes nothing in the others: each comes out as if it were alone, to the last bit.
+linearly between samples. A trajectory that leaves the bounds is removed from its lane, so that it
+does not affect the others: each result is the same as if it ran alone, to the last bit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numba import config
 
 from predyn.dynamics.aba import ABA, aba
-from predyn.kernels.batch import aligned, on_threads, shares
+from predyn.kernels.batch import aligned, run_on_threads, split_samples
 from predyn.kernels.forces import ExternalForce, Loads, pack_forces
 from predyn.kernels.kernel_cache import KernelCache
 from predyn.kernels.lanes import WIDTH, align_stack, entry, jit, load, store
@@ -23,7 +23,7 @@ from predyn.kernels.transpose import to_lanes
 from predyn.kernels.tree import Floats, Ints, Tree, has_coupled_rotors, tree_of
 from predyn.model import Model
 
-LARGEST = 1e6  # rad, m, rad/s, m/s; within it sin and cos of lanes need no detour
+LARGEST = 1e6  # rad, m, rad/s, m/s; up to here sin and cos of lanes take the fast path
 
 _LONG = 10**7  # trajectories x joints x steps: seconds
 
@@ -32,16 +32,16 @@ _Q, _V, _SUM_V, _SUM_A = 0, 1, 2, 3
 
 
 class Plan(NamedTuple):
-    """When a simulation steps, and when its torques are known."""
+    """The times of a simulation's steps and of its torque samples."""
 
     t: Floats  # (K,) output times
     steps: Ints  # (K - 1,) equal steps from one to the next
     knots: Floats  # (S,) times of the torque samples; one if the torque is constant
-    ended: Ints  # (1,) not zero once nobody waits for the results any more
+    ended: Ints  # (1,) nonzero once the results are no longer needed
 
 
 class Marched(NamedTuple):
-    """What came of each of B trajectories."""
+    """The results of B trajectories."""
 
     q: Floats  # (B, K, n), NaN after a stop
     v: Floats
@@ -52,7 +52,7 @@ class Marched(NamedTuple):
 
 
 @jit
-def _within(x):
+def _is_within(x):
     inside = True
     for i in range(x.shape[1]):
         for b in range(WIDTH):
@@ -62,9 +62,9 @@ def _within(x):
 
 @jit
 def _retire(q, v, state, t, start, first, count, stop, last_t, last_q, last_v):
-    """Note which lanes left the bounds, and where; put them to rest at zero.
+    """Record the lanes that left the bounds, and where; set them to rest at zero.
 
-    Returns how many trajectories ended.
+    Returns the number of trajectories that ended.
     """
     n, ended = q.shape[1], 0
     for b in range(WIDTH):
@@ -150,7 +150,7 @@ def _march(tree, loads, plan, ins, outs, space, work):
                         for i in range(n):
                             store(q, 0, i, load(state, _Q, i) + part * load(v, 0, i))
                             store(v, 0, i, load(state, _V, i) + part * load(a, 0, i))
-                        if not (_within(q) and _within(v)):
+                        if not (_is_within(q) and _is_within(v)):
                             running -= _retire(
                                 q, v, state, start + part, start, first, count,
                                 stop, last_t, last_q, last_v,
@@ -165,7 +165,7 @@ def _march(tree, loads, plan, ins, outs, space, work):
                 for i in range(n):
                     store(q, 0, i, load(state, _Q, i) + (h / 6.0) * load(state, _SUM_V, i))
                     store(v, 0, i, load(state, _V, i) + (h / 6.0) * load(state, _SUM_A, i))
-                if not (_within(q) and _within(v)):
+                if not (_is_within(q) and _is_within(v)):
                     running -= _retire(
                         q, v, state, start + h, start, first, count, stop, last_t, last_q, last_v
                     )
@@ -185,13 +185,13 @@ if not config.DISABLE_JIT:
     _march._cache = KernelCache(f"{__name__}.march")
 
 
-def marches(model: Model) -> bool:
+def can_march(model: Model) -> bool:
     """Whether this model can be simulated in lanes: no coupled rotors, and compiled code."""
     return not has_coupled_rotors(model) and not config.DISABLE_JIT
 
 
 def empty_march(B: int, K: int, n: int) -> Marched:
-    """Room for the results of B trajectories at K times."""
+    """Arrays for the results of B trajectories at K times."""
     return Marched(
         np.full((B, K, n), np.nan),
         np.full((B, K, n), np.nan),
@@ -224,11 +224,11 @@ def march(
     ins = tuple(np.array(x, order="C") for x in (q, v, torques, values))
     work = B * n * int(plan.steps.sum())
     jobs = []
-    for rows in shares(B, work):
+    for rows in split_samples(B, work):
         part = tuple(x[rows] if len(x) == B else x for x in ins)
         jobs.append(partial(_march_part, tree, loads, plan, part, tuple(x[rows] for x in out)))
     try:
-        on_threads(jobs, apart=work > _LONG)
+        run_on_threads(jobs, apart=work > _LONG)
     except BaseException:
         plan.ended[0] = 1
         raise

@@ -1,7 +1,7 @@
 """Inverse dynamics by the recursive Newton-Euler algorithm, in world components.
 
 Outward: pose, velocity and acceleration of each link (forward.py) and the force that moves it,
-f = I a + v x* I v. Inward: what joint j carries is the sum over its subtree, tau_j = S_j . F_j.
+f = I a + v x* I v. Inward: joint j carries the sum over its subtree, tau_j = S_j . F_j.
 Reference: Featherstone, Rigid Body Dynamics Algorithms (2008), section 5.3.
 """
 
@@ -63,7 +63,7 @@ def body_force(tree, i, R, c, v, a):
 
 @jit
 def outward_forces(tree, loads, c, q, v, a, values, work):
-    """Kinematics of all links, and in column FORCE the force each needs beyond the external."""
+    """Kinematics of all links, and in column FORCE the force of each minus its external loads."""
     n = tree.parent.shape[0]
     world_row(work, tree.gravity)
     for i in range(n):
@@ -116,10 +116,10 @@ def inverse_dynamics(
     forces: Sequence[ExternalForce] = (),
     out: NDArray | None = None,
 ) -> NDArray:
-    """Joint torques (forces for prismatic joints) that make the motion: tau (..., n).
+    """Joint torques (forces for prismatic joints) that produce the motion: tau (..., n).
 
-    q, v, a: (..., n) in the order of model.joint_names; leading shapes broadcast. Springs,
-    friction, armature and rotors of the model are part of tau, external forces are given.
+    q, v, a: (..., n) in the order of model.joint_names; leading shapes broadcast. tau includes the
+    model's springs, friction, armature and rotors; external forces are given.
     """
     n = joints(model)
     return RNEA(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces, out)[0]

@@ -8,8 +8,8 @@ With the subtree sums of composite.py and k an ancestor of i or i itself,
     d tau_i/d q_k = psi-ddot_k . F_a + psi-dot_k . (2 B)^T S_i + w_k . N^T S_i
     d tau_i/d v_k = 2 psi-dot_k . F_a + S_k . (2 B)^T S_i
 
-(Q, V, U in the code), w the angular part of S, and zero between joints on different branches: the
-work grows with the number of ancestor pairs.
+(Q, V, U in the code), where w is the angular part of S. Partials between joints on different
+branches are zero: the work grows with the number of ancestor pairs.
 Reference: Singh, Russell and Wensing, IEEE RA-L 7(2), 2022.
 """
 
@@ -26,9 +26,9 @@ from predyn.dynamics.composite import (
     coriolis_times,
     coriolis_transposed_times,
     inertia_times,
+    joint_torque,
     outward_composites,
     sum_into_parent,
-    torque_of,
     turning_times,
     turning_transposed_times,
 )
@@ -73,7 +73,7 @@ def rnea_derivatives(tree, loads, c, ins, outs, work):
                 up = tree.parent[up - 1]
         else:
             _pairs(tree, c, i, Q, V, U, B, dq, dv, da, work)
-        store(tau, c, i, torque_of(tree, c, i, dot6(S, F), q, v, a))
+        store(tau, c, i, joint_torque(tree, c, i, dot6(S, F), q, v, a))
         if tree.loaded[i] == 1:
             joint_partials(tree, c, i, v, dq, dv, da)
         sum_into_parent(tree, loads, i, work)
@@ -121,8 +121,8 @@ def inverse_dynamics_derivatives(
 ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
     """Torques and their exact partials: tau (..., n), dtau_dq, dtau_dv, dtau_da (..., n, n).
 
-    [i, k] is d tau_i / d q_k and so on. dtau_da is the mass matrix. For large batches reuse the
-    arrays with out=(tau, dtau_dq, dtau_dv, dtau_da): fresh memory costs more than the computation.
+    [i, k] is d tau_i / d q_k and so on. dtau_da is the mass matrix. For large batches, reuse the
+    arrays with out=(tau, dtau_dq, dtau_dv, dtau_da): new memory costs more than the computation.
     """
     n = joints(model)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n))

@@ -1,10 +1,10 @@
 """Exact weighted second derivatives of inverse dynamics: the Hessian of lambda . tau in (q, v, a).
 
 lambda . tau = sum_i W_i . f_i with W_i = W_parent + lambda_i S_i, the velocity that link i would
-have if the joint rates were the weights lambda. Seen from a frame that turns with the subtree of
-joint k (composite.py), turning joint k changes W by Omega_k = W_parent x S_k and nothing else is
-new, so that the second derivative of each pair of joints j, k (k above j, or k = j) is a few dot
-products of vectors of joint k,
+have if the joint rates were the weights lambda. Seen from a frame that rotates with the subtree of
+joint k (composite.py), rotating joint k also changes W by Omega_k = W_parent x S_k. So the second
+derivative of each pair of joints j, k (k above j, or k = j) is a few dot products of vectors of
+joint k,
 
     S_k, psi-dot_k, psi-ddot_k, Omega_k,
 
@@ -19,10 +19,10 @@ of the rates that W_i would give the inertias. Then with
     q_k v_j: Omega_k . V + psi-dot_k . T                        q_k a_j: Omega_k . U
     v_k q_j: 2 psi-dot_k . Y + S_k . Z                          a_k q_j: S_k . Y
 
-Loads that keep their world direction add N w_j to X, and w_k . (N^T Omega_j + E^T w_j) to q_k q_j,
-where w_j is the angular part of S_j and E is minus the second derivative, in turns, of the loads'
-power: loads enter lambda . tau with a minus. All other second derivatives are zero. The same sweep
-serves joint reactions: there W_i sums weights that are fixed in the links.
+Loads fixed in world directions add N w_j to X, and w_k . (N^T Omega_j + E^T w_j) to q_k q_j, where
+w_j is the angular part of S_j and E is minus the second derivative of the loads' power in
+rotations: loads enter lambda . tau with a minus sign. All other second derivatives are zero. The
+same sweep serves joint reactions: there W_i sums weights that are fixed in the links.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ COLUMNS = SUMS_END + 39
 
 @jit
 def weigh(tree, loads, c, values, work):
-    """W and Omega of each link from its own weight in column WEIGHT, and the summands with W."""
+    """W and Omega of each link from its own weight in column WEIGHT, and its terms with W."""
     for k in range(6):
         store(work, 0, WEIGHT + k, 0.0)
     for i in range(tree.parent.shape[0]):
@@ -155,7 +155,7 @@ def _rate_times(work, row, x):
 
 @jit
 def second_partials(tree, loads, c, outs, work):
-    """Inward sweep over all pairs; weigh() has filled the summands."""
+    """Inward sweep over all pairs; weigh() must have filled the terms."""
     qq, qv, vv, qa = outs
     has_loads = loads.row.shape[0] > 0
     for i in range(tree.parent.shape[0] - 1, -1, -1):
@@ -267,8 +267,8 @@ def inverse_dynamics_hessian(
 ) -> Hessian:
     """Exact second derivatives of sum_i weights_i tau_i in (q, v, a) and in the external forces.
 
-    weights: (..., n). Second derivatives in v, a together and in a alone are zero, and so are
-    those in the forces other than with q. out: arrays for qq, qv, vv, qa.
+    weights: (..., n). Second derivatives in (v, a) and (a, a) are zero, and so are those in the
+    forces except together with q. out: arrays for qq, qv, vv, qa.
     """
     n = joints(model)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n), ("weights", weights, n))

@@ -1,1 +1,1 @@
-"""From numbers to the machine: SIMD lanes, spatial algebra, batch drivers, kernels on disk."""
+"""Compiled kernels: SIMD lanes, spatial algebra, batch drivers and the kernel cache on disk."""

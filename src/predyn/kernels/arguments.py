@@ -1,4 +1,4 @@
-"""The arrays that users give: checked, brought to one leading shape, flattened to (B, k)."""
+"""Users' arrays: checked, broadcast to one leading shape, flattened to (B, k)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Input = tuple[str, ArrayLike, tuple[int, ...]]  # name, value, trailing shape
 
 
 def joints(model: Model) -> tuple[int]:
-    """Trailing shape of a state: one number per joint of what must be a Model."""
+    """Trailing shape of a state: one number per joint. Raises an InputError if it is no Model."""
     if not isinstance(model, Model):
         raise InputError(f"model: expected a predyn.Model, got {type(model).__name__}")
     return (model.n,)
@@ -27,13 +27,13 @@ def joints(model: Model) -> tuple[int]:
 def motion(
     model: Model, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None
 ) -> tuple[Input, Input, Input]:
-    """q, v and a as inputs; at rest where v or a is not given."""
+    """q, v and a as inputs; v and a are zero if not given."""
     n, rest = joints(model), np.zeros(model.n)
     return ("q", q, n), ("v", rest if v is None else v, n), ("a", rest if a is None else a, n)
 
 
 def real(model: Model, name: str, value: ArrayLike, trailing: tuple[int, ...]) -> Floats:
-    """A float64 array whose last axes are as expected; finite or not."""
+    """A float64 array with the expected last axes; it need not be finite."""
     if type(value) is not np.ndarray or value.dtype != np.float64:
         try:
             array = np.asarray(value)
@@ -52,7 +52,7 @@ def real(model: Model, name: str, value: ArrayLike, trailing: tuple[int, ...]) -
 
 
 def finite(name: str, array: Floats) -> Floats:
-    """The array, if it holds neither NaN nor infinity."""
+    """The array; an InputError if it contains NaN or infinity."""
     if not np.isfinite(array).all():
         where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
         raise InputError(f"{name}: expected finite numbers, got {array[where]} at index {where}")
@@ -75,15 +75,15 @@ def gather(
             lead = np.broadcast_shapes(*leads)
         except ValueError:
             names = [entry[0] for entry in inputs] + ["forces"] * len(wrenches or ())
-            told = ", ".join(f"{n} {s}" for n, s in zip(names, leads, strict=True))
-            raise InputError(f"the leading shapes do not fit together: {told}") from None
+            shapes = ", ".join(f"{n} {s}" for n, s in zip(names, leads, strict=True))
+            raise InputError(f"the leading shapes do not broadcast: {shapes}") from None
     batch = math.prod(lead)
     flat = []
     for x, (_, _, trailing) in zip(arrays, inputs, strict=True):
         if x.shape != lead + trailing:
             x = np.broadcast_to(x, lead + trailing)
         if not (x.flags.c_contiguous and x.flags.writeable):
-            x = np.array(x, order="C")  # Numba compiles again for other arrays; a copy costs less
+            x = np.array(x, order="C")  # Numba would recompile for other layouts; a copy costs less
         flat.append(x.reshape(batch, math.prod(trailing)))
     if wrenches is not None:
         values = np.empty((batch, 3 * len(wrenches)))
@@ -93,10 +93,10 @@ def gather(
     return flat, lead
 
 
-def results(
+def prepare_outputs(
     fields: Sequence[Field], lead: tuple[int, ...], out: Any, arrays: Sequence[Floats]
 ) -> tuple[Floats, ...]:
-    """New arrays for the outputs, or the caller's after a check."""
+    """New arrays for the outputs, or the caller's arrays after a check."""
     shapes = [lead + field.shape for field in fields]
     if out is None:
         return tuple(np.empty(shape) for shape in shapes)

@@ -1,15 +1,15 @@
 """From NumPy arrays of shape (..., n) to lanes and back: how every kernel is called.
 
 A core is a recursion for one number per quantity: core(tree, loads, c, ins, outs, work), where
-`c` selects the row of its 2-D inputs and outputs. What a number is follows from the arrays: a 3-D
-array holds lanes, a 2-D one plain float64 or complex128. A Kernel compiles its core, when first
-called, into
+`c` selects the row of its 2-D inputs and outputs. The arrays determine the number type: a 3-D array
+holds lanes, a 2-D one plain float64 or complex128. A Kernel compiles its core, when first called,
+into
 
     public  packs WIDTH samples into lanes, runs the core, unpacks while they are in the cache;
-    sweep   runs the core over arrays that are packed already, or over plain numbers;
-    again   does the same, for a Direct: with arguments that are always the same.
+    sweep   runs the core over arrays that are already packed, or over plain numbers;
+    again   does the same for a Direct, whose arguments are always the same.
 
-Nothing is allocated per sample: each thread keeps the workspaces of its latest models.
+No memory is allocated per sample: each thread keeps the workspaces of its latest models.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ import numpy as np
 from numba import config
 
 from predyn.errors import InputError
-from predyn.kernels.arguments import Input, finite, gather, real, results
+from predyn.kernels.arguments import Input, finite, gather, prepare_outputs, real
 from predyn.kernels.fields import Field
 from predyn.kernels.forces import NO_LOADS, ExternalForce, pack_forces
 from predyn.kernels.held import Held, held
-from predyn.kernels.kernel_cache import KernelCache, is_covered, version
+from predyn.kernels.kernel_cache import KernelCache, hash_files, is_covered
 from predyn.kernels.lanes import WIDTH, align_stack, entry
 from predyn.kernels.transpose import from_lanes, spread, to_lanes
 from predyn.kernels.tree import Floats, tree_of
 from predyn.model import Model
 
-_THREADED_FROM = 8192  # samples x joints; below it a second thread costs more than it gives
+_THREADED_FROM = 8192  # samples x joints; below this a second thread costs more than it gains
 _KEPT_WORKSPACES = 16
 
 
@@ -58,11 +58,13 @@ def _pool() -> ThreadPoolExecutor:
 
 @cache
 def _threads() -> int:
-    """PREDYN_THREADS if set, one in a worker process, else the cores this process may use."""
+    """PREDYN_THREADS if set, 1 in a worker process, else the cores this process may use."""
     asked = os.environ.get("PREDYN_THREADS")
     if asked is not None:
         if not (asked.isascii() and asked.isdigit()) or int(asked) < 1:
-            raise InputError(f"PREDYN_THREADS: expected a whole number from 1, got {asked!r}")
+            raise InputError(
+                f"PREDYN_THREADS: expected a whole number of at least 1, got {asked!r}"
+            )
         return int(asked)
     if multiprocessing.parent_process() is not None:
         return 1
@@ -70,17 +72,17 @@ def _threads() -> int:
     return len(usable(0)) if usable else os.cpu_count() or 1
 
 
-def shares(batch: int, work: int) -> list[slice]:
-    """The samples in parts for as many threads as `work` (samples x joints) is worth."""
+def split_samples(batch: int, work: int) -> list[slice]:
+    """Split the samples among as many threads as `work` (samples x joints) justifies."""
     parts = _threads() if work >= _THREADED_FROM else 1
     step = max(-(-batch // (parts * WIDTH)) * WIDTH, 1)
     return [slice(first, first + step) for first in range(0, batch, step)] or [slice(0, 0)]
 
 
-def on_threads(jobs: Sequence[Callable[[], Any]], apart: bool = False) -> list[Any]:
-    """What the jobs return, each run on a thread of its own if there are several.
+def run_on_threads(jobs: Sequence[Callable[[], Any]], apart: bool = False) -> list[Any]:
+    """The results of the jobs, each run on a separate thread if there are several.
 
-    apart: a single one too, so that Ctrl-C reaches the thread that waits here.
+    apart: also a single job, so that Ctrl-C reaches the thread that waits here.
     """
     if len(jobs) == 1 and not apart:
         return [jobs[0]()]
@@ -100,9 +102,9 @@ if hasattr(os, "register_at_fork"):
 class Direct:
     """A compiled function whose arguments always have the types of the first call: call `run`.
 
-    Looking at types takes longer than small problems do; later calls go to the machine code at
-    once. Arrays must stay C-contiguous float64 (or what they were): nobody looks again. `fixed`
-    are arguments of every call; the function gets them as one Held, before the others.
+    Inspecting types takes longer than small problems do; later calls go directly to the machine
+    code. Arrays must stay C-contiguous float64 (or what they were): they are not checked again.
+    `fixed` are arguments of every call; the function gets them as one Held, before the others.
     """
 
     def __init__(self, function: Any, *fixed: Any) -> None:
@@ -167,7 +169,7 @@ class Kernel:
 
         @entry
         def public(tree, loads, ins, outs, entries, lane_ins, lane_outs, wide, work):
-            """Returns 0, or NaN if an input holds a NaN or an infinity."""
+            """Returns 0, or NaN if an input contains NaN or infinity."""
             align_stack()
             batch = ins[0].shape[0]
             poison = 0.0
@@ -186,7 +188,7 @@ class Kernel:
             name = f"{core.__module__}.{core.__name__}"
             source = Path(inspect.getfile(inspect.unwrap(core)))
             if source.is_file() and not is_covered(source):
-                name = f"{version(source)}.{name}"
+                name = f"{hash_files(source)}.{name}"
             sweep._cache = KernelCache(f"{name}.sweep")
             again._cache = KernelCache(f"{name}.again")
             public._cache = KernelCache(f"{name}.public")
@@ -200,11 +202,11 @@ class Kernel:
         constants: Any = NO_LOADS,
         view: Any = None,
     ) -> tuple[Floats, ...]:
-        """Evaluate at inputs given as (name, array, trailing shape): an array for each field but
-        those that are scratch.
+        """Evaluate at inputs given as (name, array, trailing shape); returns an array for each
+        field that is not scratch.
 
-        A kernel without forces may be given other constants in their place, and one whose view
-        depends on more than the model that view.
+        A kernel without forces may be given other constants in their place; one whose view depends
+        on more than the model must be given that view.
         """
         tree = self.view(model) if view is None else view
         wrenches = None
@@ -212,7 +214,7 @@ class Kernel:
             constants, wrenches = self.pack(model, tree, forces)
         arrays, lead = gather(model, inputs, wrenches)
         fields = self.fields(tree)
-        given = results([f for f in fields if f.size], lead, out, arrays)
+        given = prepare_outputs([f for f in fields if f.size], lead, out, arrays)
         batch = len(arrays[0])
         nothing = np.empty((batch, 0))
         rest = iter(given)
@@ -223,7 +225,7 @@ class Kernel:
         return given
 
     def fields(self, tree: Any) -> tuple[Field, ...]:
-        """The outputs' fields for a view of a model, made once."""
+        """The fields of the outputs for a view of a model, built once."""
         known = self._fields.get(id(tree))
         if known is None or known[0] is not tree:
             if len(self._fields) >= _KEPT_WORKSPACES:
@@ -232,7 +234,7 @@ class Kernel:
         return known[1]
 
     def run(self, tree: Any, loads: Any, ins: tuple, outs: tuple) -> float:
-        """Fill the flat (B, m) outputs from flat (B, k) inputs, on several threads if it pays.
+        """Fill the flat (B, m) outputs from flat (B, k) inputs, on several threads if worthwhile.
 
         Returns 0, or NaN if an input is not finite.
         """
@@ -246,10 +248,10 @@ class Kernel:
         if work < _THREADED_FROM:
             return self._run_part(tree, loads, ins, outs)
         jobs = []
-        for rows in shares(batch, work):
+        for rows in split_samples(batch, work):
             part = (tuple(x[rows] for x in ins), tuple(x[rows] for x in outs))
             jobs.append(partial(self._run_part, tree, loads, *part))
-        return sum(on_threads(jobs))
+        return sum(run_on_threads(jobs))
 
     def _run_part(self, tree: Any, loads: Any, ins: tuple, outs: tuple) -> float:
         kept = self._per_thread.kept
@@ -269,7 +271,7 @@ class Kernel:
         for field, packed in zip(fields, lane_outs, strict=True):
             wide.append(aligned(1, field.size, WIDTH) if len(field.entries) else packed)
             if len(field.entries):
-                wide[-1][:] = 0.0  # what no entry names stays zero
+                wide[-1][:] = 0.0  # elements without an entry stay zero
         entries = tuple(field.entries for field in fields)
         lane_ins = tuple(aligned(1, x.shape[1], WIDTH) for x in ins)
         return entries, lane_ins, lane_outs, tuple(wide), aligned(*self.work(tree), WIDTH)

@@ -1,4 +1,4 @@
-"""What a kernel returns: dense arrays, or numbers for ancestor pairs that spread into them."""
+"""Outputs of kernels: dense arrays, or packed numbers for ancestor pairs that spread into them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NO_ENTRIES = np.zeros((0, 2), np.int64)
 
 
 class Field(NamedTuple):
-    """An output: its trailing shape, and which packed element goes to which dense ones."""
+    """An output: its trailing shape, and the dense elements of each packed one."""
 
     shape: tuple[int, ...]
     packed: int  # elements the core writes
@@ -22,7 +22,7 @@ class Field(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Numbers of the dense array, a sample."""
+        """Size of the dense array per sample."""
         return math.prod(self.shape)
 
     def unpacked(self, values: NDArray) -> NDArray:
@@ -35,17 +35,17 @@ class Field(NamedTuple):
 
 
 def dense(*shape: int) -> Field:
-    """The core writes every element, in order."""
+    """A field of which the core writes every element, in order."""
     return Field(shape, math.prod(shape), _NO_ENTRIES)
 
 
 def scratch(packed: int) -> Field:
-    """Room that a core writes and nobody gets."""
+    """Memory that a core writes but that is not returned."""
     return Field((0,), packed, _NO_ENTRIES)
 
 
 def pairs(tree: Tree) -> Field:
-    """An (n, n) matrix of ancestor pairs: two numbers a pair, [j, i] then [i, j], j above i."""
+    """An (n, n) matrix of ancestor pairs: two numbers per pair, [j, i] then [i, j], j above i."""
     n, (i, j) = len(tree.parent), ancestor_pairs(tree).T
     upper = np.stack([2 * np.arange(len(i)), j * n + i], axis=1)
     lower = np.stack([2 * np.arange(len(i)) + 1, i * n + j], axis=1)[i != j]
@@ -53,7 +53,7 @@ def pairs(tree: Tree) -> Field:
 
 
 def symmetric_pairs(tree: Tree) -> Field:
-    """A symmetric (n, n) matrix of ancestor pairs: one number a pair."""
+    """A symmetric (n, n) matrix of ancestor pairs: one number per pair."""
     n, (i, j) = len(tree.parent), ancestor_pairs(tree).T
     upper = np.stack([np.arange(len(i)), j * n + i], axis=1)
     lower = np.stack([np.arange(len(i)), i * n + j], axis=1)[i != j]

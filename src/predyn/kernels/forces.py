@@ -1,4 +1,4 @@
-"""External forces: what acts on the links from outside the mechanism."""
+"""External forces: forces and moments on the links from outside the mechanism."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class UnknownForce(ExternalForce):
 
 
 class Loads(NamedTuple):
-    """External forces in the form the kernels read; the values travel as a (B, 6 K) input."""
+    """External forces in the form the kernels read; their values are passed as a (B, 6 K) input."""
 
     row: Ints  # (K,) workspace row of the link
     point: Floats  # (K, 3) joint frame
@@ -65,6 +65,10 @@ def vector(what: str, value: ArrayLike | Profile, batched: bool = False) -> Floa
     """A finite real 3-vector, or a batch of them."""
     if isinstance(value, Profile):
         raise InputError(f"{what}: expected 3 numbers, got a Profile; evaluate it with .at(t)")
+    if isinstance(value, str):
+        raise InputError(
+            f"{what}: expected 3 numbers, got {value!r:.60}; only problems have signals"
+        )
     try:
         array = np.asarray(value)
     except ValueError as error:

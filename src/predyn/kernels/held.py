@@ -1,8 +1,8 @@
-"""Arguments that stay where they are, taken apart once instead of at every call.
+"""Arguments that stay in place, unpacked once instead of at every call.
 
-Numba unpacks each array of each argument anew whenever Python calls a compiled function; for a few
-dozen arrays that takes as long as small problems do. A Held is one argument: the address of a block
-of memory that has its values as compiled code keeps them. `held` gives them back inside.
+Numba unpacks each array of each argument whenever Python calls a compiled function; for a few dozen
+arrays this takes as long as small problems do. A Held is one argument: the address of a block of
+memory that contains its values as compiled code represents them. Inside, `held` returns them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _form(value: Any) -> Any:
 
 
 def _words(value: Any) -> Iterator[int]:
-    """A value as in memory: arrays as Numba's ArrayModel, owned by nobody."""
+    """A value as stored in memory: arrays as Numba's ArrayModel, without an owner."""
     if isinstance(value, np.ndarray):
         yield from (0, 0, value.size, value.itemsize, value.ctypes.data)
         yield from (*value.shape, *value.strides)

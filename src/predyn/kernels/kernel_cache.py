@@ -1,13 +1,13 @@
-"""Compiled kernels on disk, so that only the first process ever compiles.
+"""Compiled kernels on disk, so that only the first process has to compile.
 
-Numba's own cache does not notice a change in another file that a kernel inlines, and unpickles what
-it finds. Here the folder is keyed by everything a kernel depends on (all kernel sources, Numba,
-LLVM, Python, CPU, lane width), it is private to the user, each entry carries its own SHA-256, and
-an entry that is cut short or altered is compiled again instead of loaded. Entries are written to a
-temporary name and moved into place, so that several processes may fill the cache at once.
+Numba's own cache does not notice changes in other files that a kernel inlines, and unpickles
+whatever it finds. Here the folder is keyed by everything a kernel depends on (all kernel sources,
+Numba, LLVM, Python, CPU, lane width), it is private to the user, each entry carries its own
+SHA-256, and a truncated or altered entry is compiled again instead of loaded. Entries are written
+to a temporary name and moved into place, so that several processes may fill the cache at once.
 
-The base folder is PREDYN_CACHE_DIR if set, else the user's cache folder of the platform. It may
-hold other things: only folders that carry our mark are ever removed, and of those only kernels.
+The base folder is PREDYN_CACHE_DIR if set, else the platform's cache folder of the user. It may
+contain other files: only folders with our mark are removed, and only the kernels in them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from predyn.storage.interrupts import held_back
 
 FOLDERS = ("kernels", "dynamics", "published")  # their kernels inline each other
 _KEPT_FOLDERS = 4
-_MARK = "predyn-kernels"  # a file in each folder that this module made
+_MARK = "predyn-kernels"  # a file in each folder created by this module
 _SUFFIXES = (".kernel", ".kernel-part")
 
 
@@ -58,7 +58,7 @@ def _digest() -> str:
 
 
 def _check_private(folder: Path) -> None:
-    """Nobody but this user may put files there: what is in it gets unpickled."""
+    """Only this user may write there: its files are unpickled."""
     if os.name == "nt":
         return
     info = folder.stat()
@@ -68,21 +68,21 @@ def _check_private(folder: Path) -> None:
 
 @functools.cache
 def folder() -> Path | None:
-    """The folder of this version's kernels, made if need be; None, with a warning, if unusable."""
+    """The folder of this version's kernels, created if missing; None and a warning if unusable."""
     given = os.environ.get("PREDYN_CACHE_DIR")
     base = Path(given) if given else user_cache_path("predyn", appauthor=False)
     path = base / _digest()
     try:
         base.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not given and os.name != "nt":
-            base.chmod(0o700)  # ours alone; a lenient umask may have opened it to a group
+            base.chmod(0o700)  # private, even if a lenient umask opened it to a group
         _check_private(base)
         path.mkdir(mode=0o700, exist_ok=True)
         _check_private(path)
         tempfile.TemporaryFile(dir=path).close()
         if not (path / _MARK).exists():
             (path / _MARK).write_text("Compiled kernels of predyn. This folder may be deleted.\n")
-            with contextlib.suppress(OSError):  # another process may be at it too
+            with contextlib.suppress(OSError):  # another process may be doing the same
                 _remove_old(base)
     except OSError as error:
         warnings.warn(
@@ -109,11 +109,11 @@ def _remove_old(base: Path) -> None:
                 old.rmdir()
 
 
-compiling: list[Callable[[], None]] = []  # called before a kernel is compiled, not loaded
+compiling: list[Callable[[], None]] = []  # called before a kernel is compiled rather than loaded
 
 
 class KernelCache(NullCache):
-    """The cache of one compiled entry function, in the place where Numba looks for its own."""
+    """The cache of one compiled entry function, used in place of Numba's own."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -129,12 +129,12 @@ class KernelCache(NullCache):
             for tell in tuple(compiling):
                 tell()
             return None
-        with held_back():  # an interrupt within a callback of LLVM would leave it locked
+        with held_back():  # an interrupt within an LLVM callback would leave LLVM locked
             target_context.refresh()
             return CompileResult._rebuild(target_context, *pickle.loads(payload))
 
     def _kept(self, sig: Any) -> bytes | None:
-        """What is kept of a kernel; None if it is not there or damaged."""
+        """The cached kernel; None if it is missing or damaged."""
         path = self._path(sig)
         try:
             content = b"" if path is None else path.read_bytes()
@@ -156,7 +156,7 @@ class KernelCache(NullCache):
             os.replace(file.name, path)
         except OSError as error:
             warnings.warn(
-                f"the compiled kernel {self._name} could not be kept in {path.parent} ({error}): "
+                f"the compiled kernel {self._name} could not be saved in {path.parent} ({error}): "
                 "the next process compiles it again.",
                 RuntimeWarning,
                 stacklevel=2,
@@ -164,20 +164,21 @@ class KernelCache(NullCache):
 
 
 def is_covered(file: Path) -> bool:
-    """Whether the folder's key knows this source file."""
+    """Whether the folder's key covers this source file."""
     package = Path(__file__).resolve().parent.parent
     return file.resolve().parent in [package / folder for folder in FOLDERS]
 
 
-def version(*files: str | Path) -> str:
-    """One hash of source files that the folder's key does not know."""
+def hash_files(*files: str | Path) -> str:
+    """One hash of source files that the folder's key does not cover."""
     sources = b"".join(Path(file).read_bytes() for file in files)
     return hashlib.sha256(sources).hexdigest()[:12]
 
 
 def keeper(*files: str | Path) -> Callable[[Any], Any]:
-    """A decorator: compiled when first called, and kept on disk until one of the files changes."""
-    known = version(*files)
+    """A decorator that compiles a function when first called and caches it on disk until one of
+    the files changes."""
+    known = hash_files(*files)
 
     def kept(function: Any) -> Any:
         compiled = entry(function)

@@ -1,4 +1,4 @@
-"""Functions of any number type: sin, cos, tanh, square root, as vector operations on lanes."""
+"""Functions of any number type: sin, cos, tanh and square root, vectorised for lanes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _all_below(typing, x, bound):
 
 
 @intrinsic
-def _unturn(typing, k, s, c):
+def _undo_reduction(typing, k, s, c):
     """sin and cos of r + k pi/2 from s = sin r and c = cos r."""
 
     def codegen(context, builder, sig, args):
@@ -72,7 +72,7 @@ def _unturn(typing, k, s, c):
 
 
 def _lane_by_lane(name: str):
-    """A Numba intrinsic that calls an LLVM scalar intrinsic once per lane: slow, always right."""
+    """A Numba intrinsic that calls an LLVM scalar intrinsic per lane: slow but always right."""
 
     def codegen(context, builder, sig, args):
         kind = ir.FunctionType(ir.DoubleType(), [ir.DoubleType()])
@@ -144,7 +144,7 @@ def _lane_sincos(x):
     r = _fma(-k, _HALF_PI, x)
     r = _fma(-k, _HALF_PI_LOW, r)
     y = r * r
-    return _unturn(k, r * _horner9(_SIN, y), _horner9(_COS, y))
+    return _undo_reduction(k, r * _horner9(_SIN, y), _horner9(_COS, y))
 
 
 @jit

@@ -5,8 +5,8 @@ A recursion written for plain numbers runs on lanes unchanged: Numba sees ``+ - 
 with one more axis, of length ``WIDTH``, at the end; ``load`` and ``store`` hide that axis, so the
 same source also runs on plain float64 or complex128 arrays, and, with the JIT off, in Python.
 
-Only contraction (a*b + c in one rounding) is allowed to the compiler. Reassociation is not: results
-do not depend on how the optimiser feels, and NaN and infinity stay what they are.
+The compiler may contract (a*b + c in one rounding) but not reassociate: results do not depend on
+optimisation choices, and NaN and infinity propagate.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _width() -> int:
 
 WIDTH = _width()
 
-# Kernels allocate nothing: without Numba's runtime they count no references either, which would be
+# Kernels do not allocate: without Numba's runtime they also count no references, which would be
 # atomic operations in inner loops.
 _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
@@ -55,14 +55,14 @@ _OPTIONS: dict[str, Any] = {
 }
 jit = njit(
     **_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True
-)  # for all that functions with `entry` call
+)  # for functions called by those with `entry`
 
 
 def entry(function):
     """A decorator for functions that Python calls.
 
-    Numba is not made to be left by an exception while it compiles or loads: its registries stay
-    half filled, and every later compilation fails. Signals whose handlers may raise wait.
+    An exception while Numba compiles or loads leaves its registries half filled, and every later
+    compilation fails. So signals whose handlers may raise are delayed.
     """
     compiled = njit(**_OPTIONS)(function)
     if not config.DISABLE_JIT:
@@ -77,7 +77,7 @@ def entry(function):
 
 
 FLAGS = ("contract", "nsz")
-STREAMED_FROM = 2**16  # numbers; half a megabyte and more does not stay in the cache
+STREAMED_FROM = 2**16  # numbers; half a megabyte or more does not stay in the cache
 
 VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 
@@ -159,8 +159,8 @@ def _lower_neg(context, builder, sig, args):
 def align_stack() -> None:
     """Align the stack of the calling compiled function to whole vectors.
 
-    LLVM decides that before it knows that it must spill registers; without this every spilled
-    vector straddles two cache lines.
+    LLVM chooses the alignment before it knows that it must spill registers; without this, every
+    spilled vector straddles two cache lines.
     """
 
 
@@ -170,7 +170,7 @@ def _align_stack(typing):
         slot = cgutils.alloca_once(builder, VECTOR)
         slot.align = 8 * WIDTH
         keep = ir.FunctionType(ir.VoidType(), [slot.type])
-        builder.asm(keep, "", "r", [slot], side_effect=True)  # an alloca that nobody can remove
+        builder.asm(keep, "", "r", [slot], side_effect=True)  # so that the alloca is not removed
         return context.get_dummy_value()
 
     return types.none(), codegen
@@ -190,20 +190,20 @@ def load(array, i, j):
 
 
 def store(array, i, j, value) -> None:
-    """Put a number at row i, column j (a float is put in every lane)."""
+    """Store a number at row i, column j (a float is stored in every lane)."""
     array[i, j] = value
 
 
 def stream(array, i, j, value) -> None:
-    """Like store, for results that nobody reads soon: a large array is written past the cache.
+    """Like store, for results that are not read soon: a large array is written past the cache.
 
-    Its lines would be read from memory only to be overwritten, and would push out what is in use.
+    Its lines would be read from memory only to be overwritten, and would evict data in use.
     """
     array[i, j] = value
 
 
 def _element(array) -> types.Type | None:
-    """What load(array, i, j) returns: a lane from a 3-D array, a scalar from a 2-D one."""
+    """The type of load(array, i, j): a lane from a 3-D array, a scalar from a 2-D one."""
     if not isinstance(array, types.Array) or array.layout != "C":
         return None
     return {2: array.dtype, 3: lane}.get(array.ndim)
@@ -234,7 +234,7 @@ def _pointer(context, builder, kind, array, i, j):
     index = builder.add(builder.mul(i, columns), j)
     if kind.ndim == 2:
         return builder.gep(struct.data, [index])
-    # The last axis has WIDTH numbers: said as a constant, columns become constant offsets.
+    # The last axis has WIDTH numbers: with a constant here, columns become constant offsets.
     index = builder.mul(index, ir.Constant(index.type, WIDTH))
     return builder.bitcast(builder.gep(struct.data, [index]), VECTOR.as_pointer())
 

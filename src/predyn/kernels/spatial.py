@@ -1,7 +1,7 @@
 """Spatial algebra on tuples, for any number type (float64, complex128, SIMD lanes).
 
 A 3-vector is a tuple (x, y, z). A spatial motion or force is a pair (angular, linear) of 3-vectors,
-both referred to one origin; here always the world's. A 3x3 matrix is the tuple of its columns, so
+both about one origin, here always the world's. A 3x3 matrix is the tuple of its columns, so
 a rotation R_WB is the tuple of B's axes in world components. A symmetric 3x3 matrix is
 (xx, xy, yy, xz, yz, zz). A spatial inertia is (m, h, I): mass, first moment, second moment about
 the origin. Symbols are those of docs/notation.md; `x` is the cross product of Featherstone (2008):
@@ -156,7 +156,7 @@ def apply_inertia(m, h, I, v):  # noqa: E741
 
 @jit
 def inertia_rate(h, I, v):  # noqa: E741
-    """(rate of h without m u, u the linear part of v; rate of I) of an inertia carried along by v:
+    """(rate of h without m u, u the linear part of v; rate of I) of an inertia that moves with v:
     v x* I - I v x."""
     w, u = v
     c0 = cross(w, (I[0], I[1], I[3]))

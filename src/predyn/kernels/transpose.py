@@ -1,4 +1,4 @@
-"""Samples into lanes and lanes into samples, by transposes of WIDTH x WIDTH numbers."""
+"""Conversion between samples and lanes by transposing blocks of WIDTH x WIDTH numbers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _swap(builder, a, b, d):
 
 @jit
 def to_lanes(source, first, count, target):
-    """WIDTH rows of source as lanes, the last repeated where there are fewer.
+    """WIDTH rows of source as lanes; the last row is repeated if there are fewer.
 
     Returns 0, or NaN if one of the numbers is not finite.
     """
@@ -67,14 +67,14 @@ def to_lanes(source, first, count, target):
 
 @jit
 def spread(source, entries, target):
-    """Packed lanes to their dense places."""
+    """Copy packed lanes to their dense places."""
     for e in range(entries.shape[0]):
         store(target, 0, entries[e, 1], load(source, 0, entries[e, 0]))
 
 
 @jit
 def from_lanes(source, first, count, target):
-    """Rows first, first + 1, ... of target from lanes."""
+    """Fill rows first, first + 1, ... of target from lanes."""
     size = target.shape[1]
     whole = 0
     if count == WIDTH:

@@ -1,7 +1,7 @@
 """The arrays of a Model in the form the kernels read.
 
-Kernels work on joint frames whose z axis is the joint axis: link axes are turned by a constant
-rotation, once, here. Row 0 of every kernel workspace is the world and row i + 1 is link i, so that
+Kernels work on joint frames whose z axis is the joint axis: here, link axes are rotated once by a
+constant rotation. Row 0 of every kernel workspace is the world and row i + 1 is link i, so that
 `tree.parent` (already shifted by one) needs no special case at the root.
 
 Quantities between two joints are nonzero only if one is the other's ancestor. They are kept as a
@@ -50,10 +50,10 @@ class Tree(NamedTuple):
 _trees: WeakKeyDictionary[Model, tuple[Tree, Tree, Tree]] = WeakKeyDictionary()
 
 
-def _all(model: Model) -> tuple[Tree, Tree, Tree]:
+def _build_trees(model: Model) -> tuple[Tree, Tree, Tree]:
     trees = _trees.get(model)
     if trees is None:
-        placed = _make(model)
+        placed = _build_tree(model)
         near = placed.p.copy()
         near[placed.parent == 0] -= placed.p[0]
         trees = (placed._replace(p=near), placed, placed._replace(gravity=np.zeros(3)))
@@ -62,34 +62,35 @@ def _all(model: Model) -> tuple[Tree, Tree, Tree]:
 
 
 def tree_of(model: Model) -> Tree:
-    """The kernels' view of a model, made once per model, for what does not depend on where the
-    mechanism stands: it is moved so that the first joint is at the origin.
+    """The kernels' view of a model, built once per model, for quantities that do not depend on the
+    position of the mechanism: it is shifted so that the first joint is at the origin.
 
-    Moments are taken about the origin, and rounding grows with the square of the distance from it.
+    Moments are about the origin, and rounding grows with the square of the distance from it.
     """
-    return _all(model)[0]
+    return _build_trees(model)[0]
 
 
 def placed_tree_of(model: Model) -> Tree:
-    """The same where the model says."""
-    return _all(model)[1]
+    """The same, at the position given by the model."""
+    return _build_trees(model)[1]
 
 
 def weightless_tree_of(model: Model) -> Tree:
-    """Where the model says, without gravity: accelerations are those seen from the world."""
-    return _all(model)[2]
+    """The same, at the position given by the model and without gravity: accelerations are those
+    relative to the world."""
+    return _build_trees(model)[2]
 
 
 def turn_z_to(axis: Floats) -> Floats:
     """The rotation (3, 3) with the smallest angle that takes z to the given unit vector."""
     x, y, z = axis
-    if z < -0.5:  # take z to -axis first, by a half turn about x
+    if z < -0.5:  # rotate z to -axis first, by a half turn about x
         return turn_z_to(-axis) @ np.diag([1.0, -1.0, -1.0])
     k = 1.0 / (1.0 + z)
     return np.array([[1 - k * x * x, -k * x * y, x], [-k * x * y, 1 - k * y * y, y], [-x, -y, z]])
 
 
-def _make(model: Model) -> Tree:
+def _build_tree(model: Model) -> Tree:
     n, parent = model.n, model.parent
     A = np.array([turn_z_to(axis) for axis in model.axis]).reshape(n, 3, 3)
     A_parent = np.where((parent < 0)[:, None, None], np.eye(3), A[parent])

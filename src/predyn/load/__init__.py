@@ -1,1 +1,1 @@
-"""Readers: tables and files that become a Model (dh, urdf) or Measurements (recordings)."""
+"""Readers of models: Denavit-Hartenberg tables (dh) and URDF files (urdf)."""

@@ -49,7 +49,7 @@ class DHRow:
     armature: float = 0.0
 
 
-# what a row passes on to ModelBuilder.add_link as it is
+# fields of a row that ModelBuilder.add_link takes unchanged
 PASSED = ("kind", "mass", "position", "velocity", "acceleration", "effort", "stiffness", "rest",
           "damping", "coulomb", "coulomb_speed", "armature")  # fmt: skip
 
@@ -66,38 +66,38 @@ def load_dh(
     tip: str = "tip",
     name: str = "dh",
 ) -> Model:
-    """A Model from DH rows (DHRow or dicts with its fields).
+    """Build a Model from DH rows (DHRow or dicts with its fields).
 
-    standard: T = Rz(theta) Tz(d) Tx(a) Rx(alpha), joint j about or along z of the frame before it.
+    standard: T = Rz(theta) Tz(d) Tx(a) Rx(alpha), joint j about or along z of the previous frame.
     modified: T = Rx(alpha) Tx(a) Rz(theta) Tz(d), joint j about or along its own z.
     parents[j] is the row that row j follows (-1: the base); a serial chain by default. `base`
-    (4, 4) is the pose of the base frame in the world. Links are called link1, link2, ... and
+    (4, 4) is the pose of the base frame in the world. Links are named link1, link2, ... and
     joints joint1, ... in the order of the rows; the model numbers them depth first.
 
-    The link frame is at the joint with its z along the axis; the DH frame of link "x" is kept as
-    frame "x_dh", and that of the last link of a serial chain as `tip`, of each leaf "x" of a
-    branched table as "x_tip". A standard table stays in model.dh; a modified one does not.
+    The link frame is at the joint with its z along the axis. The DH frame of link "x" becomes frame
+    "x_dh"; that of the last link of a serial chain also becomes `tip`, and that of each leaf "x" of
+    a branched table "x_tip". A standard table is kept in model.dh; a modified one is not.
     """
     if convention not in CONVENTIONS:
         raise unknown_name("convention", convention, CONVENTIONS)
     if not isinstance(table, Sequence):
         raise InputError(f"DH table: expected a list of rows, got {type(table).__name__}")
-    rows = [_row(row, j) for j, row in enumerate(table)]
+    rows = [_read_row(row, j) for j, row in enumerate(table)]
     n = len(rows)
-    links = _names(names, "link", n)
-    joints = _names(joint_names, "joint", n)
+    links = _make_names(names, "link", n)
+    joints = _make_names(joint_names, "joint", n)
     serial = list(range(-1, n - 1))
-    before = serial if parents is None else [_parent(k, j, n) for j, k in enumerate(parents)]
+    before = serial if parents is None else [_check_parent(k, j, n) for j, k in enumerate(parents)]
     if len(before) != n:
         raise InputError(f"parents: expected {n} numbers, one per row, got {len(before)}")
-    pose = _pose(base)
+    pose = _read_base(base)
 
     numbers = np.array([[row.theta, row.d, row.a, row.alpha] for row in rows]).reshape(n, 4)
     builder = ModelBuilder(name, gravity)
     for j, row in enumerate(rows):
-        follows = _ends(rows[before[j]], convention) if before[j] >= 0 else pose
-        start = _starts(row, convention)
-        R_end, p_end = _ends(row, convention)
+        follows = _end_pose(rows[before[j]], convention) if before[j] >= 0 else pose
+        start = _start_pose(row, convention)
+        R_end, p_end = _end_pose(row, convention)
         what = f"row {j} ({links[j]!r})"
         inertia = inertia_matrix(row.inertia, f"{what}: inertia")
         builder.add_link(
@@ -112,7 +112,7 @@ def load_dh(
         )
         builder.add_frame(f"{links[j]}_dh", links[j], p_end, R_end)
     for j in set(range(n)) - set(before):
-        R_end, p_end = _ends(rows[j], convention)
+        R_end, p_end = _end_pose(rows[j], convention)
         builder.add_frame(tip if before == serial else f"{links[j]}_tip", links[j], p_end, R_end)
     dh = None
     if convention == "standard":
@@ -124,22 +124,22 @@ def load_dh(
     return builder.build(dh=dh)
 
 
-def _starts(row: DHRow, convention: str) -> tuple[Array, Array]:
-    """The link frame at q = 0 seen from the frame that the row follows."""
+def _start_pose(row: DHRow, convention: str) -> tuple[Array, Array]:
+    """Pose of the link frame at q = 0 in the frame that the row follows."""
     if convention == "modified":
         tilt = turn(X, row.alpha)
         return tilt @ turn(Z, row.theta), tilt @ np.array([row.a, 0.0, row.d])
     return turn(Z, row.theta), np.array([0.0, 0.0, row.d if row.kind == "prismatic" else 0.0])
 
 
-def _ends(row: DHRow, convention: str) -> tuple[Array, Array]:
-    """The DH frame of the row seen from its link frame."""
+def _end_pose(row: DHRow, convention: str) -> tuple[Array, Array]:
+    """Pose of the row's DH frame in its link frame."""
     if convention == "modified":
         return np.eye(3), np.zeros(3)
     return turn(X, row.alpha), np.array([row.a, 0.0, 0.0 if row.kind == "prismatic" else row.d])
 
 
-def _row(row: DHRow | Mapping[str, Any], j: int) -> DHRow:
+def _read_row(row: DHRow | Mapping[str, Any], j: int) -> DHRow:
     if isinstance(row, Mapping):
         valid = [field.name for field in fields(DHRow)]
         for key in row:
@@ -157,13 +157,13 @@ def _row(row: DHRow | Mapping[str, Any], j: int) -> DHRow:
     return replace(row, **numbers)
 
 
-def _parent(value: int, j: int, n: int) -> int:
+def _check_parent(value: int, j: int, n: int) -> int:
     if not isinstance(value, int | np.integer) or not -1 <= value < n or value == j:
         raise InputError(f"parents[{j}]: expected a row number in -1..{n - 1} not {j}, got {value}")
     return int(value)
 
 
-def _names(given: Sequence[str] | None, what: str, n: int) -> list[str]:
+def _make_names(given: Sequence[str] | None, what: str, n: int) -> list[str]:
     if given is None:
         return [f"{what}{j + 1}" for j in range(n)]
     if not isinstance(given, Sequence) or len(given) != n:
@@ -172,7 +172,7 @@ def _names(given: Sequence[str] | None, what: str, n: int) -> list[str]:
     return list(given)
 
 
-def _pose(base: ArrayLike | None) -> tuple[Array, Array]:
+def _read_base(base: ArrayLike | None) -> tuple[Array, Array]:
     if base is None:
         return np.eye(3), np.zeros(3)
     matrix = frozen(base, "base", (4, 4))

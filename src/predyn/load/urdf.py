@@ -1,4 +1,4 @@
-"""URDF files: a tree of links and joints becomes a Model; nothing that is lost is lost silently."""
+"""URDF files: a tree of links and joints becomes a Model; notes list whatever is lost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from predyn.errors import FileError, InputError, ModelError, unknown_name
-from predyn.load.urdf_elements import NO_POSE, inertia_of, options_of, pose_of, shapes_of
+from predyn.load.urdf_elements import NO_POSE, read_inertia, read_options, read_pose, read_shapes
 from predyn.load.urdf_xml import Element, read_xml
 from predyn.model import Model
 from predyn.model.builder import ModelBuilder
@@ -31,7 +31,7 @@ SIX = (("tx", 0), ("ty", 1), ("tz", 2), ("rz", 2), ("ry", 1), ("rx", 0))
 
 @dataclass(eq=False)
 class Body:
-    """A link with the joint before it; kind None is a fixed joint."""
+    """A link and its parent joint; kind None is a fixed joint."""
 
     name: str
     parent: int
@@ -49,26 +49,26 @@ def load_urdf(
     floating_base: bool = False,
     gravity: ArrayLike = (0.0, 0.0, -9.81),
 ) -> Model:
-    """Read a URDF file. `model.notes` says in words what was changed, assumed or ignored.
+    """Read a URDF file; `model.notes` lists what was changed, assumed or ignored.
 
-    Joints: revolute, continuous, prismatic; fixed ones are merged into the link before them and
-    the link's name stays as a frame; a floating one becomes six (tx, ty, tz, rz, ry, rx) with
-    massless links between. Planar and mimic joints are refused. Damping is read, friction becomes
-    the smoothed Coulomb force. With `floating_base` the root link gets six joints named after it;
-    otherwise it is the world, its name a frame, its inertia ignored.
-    Meshes are recorded by name and never opened. Raises FileError for everything that is wrong
-    with the file; a file that is accepted need not describe the robot that was meant.
+    Joints: revolute, continuous, prismatic. A link on a fixed joint is merged into its parent, and
+    its name becomes a frame; a floating joint becomes six (tx, ty, tz, rz, ry, rx) with massless
+    links between them. Planar and mimic joints are refused. Damping is read; friction becomes the
+    smoothed Coulomb force. With `floating_base` the root link gets six joints named after it;
+    otherwise it is the world: its name becomes a frame, and its inertia is ignored.
+    Meshes are recorded by name and never opened. Raises a FileError for any error in the file; a
+    file that is accepted may still not describe the intended robot.
     """
     robot = read_xml(path, "robot")
     notes: list[str] = []
     _note_ignored(robot, notes)
-    links = _by_name(robot, "link")
-    joints = _by_name(robot, "joint")
-    children, root = _tree(robot, links, joints)
+    links = _index_by_name(robot, "link")
+    joints = _index_by_name(robot, "joint")
+    children, root = _find_tree(robot, links, joints)
     moves = {"fixed": 0, "floating": 6}
     if sum(moves.get(x.attributes.get("type", ""), 1) for x in joints.values()) > MOST_JOINTS:
         robot.fail(f"more than {MOST_JOINTS} moving joints")
-    bodies = _bodies(links, children, root, floating_base, notes)
+    bodies = _list_bodies(links, children, root, floating_base, notes)
     name = robot.attributes.get("name", "").strip() or os.path.basename(robot.path)
     builder = ModelBuilder(name[:200], gravity)
     try:
@@ -80,20 +80,22 @@ def load_urdf(
         raise FileError(f"{robot.path}: {error}") from None
 
 
-def _by_name(robot: Element, tag: str) -> dict[str, Element]:
+def _index_by_name(robot: Element, tag: str) -> dict[str, Element]:
     found: dict[str, Element] = {}
     for element in robot.all(tag):
         name = element.text("name")
         if name in found:
-            element.fail(f"the name is taken by line {found[name].line}: {tag} names must differ")
+            element.fail(
+                f"the name is already used in line {found[name].line}: {tag} names must differ"
+            )
         found[name] = element
     return found
 
 
-def _tree(
+def _find_tree(
     robot: Element, links: dict[str, Element], joints: dict[str, Element]
 ) -> tuple[dict[str, list[Element]], str]:
-    """Joints that leave each link, in the order of the file, and the only root link."""
+    """The child joints of each link, in the order of the file, and the only root link."""
     children: dict[str, list[Element]] = {name: [] for name in links}
     above: dict[str, Element] = {}
     for joint in joints.values():
@@ -103,14 +105,16 @@ def _tree(
         child = joint.need("child").text("link")
         if child in above:
             before = above[child].text("name")
-            joint.fail(f"link {child!r} is already the child of joint {before!r}: one parent each")
+            joint.fail(
+                f"link {child!r} is already the child of joint {before!r}: expected one parent"
+            )
         above[child] = joint
         children[joint.need("parent").text("link")].append(joint)
     roots = [name for name in links if name not in above]
     if len(roots) > 1:
         robot.fail(
             f"{len(roots)} root links, none the child of a joint: {', '.join(map(repr, roots[:6]))}"
-            "; expected one, connect the others by joints"
+            "; expected one: connect the others by joints"
         )
     reached, waiting = set(roots), list(roots)
     while waiting:
@@ -119,13 +123,13 @@ def _tree(
         waiting += below
     for name, link in links.items():
         if name not in reached:
-            link.fail("it is part of a cycle of joints, or hangs on one; expected a tree")
+            link.fail("it is part of a cycle of joints, or attached to one; expected a tree")
     if not roots:
         robot.fail("expected at least one <link>")
     return children, roots[0]
 
 
-def _bodies(
+def _list_bodies(
     links: dict[str, Element],
     children: dict[str, list[Element]],
     root: str,
@@ -135,8 +139,8 @@ def _bodies(
     """Every link but a fixed root, depth first in the order of the file."""
     bodies: list[Body] = []
 
-    def put(body: Body, link: Element) -> int:
-        body.row, body.shapes = inertia_of(link), shapes_of(link, notes)
+    def add(body: Body, link: Element) -> int:
+        body.row, body.shapes = read_inertia(link), read_shapes(link, notes)
         bodies.append(body)
         return len(bodies) - 1
 
@@ -144,20 +148,22 @@ def _bodies(
     if floating_base:
         if root == "world":
             links[root].fail(
-                "the root is the world, which cannot float: remove it and the joint on it, or load "
-                "without floating_base"
+                "the root is the world, which cannot float: remove it and its joint, or load the "
+                "file without floating_base"
             )
-        at = put(_six(bodies, root, root, -1, NO_POSE, "the floating base", notes), links[root])
+        at = add(
+            _add_floating(bodies, root, root, -1, NO_POSE, "the floating base", notes), links[root]
+        )
     waiting = [(joint, at) for joint in reversed(children[root])]
     while waiting:
         joint, parent = waiting.pop()
         child = joint.need("child").text("link")
-        at = put(_body(bodies, joint, child, parent, notes), links[child])
+        at = add(_read_body(bodies, joint, child, parent, notes), links[child])
         waiting += [(below, at) for below in reversed(children[child])]
     return bodies
 
 
-def _six(
+def _add_floating(
     bodies: list[Body],
     stem: str,
     link: str,
@@ -166,10 +172,10 @@ def _six(
     what: str,
     notes: list[str],
 ) -> Body:
-    """Append five massless links and return the sixth body: three slides, then turns z, y, x."""
+    """Append five massless links, return the sixth body: three slides, then rotations z, y, x."""
     notes.append(
         f"{what} became six joints {stem}_tx, _ty, _tz, _rz, _ry, _rx with massless links "
-        "between; singular where the turn about y is a quarter"
+        "between them; singular if the rotation about y is a quarter turn"
     )
     for end, axis in SIX:
         body = Body(
@@ -186,7 +192,9 @@ def _six(
     return body
 
 
-def _body(bodies: list[Body], joint: Element, child: str, parent: int, notes: list[str]) -> Body:
+def _read_body(
+    bodies: list[Body], joint: Element, child: str, parent: int, notes: list[str]
+) -> Body:
     name, kind = joint.text("name"), joint.text("type")
     if kind == "planar":
         joint.fail("planar joints are not supported: use two prismatic joints and a revolute one")
@@ -194,31 +202,31 @@ def _body(bodies: list[Body], joint: Element, child: str, parent: int, notes: li
         joint.fail(str(unknown_name("joint type", kind, TYPES)))
     if (mimic := joint.one("mimic")) is not None:
         mimic.fail(
-            f"joint {name!r} mimics another, coupled joints are not supported: make it fixed, or "
-            "remove <mimic> to set it free"
+            f"joint {name!r} mimics another; coupled joints are not supported: make it fixed, or "
+            "remove <mimic> to make it independent"
         )
-    pose = pose_of(joint)
+    pose = read_pose(joint)
     if kind == "floating":
-        return _six(bodies, name, child, parent, pose, f"floating joint {name!r}", notes)
+        return _add_floating(bodies, name, child, parent, pose, f"floating joint {name!r}", notes)
     if kind == "fixed":
         return Body(child, parent, name, None, pose)
     moves = "revolute" if kind == "continuous" else kind
-    return Body(child, parent, name, moves, pose, options=options_of(joint, name, kind, notes))
+    return Body(child, parent, name, moves, pose, options=read_options(joint, name, kind, notes))
 
 
 def _add_root(builder: ModelBuilder, root: Element, notes: list[str]) -> None:
     name = root.text("name")
     if name != "world":
         builder.add_frame(name, "world")
-    if inertia_of(root).any():
+    if read_inertia(root).any():
         notes.append(f"root link {name!r} is fixed to the world: its inertia is ignored")
-    for shape in shapes_of(root, notes):
+    for shape in read_shapes(root, notes):
         R, p = shape.pop("pose")
         builder.add_shape(link="world", point=p, rotation=R, **shape)
 
 
 def _add_bodies(builder: ModelBuilder, bodies: list[Body], notes: list[str]) -> None:
-    """Merge fixed bodies into the moving ones and hand everything to the builder."""
+    """Merge fixed bodies into the moving ones, and add everything to the builder."""
     if not bodies:
         return
     fixed = np.array([body.kind is None for body in bodies])
@@ -266,7 +274,7 @@ def _add_bodies(builder: ModelBuilder, bodies: list[Body], notes: list[str]) -> 
 
 
 def _note_ignored(robot: Element, notes: list[str]) -> None:
-    """One note for each kind of element that is not read."""
+    """Add a note for each kind of element that is not read."""
     ignored: Counter[str] = Counter()
     first: dict[str, int] = {}
     parts = [part for item in robot.children if item.tag == "link" for part in item.children]

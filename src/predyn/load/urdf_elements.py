@@ -1,4 +1,4 @@
-"""What the elements of a URDF file say: poses, inertias, shapes, limits and friction."""
+"""Contents of URDF elements: poses, inertias, shapes, limits and friction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from predyn.model.parts import LARGEST, Array, pack_inertia, turn
 NO_POSE = (np.eye(3), np.zeros(3))
 
 
-def options_of(joint: Element, name: str, kind: str, notes: list[str]) -> dict[str, Any]:
+def read_options(joint: Element, name: str, kind: str, notes: list[str]) -> dict[str, Any]:
     """Axis, limits and friction of a moving joint."""
     options: dict[str, Any] = {"axis": (1.0, 0.0, 0.0)}
     if (axis := joint.one("axis")) is not None:
@@ -30,35 +30,35 @@ def options_of(joint: Element, name: str, kind: str, notes: list[str]) -> dict[s
     limit = joint.one("limit")
     if limit is None:
         if kind != "continuous":
-            notes.append(f"joint {name!r}: no <limit>, which URDF asks for; taken as unlimited")
+            notes.append(f"joint {name!r}: no <limit>, which URDF requires; unlimited")
         return options
     for entry in ("velocity", "effort"):
         if entry not in limit.attributes:
-            notes.append(f"joint {name!r}: no {entry} limit, which URDF asks for; unlimited")
+            notes.append(f"joint {name!r}: no {entry} limit, which URDF requires; unlimited")
             continue
         size = limit.bound(entry)
         if size < 0.0:
-            limit.fail(f"{entry} {size} is negative: expected the largest size")
+            limit.fail(f"{entry} {size} is negative: expected the largest magnitude")
         options[entry] = size
         _note_no_limit(limit, name, entry, size, notes)
         if size == 0.0:
-            notes.append(f"joint {name!r}: {entry} limit is 0: it may not "
+            notes.append(f"joint {name!r}: {entry} limit is 0: it cannot "
                          f"{'move' if entry == 'velocity' else 'be driven'}")  # fmt: skip
     given = [entry for entry in ("lower", "upper") if entry in limit.attributes]
     if kind == "continuous":
         if given:
             notes.append(f"joint {name!r}: continuous, so lower and upper are ignored")
     elif not given:
-        notes.append(f"joint {name!r}: neither lower nor upper; taken as unlimited in position")
+        notes.append(f"joint {name!r}: neither lower nor upper; unlimited in position")
     else:
         lower, upper = limit.bound("lower", 0.0), limit.bound("upper", 0.0)
         if len(given) == 1:
             notes.append(f"joint {name!r}: only {given[0]} given; the other is 0, as URDF says")
         if lower > upper:
-            limit.fail(f"limits are upside down: lower {lower} > upper {upper}")
+            limit.fail(f"limits are reversed: lower {lower} > upper {upper}")
         if np.isinf(lower) and lower == upper:
             limit.fail(f"lower and upper are both beyond {LARGEST:g} on the same side: expected "
-                       "a range that the joint can be in")  # fmt: skip
+                       "a range that the joint can reach")  # fmt: skip
         options["position"] = (lower, upper)
         _note_no_limit(limit, name, "lower", lower, notes)
         _note_no_limit(limit, name, "upper", upper, notes)
@@ -71,8 +71,8 @@ def _note_no_limit(limit: Element, name: str, entry: str, value: float, notes: l
         notes.append(f"joint {name!r}: {entry}={given!r:.40} is beyond {LARGEST:g}: no limit")
 
 
-def pose_of(element: Element) -> tuple[Array, Array]:
-    """The pose (R, p) in <origin>; turns about the fixed x, then y, then z."""
+def read_pose(element: Element) -> tuple[Array, Array]:
+    """The pose (R, p) in <origin>; rotations about the fixed x, then y, then z."""
     origin = element.one("origin")
     if origin is None:
         return NO_POSE
@@ -82,7 +82,7 @@ def pose_of(element: Element) -> tuple[Array, Array]:
     return R, np.array(origin.numbers("xyz", 3, default=(0.0, 0.0, 0.0)))
 
 
-def inertia_of(link: Element) -> Array:
+def read_inertia(link: Element) -> Array:
     """(10,) row about the link's origin in link axes."""
     inertial = link.one("inertial")
     if inertial is None:
@@ -95,21 +95,21 @@ def inertia_of(link: Element) -> Array:
         entries.number(entry) for entry in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     )
     about_com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    R, p = pose_of(inertial)
+    R, p = read_pose(inertial)
     return pack_inertia(mass, p, R @ about_com @ R.T)
 
 
-def shapes_of(link: Element, notes: list[str]) -> list[dict[str, Any]]:
-    """What ModelBuilder.add_shape takes, and the pose, for each shape of a link."""
+def read_shapes(link: Element, notes: list[str]) -> list[dict[str, Any]]:
+    """Arguments of ModelBuilder.add_shape, and the pose, for each shape of a link."""
     shapes = []
     for item in link.children:
         if item.tag not in ("visual", "collision"):
             continue
-        R, p = pose_of(item)
+        R, p = read_pose(item)
         geometry = item.one("geometry")
         found = [] if geometry is None else geometry.children
         if len(found) != 1 or found[0].tag not in ("box", "sphere", "cylinder", "capsule", "mesh"):
-            notes.append(f"line {item.line}: <{item.tag}> without a known shape ignored")
+            notes.append(f"line {item.line}: <{item.tag}> without a known shape is ignored")
             continue
         shape, mesh = found[0], None
         if shape.tag == "mesh":

@@ -1,7 +1,7 @@
 """Safe reading of small XML files into elements that know their line.
 
-Refused before any meaning is looked for: a file that is too large, not UTF-8, not XML, has a
-document type or entities, nests too deep or has too many elements. Text between tags is dropped.
+A file is refused before it is interpreted if it is too large, is not UTF-8 or XML, has a document
+type or entities, is nested too deep or has too many elements. Text between tags is dropped.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ MOST_DEPTH = 64
 MOST_ELEMENTS = 20_000
 LONGEST_TAG = 100_000  # characters from one "<" to the next
 LONGEST_NAME = 200
-LONGEST_NUMBER = 400  # the largest float has 309 digits where it is written in full
+LONGEST_NUMBER = 400  # the largest float has 309 digits if written in full
 INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 @dataclass(eq=False)
 class Element:
-    """A tag with its attributes, children and place in the file."""
+    """A tag with its attributes, children and position in the file."""
 
     path: str
     tag: str
@@ -51,18 +51,18 @@ class Element:
         """The only child with this tag, or None; two are an error."""
         found = self.all(tag)
         if len(found) > 1:
-            found[1].fail(f"given twice in <{self.tag}> of line {self.line}; expected one")
+            found[1].fail(f"given twice in <{self.tag}> in line {self.line}; expected one")
         return found[0] if found else None
 
     def need(self, tag: str) -> Element:
-        """The only child with this tag, which must be there."""
+        """The only child with this tag, which is required."""
         found = self.one(tag)
         if found is None:
-            self.fail(f"expected a <{tag}> in it, found none")
+            self.fail(f"expected a <{tag}> inside, found none")
         return found
 
     def text(self, attribute: str) -> str:
-        """An attribute that must be there and not be blank, such as a name."""
+        """An attribute that is required and must not be blank, such as a name."""
         value = self.attributes.get(attribute, "").strip()
         if not value:
             self.fail(f"expected the attribute {attribute!r}, got none or a blank one")
@@ -71,14 +71,14 @@ class Element:
         return value
 
     def number(self, attribute: str, default: float | None = None) -> float:
-        """A finite number; the default stands in where the attribute is missing."""
+        """A finite number; the default if the attribute is missing."""
         if attribute not in self.attributes and default is not None:
             return default
         (value,) = self.numbers(attribute, 1)
         return value
 
     def bound(self, attribute: str, default: float | None = None) -> float:
-        """As `number`; infinite where it says so, or is larger than any number of a model."""
+        """Like `number`, but may be infinite, as are numbers too large for a model."""
         word = self.attributes.get(attribute, "").strip()
         if len(word) <= LONGEST_NUMBER and (NUMBER.fullmatch(word) or INFINITE.fullmatch(word)):
             value = float(word)
@@ -96,13 +96,13 @@ class Element:
         if len(words) != count:
             got = self.attributes[attribute]
             self.fail(f"{attribute}={got!r:.60}: expected {count} number(s), got {len(words)}")
-        return tuple(self._number(attribute, word) for word in words)
+        return tuple(self._read_number(attribute, word) for word in words)
 
-    def _number(self, attribute: str, word: str) -> float:
+    def _read_number(self, attribute: str, word: str) -> float:
         value = float(word) if len(word) <= LONGEST_NUMBER and NUMBER.fullmatch(word) else math.nan
         if not abs(value) <= LARGEST:
             self.fail(
-                f"{attribute}: expected a plain finite number of size up to {LARGEST:g}, "
+                f"{attribute}: expected a plain finite number of magnitude up to {LARGEST:g}, "
                 f"got {word!r:.60}"
             )
         return value
@@ -114,14 +114,14 @@ def read_xml(path: str | os.PathLike[str], root: str) -> Element:
         name = os.fsdecode(path)
     except TypeError:
         raise InputError(f"expected the path of a file, got {type(path).__name__}") from None
-    data = _bytes(name)
+    data = _read_bytes(name)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise FileError(f"{name}, line {line}: not UTF-8 text; save the file as UTF-8") from None
     del data
-    if (start := _long_tag(text)) is not None:
+    if (start := _find_long_tag(text)) is not None:
         line = text.count("\n", 0, start) + 1
         raise FileError(
             f"{name}, line {line}: more than {LONGEST_TAG} characters without a new tag; expected "
@@ -133,7 +133,7 @@ def read_xml(path: str | os.PathLike[str], root: str) -> Element:
     return top
 
 
-def _bytes(name: str) -> bytes:
+def _read_bytes(name: str) -> bytes:
     refuse_irregular(name)
     try:
         with open(name, "rb") as file:
@@ -147,8 +147,8 @@ def _bytes(name: str) -> bytes:
     return data
 
 
-def _long_tag(text: str) -> int | None:
-    """Where a stretch of more than LONGEST_TAG characters without "<" begins, if there is one."""
+def _find_long_tag(text: str) -> int | None:
+    """Start of the first run of more than LONGEST_TAG characters without "<", if any."""
     at = 0
     while at + LONGEST_TAG < len(text):
         last = text.rfind("<", at + 1, at + LONGEST_TAG + 1)

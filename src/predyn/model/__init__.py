@@ -1,4 +1,4 @@
-"""A mechanism: frozen, checked arrays and names; its parts, edits, checks and file form."""
+"""Models of mechanisms: frozen, checked arrays and names; parts, edits, checks and file format."""
 
 from predyn.model.model import (
     KINDS,

@@ -1,4 +1,4 @@
-"""ModelBuilder: put a mechanism together link by link, in any order."""
+"""ModelBuilder: assemble a mechanism link by link, in any order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Bound = float | Sequence[float] | None
 
 
 class ModelBuilder:
-    """Collects links and frames by name; `build` numbers them depth first and checks the whole.
+    """Collects links and frames by name; `build` numbers them depth first and checks the model.
 
     Siblings keep the order in which they were added; a parent may be added after its child.
     """
@@ -56,7 +56,7 @@ class ModelBuilder:
         coulomb_speed: float = 1e-3,
         armature: float = 0.0,
     ) -> ModelBuilder:
-        """Add a link and the joint that moves it; the joint is called name + "_joint" by default.
+        """Add a link and the joint that moves it; the joint is named name + "_joint" by default.
 
         origin (m) and rotation (3, 3) place the joint in the parent's link frame; axis, com and
         inertia are in link axes, which are the placed axes at q = 0. The axis need not be a unit
@@ -67,7 +67,7 @@ class ModelBuilder:
         if not isinstance(name, str) or not name.strip() or name == "world":
             raise InputError(f"link name {name!r}: expected a nonempty string, not 'world'")
         if name in self._links:
-            raise ModelError(f"link {name!r} is added twice: link names must differ")
+            raise ModelError(f"link {name!r} was added twice: link names must differ")
         joint = name + "_joint" if joint is None else text(joint, f"joint of link {name!r}")
         text(parent, f"parent of link {name!r}")
         what = f"link {name!r}, joint {joint!r}"
@@ -82,7 +82,7 @@ class ModelBuilder:
             "axis": unit(axis, f"{what}: axis"),
             "pitch": number(pitch, f"{what}: pitch"),
             "p": frozen(origin, f"{what}: origin", (3,)),
-            "R": _rotation(rotation, what),
+            "R": _read_rotation(rotation, what),
             "inertia": pack_inertia(mass, com, inertia_matrix(inertia, f"{what}: inertia")),
             "position": bounds(position, f"{what}: position limits"),
             "velocity": bounds(velocity, f"{what}: velocity limits"),
@@ -107,7 +107,7 @@ class ModelBuilder:
         """Add a named frame at `point` (m) of a link (or "world"), rotated by `rotation` (3, 3)."""
         what = f"frame {text(name, 'frame name')!r}"
         text(link, f"link of {what}")
-        self._frames.append((name, link, _rotation(rotation, what), frozen(point, what, (3,))))
+        self._frames.append((name, link, _read_rotation(rotation, what), frozen(point, what, (3,))))
         return self
 
     def add_shape(
@@ -122,13 +122,13 @@ class ModelBuilder:
     ) -> ModelBuilder:
         """Add a shape to a link (or "world"); for kinds and sizes see `Shape`."""
         text(link, f"link of shape {kind!r}")
-        R, p = _rotation(rotation, f"shape {kind!r}"), frozen(point, f"shape {kind!r}", (3,))
+        R, p = _read_rotation(rotation, f"shape {kind!r}"), frozen(point, f"shape {kind!r}", (3,))
         values = {"kind": kind, "R": R, "p": p, "size": size, "mesh": mesh, "role": role}
         self._shapes.append((link, values))
         return self
 
     def set_rotor(self, matrix: ArrayLike, joints: Sequence[str] | None = None) -> ModelBuilder:
-        """Set the rotor-inertia matrix (k, k); rows in the order of `joints`, or of addition."""
+        """Set the rotor-inertia matrix (k, k); rows follow `joints`, or the order of addition."""
         names = tuple(link["joint"] for link in self._links.values()) if joints is None else joints
         if len(set(names)) != len(names):
             raise InputError(f"rotor: joints {list(names)} name a joint twice")
@@ -190,7 +190,7 @@ class ModelBuilder:
         )
 
     def order(self) -> list[str]:
-        """Link names in the depth-first order that `build` gives them."""
+        """Link names in the depth-first order of `build`."""
         children: dict[str, list[str]] = {"world": [], **{name: [] for name in self._links}}
         for name, link in self._links.items():
             if link["parent"] not in children:
@@ -203,17 +203,17 @@ class ModelBuilder:
             order.append(name)
             waiting += children[name][::-1]
         if len(order) < len(self._links):
-            left = self._links.keys() - set(order)
-            raise ModelError(f"model {self.name!r}: cycle of links {self._cycle(left)}")
+            unplaced = self._links.keys() - set(order)
+            raise ModelError(f"model {self.name!r}: cycle of links {self._find_cycle(unplaced)}")
         return order
 
-    def _cycle(self, left: set[str]) -> str:
-        """The parents from any link that never reaches the world, until one repeats."""
-        path = [min(left)]
+    def _find_cycle(self, unplaced: set[str]) -> str:
+        """The chain of parents from any link that never reaches the world, until one repeats."""
+        path = [min(unplaced)]
         while path[-1] not in path[:-1]:
             path.append(self._links[path[-1]]["parent"])
         loop = path[path.index(path[-1]) :]
-        return " -> ".join(loop) + " (each the child of the next): one must hang on 'world'"
+        return " -> ".join(loop) + " (each the child of the next): one must be attached to 'world'"
 
 
 def unit(axis: ArrayLike, what: str) -> Array:
@@ -239,5 +239,5 @@ def bounds(value: Bound, what: str) -> tuple[float, float]:
     return (float(low), float(high))
 
 
-def _rotation(value: ArrayLike | None, what: str) -> Array:
+def _read_rotation(value: ArrayLike | None, what: str) -> Array:
     return np.eye(3) if value is None else frozen(value, f"{what}: rotation", (3, 3))

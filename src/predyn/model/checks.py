@@ -1,4 +1,4 @@
-"""What a Model must satisfy: names, numbers, tree, joints, inertias, frames."""
+"""Checks of a Model: names, numbers, tree, joints, inertias, frames."""
 
 from __future__ import annotations
 
@@ -29,21 +29,20 @@ def report(name: object, problems: list[str]) -> str:
 
 def check(model: Model) -> None:
     """Raise a ModelError that lists everything wrong; warn about merely odd inertias."""
-    problems = _names(model)
+    problems = _check_names(model)
     if not problems:
-        problems = _numbers(model) or [
-            *_tree(model), *_joints(model), *_inertias(model), *_attached(model)
-        ]  # fmt: skip
+        checks = (_check_tree, _check_joints, _check_inertias, _check_attached)
+        problems = _check_numbers(model) or [text for find in checks for text in find(model)]
     if not problems:
         problems = singular_mass_matrix(model)
     if problems:
         raise ModelError(report(model.name, problems))
 
 
-def _names(model: Model) -> list[str]:
+def _check_names(model: Model) -> list[str]:
     problems = []
     if model.n == 0:
-        problems.append("it has no joint: a model needs at least one moving link")
+        problems.append("it has no joints: a model needs at least one moving link")
     frames = [frame.name for frame in model.frames]
     for what, given in (("joint", model.joint_names), ("link", model.link_names)):
         if len(given) != model.n:
@@ -62,7 +61,7 @@ def _names(model: Model) -> list[str]:
     return problems
 
 
-def _numbers(model: Model) -> list[str]:
+def _check_numbers(model: Model) -> list[str]:
     problems = []
     per_joint = ("pitch", "axis", "R", "p", "stiffness", "rest", "damping", "coulomb",
                  "coulomb_speed", "armature", "rotor")  # fmt: skip
@@ -70,16 +69,16 @@ def _numbers(model: Model) -> list[str]:
         values = getattr(model, field).reshape(model.n, -1)
         for j, row in enumerate(values):
             if not (np.abs(row) <= LARGEST).all():
-                problems.append(f"{_owner(model, field, j)}: {field} {_rule(row)}")
+                problems.append(f"{_name_owner(model, field, j)}: {field} {_describe_fault(row)}")
     if not (np.abs(model.gravity) <= LARGEST).all():
-        problems.append(f"gravity {_rule(model.gravity)}")
+        problems.append(f"gravity {_describe_fault(model.gravity)}")
     none: tuple[float, ...] = ()
     poses = [(f"frame {frame.name!r}", frame.R, frame.p, none) for frame in model.frames]
     poses += [(f"shape {shape.kind!r}", shape.R, shape.p, shape.size) for shape in model.shapes]
     for what, R, p, size in poses:
         numbers = np.array([*R.ravel(), *p, *size])
         if not (np.abs(numbers) <= LARGEST).all():
-            problems.append(f"{what}: pose or size {_rule(numbers)}")
+            problems.append(f"{what}: pose or size {_describe_fault(numbers)}")
     if model.dh is not None:
         table = np.concatenate([np.ravel(getattr(model.dh, f)) for f in model.dh.__annotations__])
         if model.dh.theta.shape != (model.n,) or not (np.abs(table) <= LARGEST).all():
@@ -94,24 +93,24 @@ def _numbers(model: Model) -> list[str]:
                 )
             elif low > high:
                 problems.append(
-                    f"joint {model.joint_names[j]!r}: {field} limits are upside down: "
+                    f"joint {model.joint_names[j]!r}: {field} limits are reversed: "
                     f"lower {low} > upper {high}"
                 )
     return problems
 
 
-def _owner(model: Model, field: str, j: int) -> str:
+def _name_owner(model: Model, field: str, j: int) -> str:
     if field == "inertia":
         return f"link {model.link_names[j]!r}"
     return f"joint {model.joint_names[j]!r}"
 
 
-def _rule(values: Array) -> str:
+def _describe_fault(values: Array) -> str:
     bad = values[~(np.abs(values) <= LARGEST)]
-    return f"holds {bad[0]}: numbers must be finite and at most {LARGEST:g} in size"
+    return f"contains {bad[0]}: numbers must be finite and at most {LARGEST:g} in magnitude"
 
 
-def _tree(model: Model) -> list[str]:
+def _check_tree(model: Model) -> list[str]:
     open_links = [-1]
     for j, k in enumerate(model.parent):
         while open_links and open_links[-1] != k:
@@ -120,7 +119,7 @@ def _tree(model: Model) -> list[str]:
             return [
                 f"link {model.link_names[j]!r} (number {j}): parent {k} is not an earlier link "
                 "whose subtree is still open; number the links depth first, parents before "
-                "children (ModelBuilder does it)"
+                "children (ModelBuilder does this)"
             ]
         open_links.append(j)
     return []
@@ -132,7 +131,7 @@ def _rotation_problem(R: Array) -> str | None:
     return None
 
 
-def _joints(model: Model) -> list[str]:
+def _check_joints(model: Model) -> list[str]:
     problems = []
     for j, name in enumerate(model.joint_names):
         found: list[str | None] = [_rotation_problem(model.R[j])]
@@ -159,7 +158,7 @@ def _joints(model: Model) -> list[str]:
     return problems
 
 
-def _inertias(model: Model) -> list[str]:
+def _check_inertias(model: Model) -> list[str]:
     problems = []
     for j, name in enumerate(model.link_names):
         row = model.inertia[j]
@@ -193,7 +192,7 @@ def _inertias(model: Model) -> list[str]:
     return problems
 
 
-def _attached(model: Model) -> list[str]:
+def _check_attached(model: Model) -> list[str]:
     problems = []
     for frame in model.frames:
         if not isinstance(frame.link, int | np.integer) or not -1 <= frame.link < model.n:
@@ -203,8 +202,8 @@ def _attached(model: Model) -> list[str]:
     for shape in model.shapes:
         if shape.kind not in SHAPES or shape.role not in ROLES or not -1 <= shape.link < model.n:
             problems.append(
-                f"shape {shape.kind!r} ({shape.role!r}) on link {shape.link}: expected a kind of "
-                f"{SHAPES}, a role of {ROLES} and a link in -1..{model.n - 1}"
+                f"shape {shape.kind!r} ({shape.role!r}) on link {shape.link}: expected a kind from "
+                f"{SHAPES}, a role from {ROLES} and a link in -1..{model.n - 1}"
             )
         elif text := _rotation_problem(shape.R):
             problems.append(f"shape {shape.kind!r} on link {shape.link}: {text}")

@@ -1,4 +1,4 @@
-"""Edits of a Model; each returns a new one. Called through the methods of Model."""
+"""Edits of a Model; each returns a new Model. Called by the methods of Model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def number(value: Any, what: str) -> float:
     return result
 
 
-def _with_row(model: Model, link: int, row: Array) -> Model:
+def _replace_row(model: Model, link: int, row: Array) -> Model:
     inertia = model.inertia.copy()
     inertia[link] = row
     return replace(model, inertia=inertia)
@@ -55,21 +55,23 @@ def attach_payload(
     if row[0] < 0.0:
         raise InputError(f"payload mass: expected at least 0, got {row[0]}")
     added = model.inertia[frame.link] + move_inertia(row, frame.R, frame.p)
-    return _with_row(model, frame.link, added)
+    return _replace_row(model, frame.link, added)
 
 
 def with_mass(model: Model, link: str, mass: float) -> Model:
     j, mass = model.link_index(link), number(mass, "mass")
     if not model.inertia[j, 0] > 0.0:
-        raise InputError(f"link {link!r} is massless: nothing to scale; use with_inertia")
-    return _with_row(model, j, model.inertia[j] * (mass / model.inertia[j, 0]))
+        raise InputError(
+            f"link {link!r} is massless, so its inertia cannot be scaled; use with_inertia"
+        )
+    return _replace_row(model, j, model.inertia[j] * (mass / model.inertia[j, 0]))
 
 
 def with_inertia(model: Model, link: str, mass: float, com: ArrayLike, inertia: ArrayLike) -> Model:
     row = pack_inertia(
         number(mass, "mass"), frozen(com, "com", (3,)), inertia_matrix(inertia, "inertia")
     )
-    return _with_row(model, model.link_index(link), row)
+    return _replace_row(model, model.link_index(link), row)
 
 
 def with_gravity(model: Model, gravity: ArrayLike) -> Model:
@@ -77,7 +79,7 @@ def with_gravity(model: Model, gravity: ArrayLike) -> Model:
 
 
 def limit_pairs(value: ArrayLike, what: str, n: int) -> Array:
-    """(n, 2) lower, upper from a number or (n,) (plus and minus) or from (n, 2)."""
+    """(n, 2) lower, upper from a number or (n,) (both: plus and minus) or (n, 2)."""
     shape = np.shape(value) if dimensions(value, what) < 2 else (n, 2)
     if shape in ((), (n,)):
         size = np.broadcast_to(frozen(value, what, shape), (n,))
@@ -125,27 +127,29 @@ def with_length(model: Model, link: str, length: float, to: str | None) -> Model
                 f"length of link {link!r}: it has no child joint and no frame to measure to; "
                 "add a frame at its end when building it"
             )
-        if any(not _same(ends[0], other) for other in ends):
+        if any(not _coincide(ends[0], other) for other in ends):
             raise InputError(
-                f"length of link {link!r}: it has {len(ends)} ends; say which by to=: "
+                f"length of link {link!r}: it has {len(ends)} ends; choose one with to=: "
                 f"{sorted(children | frames)}"
             )
         end = ends[0]
     if end is None or not end.any():
-        raise InputError(f"length of link {link!r}: its end sits at its origin, no direction")
+        raise InputError(
+            f"length of link {link!r}: its end is at its origin, so it has no direction"
+        )
     moved = end * (length / float(np.linalg.norm(end)))
     p = model.p.copy()
     for k in np.flatnonzero(model.parent == j):
-        if _same(p[k], end):
+        if _coincide(p[k], end):
             p[k] = moved
     new_frames = tuple(
-        replace(frame, p=moved) if frame.link == j and _same(frame.p, end) else frame
+        replace(frame, p=moved) if frame.link == j and _coincide(frame.p, end) else frame
         for frame in model.frames
     )
     return replace(model, p=p, frames=new_frames, dh=None)
 
 
-def _same(a: Array, b: Array) -> bool:
+def _coincide(a: Array, b: Array) -> bool:
     return float(np.abs(a - b).max()) <= 1e-9 * max(1.0, float(np.abs(b).max()))
 
 
@@ -161,7 +165,7 @@ def lock(model: Model, values: Mapping[str, float]) -> Model:
         if not low <= q <= high:
             raise InputError(
                 f"lock joint {joint!r} at {q}: outside its limits ({low}, {high}); "
-                "use a value inside, or change them by with_limits first"
+                "use a value inside, or change the limits with with_limits first"
             )
         turned, slid = joint_motion(model.kind[j], model.axis[j], model.pitch[j], q)
         fixed[j] = True
@@ -180,7 +184,7 @@ def lock(model: Model, values: Mapping[str, float]) -> Model:
             parent[i] = number_of[host[k]]
             R[i], p[i] = host_R[k] @ R[i], host_R[k] @ p[i] + host_p[k]
 
-    def carried(item: Any) -> Any:
+    def move_item(item: Any) -> Any:
         k = item.link
         if k < 0:
             return item
@@ -208,8 +212,8 @@ def lock(model: Model, values: Mapping[str, float]) -> Model:
         inertia=inertia[keep],
         limits=Limits(*(pairs[keep] for pairs in model.limits)),
         rotor=model.rotor[np.ix_(keep, keep)],
-        frames=tuple(carried(frame) for frame in model.frames) + tuple(stubs),
-        shapes=tuple(carried(shape) for shape in model.shapes),
+        frames=tuple(move_item(frame) for frame in model.frames) + tuple(stubs),
+        shapes=tuple(move_item(shape) for shape in model.shapes),
         dh=None,
         notes=(*model.notes, *(f"joint {joint!r} locked at {q}" for joint, q in values.items())),
         **{field: getattr(model, field)[keep] for field in per_joint},

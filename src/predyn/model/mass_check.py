@@ -35,7 +35,7 @@ def link_poses(model: Model, q: ArrayLike) -> tuple[Array, Array]:
 
 
 def plain_mass_matrix(model: Model, q: ArrayLike) -> tuple[Array, Array]:
-    """M (n, n) as the sum of J^T I J, armature and rotor; and what rounding leaves on its diagonal.
+    """M (n, n) as the sum of J^T I J, armature and rotor; and the rounding error of its diagonal.
 
     Plain NumPy at one configuration: for checks, not for speed.
     """
@@ -56,7 +56,7 @@ def plain_mass_matrix(model: Model, q: ArrayLike) -> tuple[Array, Array]:
     M = np.tensordot(linear * mass[:, None, None], linear, axes=((0, 2), (0, 2)))
     M += np.tensordot(angular @ inertia, angular, axes=((0, 2), (0, 2)))
     M += np.diag(model.armature) + model.rotor
-    # z x arm is known to a few eps of the positions, z^T I z to a few eps of I
+    # z x arm is accurate to a few eps of the positions, z^T I z to a few eps of I
     reach = np.linalg.norm(arm, axis=2) + np.linalg.norm(com, axis=1)[:, None]
     reach = (reach + np.linalg.norm(origin, axis=1)) * turns
     size = np.array([np.abs(about_origin(row)).max() for row in model.inertia])
@@ -65,7 +65,7 @@ def plain_mass_matrix(model: Model, q: ArrayLike) -> tuple[Array, Array]:
 
 
 def singular_mass_matrix(model: Model) -> list[str]:
-    """Positive definite at three random configurations, or the joints that move no inertia."""
+    """Problems: the joints that move no inertia, tested at three random configurations."""
     remedy = (
         "a massless link inside the tree is fine, a moving tip without inertia is not: "
         "give it mass or armature, or lock the joint"
@@ -80,7 +80,8 @@ def singular_mass_matrix(model: Model) -> list[str]:
             scaled = M / scale / scale[:, None]
         if weak.any():
             names = ", ".join(repr(model.joint_names[j]) for j in np.flatnonzero(weak)[:6])
-            return [f"mass matrix is singular: no inertia is moved by joint {names}; {remedy}"]
+            clause = f"joint {names} moves" if weak.sum() == 1 else f"joints {names} move"
+            return [f"mass matrix is singular: {clause} no inertia; {remedy}"]
         if not np.isfinite(scaled).all():
             return ["mass matrix is not finite: masses or lengths are out of range"]
         if np.linalg.eigvalsh(scaled)[0] < 1e-11:

@@ -1,4 +1,4 @@
-"""Model: a tree of rigid links as frozen arrays and names. Knows no task and no algorithm."""
+"""Model: a tree of rigid links as frozen arrays and names, independent of tasks and algorithms."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Model:
     """A mechanism: n joints with one degree of freedom each, and the n links that they move.
 
     Joint j moves link j relative to link parent[j] (-1: the world). Numbering is depth first, so
-    the subtree of j is j, j+1, ... The link frame sits at its joint: at q_j = 0 it has the pose
+    the subtree of j is j, j+1, ... The link frame is at its joint: at q_j = 0 it has the pose
     (R[j], p[j]) in the parent's link frame; axis[j] (unit) has the same components in both.
-    Revolute: turn q; prismatic: slide q; screw: turn q and slide pitch * q (m/rad).
+    Revolute: rotate by q; prismatic: slide by q; screw: rotate by q and slide by pitch * q (m/rad).
     SI units and radians. inertia[j] is m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the link
     frame's origin in link axes. Joint forces: tau gains stiffness (q - rest) + damping v
     + coulomb tanh(v / coulomb_speed) + armature a + (rotor @ a)_j.
@@ -134,11 +134,11 @@ class Model:
 
     @property
     def frame_names(self) -> tuple[str, ...]:
-        """Every name that `frame` knows: the world, the links, the named frames."""
+        """Every name that `frame` accepts: the world, the links, the named frames."""
         return ("world", *self.link_names, *(frame.name for frame in self.frames))
 
     def frame(self, name: str) -> Frame:
-        """The frame of this name, the frame of the link of this name, or "world"."""
+        """The frame or the link frame with this name, or "world"."""
         text(name, "frame or link")
         if name == "world":
             return Frame("world", -1, np.eye(3), np.zeros(3))
@@ -150,13 +150,13 @@ class Model:
         raise unknown_name("frame or link", name, self.frame_names)
 
     def link_index(self, name: str) -> int:
-        """Number of the link of this name."""
+        """Number of the link with this name."""
         if text(name, "link") not in self.link_names:
             raise unknown_name("link", name, self.link_names)
         return self.link_names.index(name)
 
     def joint_index(self, name: str) -> int:
-        """Number of the joint of this name."""
+        """Number of the joint with this name."""
         if text(name, "joint") not in self.joint_names:
             raise unknown_name("joint", name, self.joint_names)
         return self.joint_names.index(name)
@@ -170,21 +170,21 @@ class Model:
     ) -> Model:
         """Add a rigid body to a link; `link` may also be the name of a frame.
 
-        Its centre of mass is `point` (m) and its inertia about that (3, 3) is in the axes of the
-        named link or frame; without inertia it is a point mass.
+        `point` (m) is its centre of mass and `inertia` (3, 3) is about that point, in the axes of
+        the named link or frame; without inertia it is a point mass.
         """
         return edits.attach_payload(self, link, mass, point, inertia)
 
     def lock(self, values: Mapping[str, float]) -> Model:
         """Fix joints at values (rad or m): {"joint": value, ...}.
 
-        The locked link's inertia, frames, shapes and children pass to the link before it; its name
-        stays as a frame there. What is locked to the world no longer moves: its inertia is dropped.
+        The locked link's inertia, frames, shapes and children pass to its parent link, where its
+        name becomes a frame. The inertia of links locked to the world is dropped.
         """
         return edits.lock(self, values)
 
     def with_mass(self, link: str, mass: float) -> Model:
-        """Set a link's mass (kg); its inertia scales along, its centre of mass stays."""
+        """Set a link's mass (kg); its inertia scales with it, its centre of mass stays."""
         return edits.with_mass(self, link, mass)
 
     def with_inertia(self, link: str, mass: float, com: ArrayLike, inertia: ArrayLike) -> Model:
@@ -194,8 +194,8 @@ class Model:
     def with_length(self, link: str, length: float, to: str | None = None) -> Model:
         """Set the distance (m) from a link's origin to its only child joint, or to `to`.
 
-        `to` names a child joint, or a frame on the link. Child joints and frames that sat at that
-        point move with it along the same direction; the inertia and the shapes stay.
+        `to` names a child joint or a frame on the link. Child joints and frames at that point move
+        with it along the same direction; the inertia and the shapes stay.
         """
         return edits.with_length(self, link, length, to)
 
@@ -210,11 +210,11 @@ class Model:
         acceleration: ArrayLike | None = None,
         effort: ArrayLike | None = None,
     ) -> Model:
-        """Replace limits: a number or (n,) means plus and minus that, (n, 2) is lower, upper."""
+        """Replace limits: a number or (n,) means plus and minus; (n, 2) means lower, upper."""
         return edits.with_limits(self, position, velocity, acceleration, effort)
 
     def with_placement(
         self, joint: str, R: ArrayLike | None = None, p: ArrayLike | None = None
     ) -> Model:
-        """Move a joint: its placement (R, p) in the parent's link frame; None leaves it."""
+        """Set a joint's placement (R, p) in the parent's link frame; None keeps that part."""
         return edits.with_placement(self, joint, R, p)

@@ -1,4 +1,4 @@
-"""Small pieces a Model is made of: frames, shapes, limits, packed inertias, rigid poses."""
+"""Parts of a Model: frames, shapes, limits, packed inertias, rigid poses."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _frozen(value: Any, what: str, shape: tuple[int, ...], dtype: Any, kinds: st
 
 
 class Limits(NamedTuple):
-    """Bounds of the joints, each (n, 2): lower, upper; -inf and +inf where there is none.
+    """Bounds of the joints, each (n, 2): lower, upper; -inf and +inf if there is none.
 
     Units: rad or m for position, then per second, per second squared, N m or N for effort.
     """
@@ -60,7 +60,7 @@ class Limits(NamedTuple):
 
 
 def rebuilt(self: Any) -> tuple[type, tuple]:
-    """How a frozen dataclass is copied and pickled: made anew, hence checked and read-only."""
+    """Reduce a frozen dataclass so that copies and pickles are rebuilt, checked and read-only."""
     return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
 
@@ -97,10 +97,10 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A body drawn or collided with, posed (R, p) in the frame of a link (-1: the world).
+    """A visual or collision shape with the pose (R, p) in the frame of a link (-1: the world).
 
     size in m: box (x, y, z); sphere (radius,); cylinder and capsule (radius, length along z);
-    mesh (scale x, y, z). A mesh is a path as written in the file; it is not opened.
+    mesh (scale x, y, z). A mesh is a path as written in the file; the file is not opened.
     """
 
     link: int
@@ -191,7 +191,7 @@ def pack_inertia(mass: float, com: ArrayLike, inertia: Array) -> Array:
 
 
 def about_origin(row: Array) -> Array:
-    """The (3, 3) inertia about the origin held in a (10,) row."""
+    """The (3, 3) inertia about the origin from a (10,) row."""
     xx, xy, yy, xz, yz, zz = row[4:]
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
@@ -204,7 +204,7 @@ def unpack_inertia(row: Array) -> tuple[float, Array, Array]:
 
 
 def move_inertia(row: Array, R: Array, p: Array) -> Array:
-    """The same body's (10,) row seen from a frame in which its own frame has the pose (R, p)."""
+    """The same body's (10,) row in a frame in which its own frame has the pose (R, p)."""
     mass, c, inertia = unpack_inertia(row)
     return pack_inertia(mass, R @ c + p, R @ inertia @ R.T)
 
@@ -212,10 +212,10 @@ def move_inertia(row: Array, R: Array, p: Array) -> Array:
 def weld(
     parent: IntArray, fixed: NDArray[np.bool_], R: Array, p: Array
 ) -> tuple[IntArray, Array, Array]:
-    """Hosts of links after fixing some of them to their parents.
+    """Hosts of links after some of them are fixed to their parents.
 
-    R (n, 3, 3), p (n, 3) pose each fixed link in its parent. Returns for every link the nearest
-    link at or above it that still moves (-1: the world), and its pose in that host's frame.
+    R (n, 3, 3), p (n, 3): pose of each fixed link in its parent. Returns, for every link, the
+    nearest link at or above it that still moves (-1: the world), and its pose in that host's frame.
     """
     n = len(parent)
     host = np.arange(n)

@@ -1,4 +1,4 @@
-"""A model as a tree of numbers and words, for the files that hold one."""
+"""A model as a tree of numbers and words, for files that contain one."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MODEL_ARRAYS = ("parent", "kind", "pitch", "axis", "R", "p", "inertia", "gravity
 
 
 def tree_of_model(model: Model) -> Tree:
-    """What `model_of` reads back."""
+    """The tree that `model_of` reads back."""
     if model.contact_points or model.loop_closures:
-        raise ValueError("model: contact points and loop closures have no place in the file yet")
+        raise ValueError("model: contact points and loop closures cannot be saved yet")
     tree: Tree = {name: getattr(model, name) for name in MODEL_ARRAYS}
     for name in ("name", "link_names", "joint_names", "notes"):
         tree[name] = getattr(model, name)
@@ -36,12 +36,12 @@ def _record(value: Any) -> Tree:
 
 
 def model_of(group: TreeReader) -> Model:
-    """The model in a group of a file, checked as any other."""
+    """The model in a group of a file, checked like any other."""
     entries: dict[str, Any] = {name: group.value(name, np.ndarray) for name in MODEL_ARRAYS}
     limits = group.group("limits")
     dh = group.value("dh", (dict, type(None)))
     with located(group), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)  # given when the model was first made
+        warnings.simplefilter("ignore", ModelWarning)  # issued when the model was first built
         return Model(
             name=group.value("name", str),
             link_names=group.words("link_names"),

@@ -1,4 +1,4 @@
-"""Ready models, each a function that returns a new Model."""
+"""Ready-made models, each a function that returns a new Model."""
 
 from predyn.models.acrobots import acrobot, branched_acrobot
 from predyn.models.cart_poles import cart_pole

@@ -28,9 +28,9 @@ def acrobot() -> Model:
 
 
 def branched_acrobot() -> Model:
-    """A rod with two more hinged at its end; q1 = -pi/2 hangs, q2 = q3 = 0 are in line with it.
+    """A rod with two rods hinged at its end; q1 = -pi/2 hangs, q2 = q3 = 0 are in line with it.
 
-    Frames "tip2" and "tip3" at the ends of link2 and link3.
+    Frames "tip2" and "tip3" are at the ends of link2 and link3.
     """
     return (
         ModelBuilder("branched_acrobot", GRAVITY)

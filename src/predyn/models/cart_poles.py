@@ -15,7 +15,7 @@ def cart_pole() -> Model:
     Kelly 2017, "An introduction to trajectory optimization", SIAM Review 59(4), section 6: a cart
     of 1 kg, a point mass of 0.3 kg at the end of a massless pole of 0.5 m, the cart within 2 m and
     its force within 20 N; gravity (0, -9.81, 0), no friction. q2 is measured from x: -pi/2 hangs
-    and pi/2 stands upright (the paper counts from hanging). Frame "tip" at the point mass. Only
+    and pi/2 stands upright (the paper counts from hanging). Frame "tip" is at the point mass. Only
     the slide is meant to be driven: which joints are active is part of a task.
     """
     return (

@@ -10,7 +10,7 @@ from predyn.errors import InputError
 from predyn.model import Model
 from predyn.model.builder import ModelBuilder
 
-MOST = 1000  # joints of a ready model
+MOST = 1000  # joints of a ready-made model
 
 # a uniform thin rod of 1 m and 1 kg along x
 ROD: dict[str, Any] = {"mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (0.0, 1 / 12, 1 / 12)}
@@ -20,10 +20,10 @@ def pendulum_chain(n: int) -> Model:
     """n uniform thin rods of 1 m and 1 kg, hinged one after the other in the x-y plane.
 
     Gravity (0, -9.81, 0), no friction, no limits; q1 is measured from x, the others relative to
-    the rod before. Links link1.., joints joint1.., frame "tip" at the end.
+    the previous rod. Links link1.., joints joint1.., frame "tip" at the end.
     """
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 1 <= n <= MOST:
-        raise InputError(f"pendulum_chain: expected links from 1 to {MOST}, got {n!r:.60}")
+        raise InputError(f"pendulum_chain: expected 1 to {MOST} links, got {n!r:.60}")
     builder = ModelBuilder(f"pendulum_chain_{n}", gravity=(0.0, -9.81, 0.0))
     for j in range(1, n + 1):
         builder.add_link(

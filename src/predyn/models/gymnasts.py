@@ -1,9 +1,9 @@
 """A gymnast on the high bar: five bodies in the plane, branched at the trunk.
 
-Body figures are those of de Leva (1996), "Adjustments to Zatsiorsky-Seluyanov's segment inertia
+Body data are from de Leva (1996), "Adjustments to Zatsiorsky-Seluyanov's segment inertia
 parameters", for men: 1.741 m, 73.0 kg. Strength is that of one elite male gymnast as recorded in
-the torque muscles of Millard (2016, RBDL), isometric and per limb, here twice for both limbs; that
-of the neck is from Vasavada, Li and Delp (2001). Ranges of motion are those of the AAOS, but for
+the torque muscles of Millard (2016, RBDL), isometric and per limb, here doubled for both limbs;
+neck strength is from Vasavada, Li and Delp (2001). Ranges of motion are those of the AAOS, except
 hip extension (20 degrees) and knee hyperextension (5), which are clinical values.
 """
 
@@ -55,7 +55,7 @@ def gymnast() -> Model:
     bends the knees, neck < 0 brings the chin to the chest. Frames "vertex" and "toes". No friction;
     torques do not fall with speed, speeds are limited instead.
     """
-    arms = _body(
+    arms = _combine_segments(
         (HAND, 2, 0.0, -1),
         (FOREARM, 2, HAND.length, -1),
         (UPPER_ARM, 2, HAND.length + FOREARM.length, -1),
@@ -71,7 +71,7 @@ def gymnast() -> Model:
             position=_degrees(0.0, 240.0),
             velocity=16.2,
             effort=(-182.0, 255.0),
-            **_body((TRUNK, 1, 0.0, 1)),
+            **_combine_segments((TRUNK, 1, 0.0, 1)),
         )
         .add_link(
             "head",
@@ -80,7 +80,7 @@ def gymnast() -> Model:
             origin=(-NECK, 0.0, 0.0),
             position=_degrees(-45.0, 45.0),
             effort=(-30.0, 52.0),
-            **_body((HEAD, 1, -HEAD.length, 1)),
+            **_combine_segments((HEAD, 1, -HEAD.length, 1)),
         )
         .add_link(
             "thighs",
@@ -90,7 +90,7 @@ def gymnast() -> Model:
             position=_degrees(-20.0, 120.0),
             velocity=9.0,
             effort=(-351.0, 315.0),
-            **_body((THIGH, 2, 0.0, 1)),
+            **_combine_segments((THIGH, 2, 0.0, 1)),
         )
         .add_link(
             "shanks",
@@ -100,7 +100,7 @@ def gymnast() -> Model:
             position=_degrees(-135.0, 5.0),
             velocity=16.6,
             effort=(-198.0, 571.0),
-            **_body((SHANK, 2, 0.0, 1), (FOOT, 2, SHANK.length, 1)),
+            **_combine_segments((SHANK, 2, 0.0, 1), (FOOT, 2, SHANK.length, 1)),
         )
         .add_frame("vertex", "head", (-HEAD.length, 0.0, 0.0))
         .add_frame("toes", "shanks", (LEG_LENGTH, 0.0, 0.0))
@@ -108,8 +108,8 @@ def gymnast() -> Model:
     )
 
 
-def _body(*parts: tuple[Segment, int, float, int]) -> dict[str, Any]:
-    """Mass, centre and inertia of segments along x: each with how many, where it begins (m), and
+def _combine_segments(*parts: tuple[Segment, int, float, int]) -> dict[str, Any]:
+    """Mass, centre and inertia of segments along x: for each, its number, where it begins (m), and
     whether the end named first is where it begins (1) or where it ends (-1).
     """
     masses = np.array([count * segment.share * MASS for segment, count, _, _ in parts])

@@ -16,7 +16,7 @@ def manutec_r3(payload: float = 0.0) -> Model:
     offset of joint 2 do not enter the dynamics and are zero. The geared rotors are the constant
     rotor matrix: 14.3325, 57.33 and 4.68 kg m^2 on the diagonal, and 0.078 between joints 2 and 3
     (rotor 3 rides on arm 2). Efforts are those of 7.5 V: 945, 1890 and 540 N m. Of arm1 only
-    Izz = 1.16 kg m^2 about the axis matters; Ixx = Iyy = 0.58 make it a possible body (a disc).
+    Izz = 1.16 kg m^2 about the axis matters; Ixx = Iyy = 0.58 make it a valid body (a disc).
 
     Sources of the numbers: Otter, Tuerk 1988 (DFVLR model 2, corrected); Franke, Otter 1993 (DLR
     TR R101-93); von Stryk, Schlemmer 1994. Arm-3 inertia 5.41, 5.60, 0.39, 0.33 as in the model's

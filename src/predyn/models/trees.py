@@ -22,14 +22,14 @@ def random_tree(
 ) -> Model:
     """A depth-first tree of n joints; equal arguments give equal models.
 
-    A joint follows the one before it with probability `depth_like`, otherwise a random ancestor of
+    A joint follows the previous one with probability `depth_like`, otherwise a random ancestor of
     that one. A joint is revolute with probability 0.85, otherwise one of the other `kinds` at
     random (if there are any). Placements: uniform rotations, standard normal positions. Inertias
     are those of random clouds of points. axes: "random", or "z" for every joint. Links l0, l1, ...,
     joints j0, j1, ...; no friction, no limits.
     """
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 1 <= n <= MOST:
-        raise InputError(f"random_tree: expected joints from 1 to {MOST}, got {n!r:.60}")
+        raise InputError(f"random_tree: expected 1 to {MOST} joints, got {n!r:.60}")
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"random_tree: expected a seed of at least 0, got {seed!r:.60}")
     if axes not in ("random", "z"):
@@ -43,7 +43,7 @@ def random_tree(
     parents: list[int] = []
     builder = ModelBuilder(f"random_tree_{n}_{seed}")
     for j in range(n):
-        parents.append(_parent(parents, depth_like, topology))
+        parents.append(_draw_parent(parents, depth_like, topology))
         revolute = topology.random() < 0.85 or not others
         kind = "revolute" if revolute else others[bodies.integers(len(others))]
         mass = float(bodies.uniform(0.5, 2.0))
@@ -55,15 +55,15 @@ def random_tree(
             axis=bodies.standard_normal(3) if axes == "random" else (0.0, 0.0, 1.0),
             pitch=float(bodies.standard_normal()) if kind == "screw" else 0.0,
             origin=bodies.standard_normal(3),
-            rotation=_rotation(bodies),
+            rotation=_draw_rotation(bodies),
             mass=mass,
             com=0.5 * bodies.standard_normal(3),
-            inertia=_inertia(mass, bodies),
+            inertia=_draw_inertia(mass, bodies),
         )
     return builder.build()
 
 
-def _parent(parents: list[int], depth_like: float, rng: np.random.Generator) -> int:
+def _draw_parent(parents: list[int], depth_like: float, rng: np.random.Generator) -> int:
     last = len(parents) - 1
     if last < 0:
         return -1
@@ -76,8 +76,8 @@ def _parent(parents: list[int], depth_like: float, rng: np.random.Generator) -> 
     return chain[int(rng.integers(0, len(chain)))]
 
 
-def _rotation(rng: np.random.Generator) -> Array:
-    """A rotation drawn uniformly: from a normalised normal quaternion."""
+def _draw_rotation(rng: np.random.Generator) -> Array:
+    """A uniformly distributed rotation, from a normalised normal quaternion."""
     quaternion = rng.standard_normal(4)
     w, x, y, z = quaternion / np.linalg.norm(quaternion)
     return np.array(
@@ -89,7 +89,7 @@ def _rotation(rng: np.random.Generator) -> Array:
     )
 
 
-def _inertia(mass: float, rng: np.random.Generator) -> Array:
+def _draw_inertia(mass: float, rng: np.random.Generator) -> Array:
     """Inertia about the centre of mass of six points in a box of about 0.5 m."""
     points = 0.25 * rng.standard_normal((6, 3))
     points -= points.mean(axis=0)

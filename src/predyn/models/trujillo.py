@@ -14,8 +14,8 @@ def trujillo_two_link() -> Model:
 
     Trujillo 2006, section 4: centres of mass in the middle of the links, inertias Izz about them.
     q1 is measured from x (-pi/2 hangs, pi/2 stands upright), q2 relative to link1. The paper gives
-    no inertia out of the plane; here Iyy = Izz and Ixx = 0, a thin rod, so that the body is
-    possible. It does not enter motion in the plane.
+    no inertia out of the plane; here Iyy = Izz and Ixx = 0, a thin rod, so that the body is valid.
+    This does not affect motion in the plane.
     """
     builder = ModelBuilder("trujillo_two_link", (0.0, -GRAVITY, 0.0))
     before, along = "world", 0.0

@@ -19,8 +19,8 @@ def two_link(gravity: ArrayLike = (0.0, -9.8062, 0.0)) -> Model:
     Xiang, Arora, Abdel-Malek 2008, Tables 1 and 2: both links 0.4 m, 0.5 kg, centre of mass in the
     middle, 0.1 kg m^2 about it (Izz), effort within 10 N m. q1 is measured from x, q2 relative.
     Example 1 of the paper has gravity (0, 0, 0), example 2 the default here. The paper gives no
-    inertia out of the plane; here Iyy = Izz and Ixx = 0, a thin rod, so that the body is possible.
-    It does not enter motion in the plane.
+    inertia out of the plane; here Iyy = Izz and Ixx = 0, a thin rod, so that the body is valid.
+    This does not affect motion in the plane.
     """
     rod = DHRow(
         a=LENGTH,
@@ -38,8 +38,8 @@ def prismatic_revolute(offset: float = math.pi / 2) -> Model:
     Barman 2020, Tables 4.3 and 4.4: 0.4 m, 0.5 kg, 0.1 kg m^2 about the centre of mass for each
     link, effort within 10 N and 10 N m. Gravity is zero, as the axes of the table lie in the plane
     that the text calls horizontal. The table's entry pi/2 for theta of row 2 is read as
-    theta2 = q2 + pi/2; offset=0.0 gives the other reading, theta2 = q2. In the same way
-    d1 = q1 + 0.4 m. Inertias out of the plane are those of thin rods and do not enter the motion.
+    theta2 = q2 + pi/2; offset=0.0 gives the other reading, theta2 = q2. Likewise d1 = q1 + 0.4 m.
+    Inertias out of the plane are those of thin rods and do not affect the motion.
     """
     slide = DHRow(
         theta=math.pi / 2,

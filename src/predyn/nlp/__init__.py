@@ -1,4 +1,4 @@
-"""Programs as solvers see them: arrays and callbacks, without mechanics."""
+"""Nonlinear programs as solvers see them: arrays and callbacks, without mechanics."""
 
 from predyn.nlp.nlp import (
     NLP,

@@ -13,15 +13,15 @@ from predyn.errors import InputError
 if TYPE_CHECKING:
     from predyn.nlp.nlp import NLP, Floats, Indices
 
-_DENSE = 300  # up to so many variables every entry is differenced, above it random directions
+_DENSE = 300  # up to this many variables every entry is differenced, beyond it random directions
 _DIRECTIONS = 12
-_ROUNDING = 100.0 * np.finfo(float).eps  # of a function value, in proportion to its terms
+_ROUNDING = 100.0 * np.finfo(float).eps  # of a function value, relative to its terms
 
 
 class DerivativeEntry(NamedTuple):
-    """The worst entry of one derivative: error / tolerance is the largest there.
+    """The worst entry of one derivative, with the largest error / tolerance.
 
-    For many variables `given` and `expected` are the row's change along a random direction of which
+    For many variables, `given` and `expected` are the row's change along a random direction, and
     `column` is the variable that contributes most of the error.
     """
 
@@ -65,7 +65,7 @@ class DerivativeReport(NamedTuple):
 
 
 class _Matrix(NamedTuple):
-    """Derivatives as given: entries of a matrix, with the size of the terms of each function."""
+    """Given derivatives: entries of a matrix, and the size of the terms of each function."""
 
     rows: Indices
     columns: Indices
@@ -88,10 +88,10 @@ def check_derivatives(
 ) -> DerivativeReport:
     """Difference f, g and the gradient of f / f_scale + multipliers . g around x.
 
-    The step is in units of x_scale, the multipliers are random unless given. Two steps, one twice
-    the other, are extrapolated; their difference and the rounding of the values are the tolerance.
-    Entries outside the patterns must be zero. hessian=False leaves the Hessian out, as for
-    Gauss-Newton, which is not the derivative of anything.
+    The step is in units of x_scale; the multipliers are random by default. Two steps, one twice the
+    other, are extrapolated; their difference and the rounding of the values are the tolerance.
+    Entries outside the patterns must be zero. hessian=False skips the Hessian, as needed for
+    Gauss-Newton, which is not an exact derivative.
     """
     point = np.array(x, dtype=float)
     if point.shape != (nlp.n,) or not np.isfinite(point).all():
@@ -185,7 +185,7 @@ class _Directions:
         part: slice,
         name: Callable[[int], str],
     ) -> DerivativeEntry | None:
-        """The worst of the function's rows in `part` over all directions."""
+        """The worst entry of the function's rows in `part` over all directions."""
         worst, entry = -1.0, None
         for direction in self:
             expected, tolerance = self._differences(function, given, direction)
@@ -228,7 +228,7 @@ class _Directions:
         direction: Floats,
         row: int,
     ) -> tuple[int, float]:
-        """Halve a direction until one variable is left; that one, and the unit of the result."""
+        """Halve a direction until one variable is left; returns it and the unit of the result."""
         used = np.flatnonzero(direction)
         unit = float(direction[used[0]]) if len(used) == 1 else 1.0
         while len(used) > 1:

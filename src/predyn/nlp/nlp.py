@@ -1,9 +1,9 @@
-"""A nonlinear program as arrays and callbacks; it knows nothing of mechanics.
+"""A nonlinear program as arrays and callbacks, independent of mechanics.
 
     minimise f(x)   subject to   g_lower <= g(x) <= g_upper,   x_lower <= x <= x_upper
 
-A program is evaluated at one point at a time: `move(x)` goes there, and the other methods evaluate
-lazily at that point, so that what several of them need is computed once.
+A program is evaluated at one point at a time: `move(x)` sets the point, and the other methods
+evaluate lazily there, so that shared quantities are computed once.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ HESSIANS = ("exact", "gauss_newton", "limited_memory")
 
 
 class NLP(ABC):
-    """What a solver needs. Patterns are (rows, columns) without duplicates.
+    """The interface that a solver needs. Patterns are (rows, columns) without duplicates.
 
-    The Hessian of sigma f + lambda . g has its lower triangle only (row >= column). Scales are
-    positive: the solver works on x / x_scale, g / g_scale and f / f_scale. Arrays given to the
+    The Hessian of sigma f + lambda . g contains only its lower triangle (row >= column). Scales are
+    positive: the solver works on x / x_scale, g / g_scale and f / f_scale. Arrays passed to the
     methods are C-contiguous float64.
     """
 
@@ -47,7 +47,7 @@ class NLP(ABC):
 
     @abstractmethod
     def move(self, x: Floats) -> None:
-        """Go to a point; x is copied."""
+        """Set the point; x is copied."""
 
     @abstractmethod
     def objective(self) -> float: ...
@@ -86,19 +86,19 @@ class NLP(ABC):
 
 
 class Multipliers(NamedTuple):
-    """Of L = f + g . lambda - z_lower . (x - x_lower) + z_upper . (x - x_upper)."""
+    """Multipliers of L = f + g . lambda - z_lower . (x - x_lower) + z_upper . (x - x_upper)."""
 
-    g: Floats  # (m,) positive where the upper bound holds
-    x_lower: Floats  # (n,) not negative
+    g: Floats  # (m,) positive if the upper bound is active
+    x_lower: Floats  # (n,) nonnegative
     x_upper: Floats
 
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """What a solver is told. `hessian`: "exact" and "gauss_newton" are what the program computes.
+    """Options of a solver. `hessian`: the program computes "exact" and "gauss_newton" itself.
 
-    tolerance bounds the scaled optimality error. mu_init is the barrier parameter at the start;
-    None means the solver's own choice.
+    tolerance bounds the scaled optimality error. mu_init is the initial barrier parameter; None
+    means the solver's default.
     """
 
     tolerance: float = 1e-8
@@ -146,9 +146,9 @@ class Violation(NamedTuple):
 
 
 def worst_violations(nlp: NLP, x: Floats, g: Floats, count: int = 5) -> list[Violation]:
-    """At most `count` rows and variables outside their bounds, worst in proportion to scale first.
+    """At most `count` rows and variables outside their bounds, worst relative to scale first.
 
-    What is not finite comes before all others, with an infinite violation.
+    Values that are not finite come first, with an infinite violation.
     """
     n = nlp.n
     value = np.concatenate([x, g])
@@ -196,15 +196,15 @@ class KktError(NamedTuple):
         return float(np.max(self))
 
 
-_LARGE_MULTIPLIER = 100.0  # IPOPT's s_max: above this mean the stationarity is divided
+_LARGE_MULTIPLIER = 100.0  # IPOPT's s_max: the stationarity is divided if their mean is larger
 
 
 def kkt_error(nlp: NLP, x: Floats, multipliers: Multipliers, relaxation: float = 0.0) -> KktError:
-    """The error of x and its multipliers, evaluated anew; the program is at x afterwards.
+    """The error of x and its multipliers, evaluated again; the program is at x afterwards.
 
-    Scaled as IPOPT does (Wächter and Biegler 2006, equation 5), but a multiplier counts as at most
-    1 in the complementarity, where IPOPT divides by their mean. Unequal bounds are taken to be
-    wider by `relaxation` times the larger of the bound and its scale.
+    Scaled as in IPOPT (Wächter and Biegler 2006, equation 5), but multipliers count as at most 1 in
+    the complementarity, where IPOPT divides by their mean. Unequal bounds are widened by
+    `relaxation` times the larger of the bound and its scale.
     """
     gradient, g = np.empty(nlp.n), np.empty(nlp.m)
     rows, columns = nlp.jacobian_pattern
@@ -247,7 +247,7 @@ def _margin(bound: Floats, scale: Floats, relaxation: float) -> Floats:
 
 
 def _complementarity(gap: Floats, multiplier: Floats, used: Bools) -> float:
-    """A multiplier below zero is wrong in full, and so is one of a bound that is not there."""
+    """Gap times multiplier; a negative multiplier, or one of a missing bound, counts in full."""
     gap = np.where(np.isposinf(gap), 1.0, np.abs(gap))
     product = np.where(multiplier < 0.0, -multiplier, np.minimum(multiplier, 1.0) * gap)
     return _largest(product[used])

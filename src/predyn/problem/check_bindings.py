@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from predyn.errors import PredynError
+from predyn.problem.check_phases import Finding
 from predyn.problem.offers import offer_in, phase_name
 from predyn.problem.problem import Hybrid, Problem
 from predyn.samples import Offer, split_side
@@ -93,3 +94,24 @@ class Binder:
                     "or more"
                 )
         return None
+
+
+def unused_problems(problem: Problem, seen: set[str]) -> Iterator[Finding]:
+    """Unknowns that change nothing; seen: channels that terms and forces look at."""
+    for k, signal in enumerate(problem.signals):
+        if not seen & {f"signal:{signal.name}", f"rate:{signal.name}"}:
+            yield (
+                ("signals", k),
+                f"nothing depends on signal {signal.name!r}; name it in a force or a term, or "
+                "remove it",
+            )
+    durations = {phase.duration for phase in problem.phases if isinstance(phase.duration, str)}
+    if not durations <= {parameter.name for parameter in problem.parameters}:
+        return  # perhaps a misspelt name, which is told with its phase
+    for k, parameter in enumerate(problem.parameters):
+        if parameter.name not in durations and f"parameter:{parameter.name}" not in seen:
+            yield (
+                ("parameters", k),
+                f"nothing depends on parameter {parameter.name!r}; make it the duration of a "
+                "phase, name it in a term, or remove it",
+            )

@@ -12,7 +12,7 @@ from predyn.errors import unknown_name
 from predyn.model import Limits, Model
 from predyn.model.parts import Array
 from predyn.nlp import SolverOptions
-from predyn.problem.check_bindings import Binder
+from predyn.problem.check_bindings import Binder, unused_problems
 from predyn.problem.check_entries import entry_problems
 from predyn.problem.check_forces import force_problems, force_signals
 from predyn.problem.check_freedom import freedom_problems, meeting_problems
@@ -29,7 +29,7 @@ from predyn.problem.check_phases import (
 )
 from predyn.problem.check_systems import impact_problems, system_in, system_problems
 from predyn.problem.check_transcriptions import transcription_problems
-from predyn.problem.check_unknowns import unknown_problems, unused_problems
+from predyn.problem.check_unknowns import unknown_problems
 from predyn.problem.system import System
 
 if TYPE_CHECKING:

@@ -72,27 +72,6 @@ def _refused(problem: Problem, field: str, given: Sequence[Any]) -> Iterator[Fin
             )
 
 
-def unused_problems(problem: Problem, seen: set[str]) -> Iterator[Finding]:
-    """Unknowns that change nothing; seen: channels that terms and forces look at."""
-    for k, signal in enumerate(problem.signals):
-        if not seen & {f"signal:{signal.name}", f"rate:{signal.name}"}:
-            yield (
-                ("signals", k),
-                f"nothing depends on signal {signal.name!r}; name it in a force or a term, or "
-                "remove it",
-            )
-    durations = {phase.duration for phase in problem.phases if isinstance(phase.duration, str)}
-    if not durations <= {parameter.name for parameter in problem.parameters}:
-        return  # perhaps a misspelt name, which is told with its phase
-    for k, parameter in enumerate(problem.parameters):
-        if parameter.name not in durations and f"parameter:{parameter.name}" not in seen:
-            yield (
-                ("parameters", k),
-                f"nothing depends on parameter {parameter.name!r}; make it the duration of a "
-                "phase, name it in a term, or remove it",
-            )
-
-
 def _name(name: Any, called: str, where: Path, names: dict[str, str]) -> Iterator[Finding]:
     """A name of its own; `names` has those so far."""
     if not isinstance(name, str) or not name or "\0" in name:

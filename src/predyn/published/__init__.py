@@ -1,1 +1,1 @@
-"""Algorithms as the papers print them, equation by equation, corrected where the print is wrong."""
+"""Algorithms as printed in the papers, equation by equation, with printed errors corrected."""

@@ -1,9 +1,9 @@
 """A model's standard Denavit-Hartenberg table in the form the two DH formulations read.
 
-Frame i of the papers is fixed to link i at its far end (distal); joint i turns about, or slides
-along, z of the frame before it. Masses, points and load axes, which a Model keeps in the link
-frame at the joint, are brought into frame i here, once. Row 0 of a workspace is the base, row
-i + 1 is link i, so that `parent` (already shifted by one) needs no special case at the root.
+Frame i of the papers is fixed to link i at its far end (distal); joint i rotates about, or slides
+along, z of the previous frame. Masses, points and load axes, which a Model keeps in the link frame
+at the joint, are converted here once to frame i. Row 0 of a workspace is the base, row i + 1 is
+link i, so that `parent` (already shifted by one) needs no special case at the root.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from predyn.kernels.tree import Floats, Ints, tree_of
 from predyn.model import PRISMATIC, REVOLUTE, Model
 from predyn.model.parts import turn, unpack_inertia
 
-_MATCH = 1e-9  # rad, or part of the longest distance: how well table and placements must agree
+_MATCH = 1e-9  # tolerance between table and placements: rad, or share of the longest distance
 
 
 class DHTree(NamedTuple):
-    parent: Ints  # (n,) workspace row of the link before, 0 = base
+    parent: Ints  # (n,) workspace row of the previous link, 0 = base
     kind: Ints  # (n,) REVOLUTE or PRISMATIC
     theta: Floats  # (n,) rad; q is added for a revolute joint
     d: Floats  # (n,) m; q is added for a prismatic joint
@@ -55,7 +55,7 @@ _trees: WeakKeyDictionary[Model, DHTree] = WeakKeyDictionary()
 
 
 def dh_tree_of(model: Model) -> DHTree:
-    """The DH formulations' view of a model, made once per model; ModelError if it has none."""
+    """The DH formulations' view of a model, built once per model; ModelError without a table."""
     tree = _trees.get(model)
     if tree is None:
         tree = _trees[model] = _make(model)
@@ -65,8 +65,8 @@ def dh_tree_of(model: Model) -> DHTree:
 def pack_dh_forces(
     model: Model, tree: DHTree, forces: Sequence[ExternalForce]
 ) -> tuple[Loads, list[Floats]]:
-    """As pack_forces, with the points and axes of the loads in frame i of the loaded link."""
-    axes_of_links: Any = tree  # all that pack_forces reads of a tree is its field `link`
+    """Like pack_forces, with the points and axes of the loads in frame i of the loaded link."""
+    axes_of_links: Any = tree  # pack_forces reads only the field `link` of a tree
     loads, values = pack_forces(model, axes_of_links, forces)
     return loads._replace(point=loads.point + tree.origin[loads.row - 1]), values
 
@@ -74,8 +74,8 @@ def pack_dh_forces(
 def _make(model: Model) -> DHTree:
     if model.dh is None:
         raise ModelError(
-            f"model {model.name!r} has no standard Denavit-Hartenberg table (model.dh), on which "
-            "the DH formulations work: make it with load_dh(..., convention='standard') and do not "
+            f"model {model.name!r} has no standard Denavit-Hartenberg table (model.dh), which the "
+            "DH formulations need: build it with load_dh(..., convention='standard') and do not "
             "move or lock its joints, or call predyn.inverse_dynamics, which needs no table"
         )
     coupled = np.argwhere(model.rotor - np.diag(np.diag(model.rotor)))
@@ -83,8 +83,8 @@ def _make(model: Model) -> DHTree:
         i, k = coupled[0]
         raise ModelError(
             f"model {model.name!r}: its rotor matrix couples joints {model.joint_names[i]!r} and "
-            f"{model.joint_names[k]!r}, which the published DH recursions do not know; give a "
-            "diagonal one, or call predyn.inverse_dynamics"
+            f"{model.joint_names[k]!r}, which the published DH recursions do not support; use a "
+            "diagonal matrix, or call predyn.inverse_dynamics"
         )
     n, dh, spatial = model.n, model.dh, tree_of(model)
     slides = model.kind == PRISMATIC
@@ -142,7 +142,7 @@ def _second_moments(mass: Floats, com: Floats, inertia: Floats) -> Floats:
 
 
 def _check_placements(model: Model, R: Floats, p: Floats) -> None:
-    """The table must say what the model's placements say (R, p: frame i in link i)."""
+    """The table must agree with the model's placements (R, p: frame i in link i)."""
     assert model.dh is not None
     theta, d, base = model.dh.theta, model.dh.d, model.dh.base
     longest = 1.0 + np.abs(model.p).max(initial=0.0)
@@ -157,5 +157,5 @@ def _check_placements(model: Model, R: Floats, p: Floats) -> None:
         if not known or max(turned, moved, tilted) > _MATCH:
             raise ModelError(
                 f"model {model.name!r}: joint {model.joint_names[j]!r} is not where row {j} of the "
-                "table in model.dh puts it; set dh=None, or make the model with load_dh"
+                "table in model.dh puts it; set dh=None, or build the model with load_dh"
             )

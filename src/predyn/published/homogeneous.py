@@ -1,11 +1,11 @@
 """4x4 matrices of the Denavit-Hartenberg formulation in a workspace, for any number type.
 
-Matrices lie in a workspace row from column `col` on, column by column. A pose or a derivative of
-one takes four columns of three: their last entries are 0, 0, 0 and `last`, which is 1 for a pose
-and 0 for a derivative. A matrix that gathers forces (the paper's D) has a zero last column instead
-and takes three columns of four.
+Matrices are stored in a workspace row from column `col` on, column by column. A pose or its
+derivative takes four columns of three: their last entries are 0, 0, 0 and `last`, which is 1 for a
+pose and 0 for a derivative. A matrix that gathers forces (the paper's D) has a zero last column
+instead and takes three columns of four.
 
-Products run in loops over columns instead of being written out: less to compile, not slower.
+Products are loops over columns instead of written out: less to compile and no slower.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def clear(work, row, start, stop):
 
 @jit
 def pose(work, row, col):
-    """The four columns of a pose or of a derivative of one."""
+    """The four columns of a pose or of its derivative."""
     return (
         load3(work, row, col),
         load3(work, row, col + 3),
@@ -90,7 +90,7 @@ def _add_column(r, x, work, row, col):
 
 @jit
 def add_product(work, row, T, up, start, stop):
-    """Add T D to row `up`, for all D of columns of four that lie between start and stop."""
+    """Add T D to row `up`, for all D in columns of four between start and stop."""
     M = pose(work, row, T)
     for col in range(start, stop, 4):
         last = load(work, row, col + 3)

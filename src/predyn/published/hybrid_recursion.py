@@ -1,13 +1,12 @@
 """Hybrid dynamics as published: algorithms 3.4-3.6 for branched chains, in link frames.
 
-The poses T_{P,i} = M_i e^{S_i q_i} are products of matrix exponentials, and Ad and ad the adjoint
-maps of SE(3) and se(3), equations 10-16. Numbers are those of the paper's equations, with these
-corrections: wrenches go inward with the transpose of Ad_{T^-1} (27 to 54 show T*), J-hat stands
+The poses T_{P,i} = M_i e^{S_i q_i} are products of matrix exponentials, and Ad and ad are the
+adjoint maps of SE(3) and se(3), equations 10-16. Numbers refer to the paper's equations, with these
+corrections: wrenches are passed inward by the transpose of Ad_{T^-1} (27 to 54 show T*), J-hat is
 outside the bracket of 56, and external wrenches, here those that act on a link, are subtracted in
 55. Armature adds to S^T J-hat S, spring and friction to tau.
 
-hybrid.py computes the same faster; this is the algorithm of which hybrid_recursion_sensitivity.py
-is the derivative.
+hybrid.py computes the same faster; hybrid_recursion_sensitivity.py differentiates this algorithm.
 Reference: Sohl and Bobrow, A recursive multibody dynamics and sensitivity algorithm for branched
 kinematic chains, ASME J. Dynamic Systems, Measurement, and Control 123(3), 2001.
 """
@@ -18,9 +17,9 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.actuation import Actuated, actuated, mask_of, pack_on_tree
+from predyn.dynamics.actuation import Actuated, pack_on_tree, read_mask, view_with_mask
 from predyn.dynamics.forward import column, symmetric, vector
-from predyn.dynamics.hybrid import determined, hybrid_inputs
+from predyn.dynamics.hybrid import check_finite, hybrid_inputs
 from predyn.dynamics.joint_forces import joint_force
 from predyn.errors import ModelError
 from predyn.kernels.batch import Kernel
@@ -62,9 +61,9 @@ COMING = 63  # V-dot^+ = Ad_{T^-1} V-dot_P, 6
 ACCELERATION = 69  # V-dot, 6
 DRIFT = 75  # a, 6
 J_HAT = 81  # articulated inertia, 36
-J_PLUS = 117  # what the parent sees of it, 36
+J_PLUS = 117  # the same as seen by the parent, 36
 Z = 153  # known part of the wrench, 6, first B
-Z_PLUS = 159  # what the parent sees of it, 6
+Z_PLUS = 159  # the same as seen by the parent, 6
 PHI = 165  # J-hat S / Omega, 6; at active joints J-hat S
 OMEGA = 171  # 1 / Omega
 U = 172  # tau - S^T z
@@ -106,14 +105,14 @@ def matrix_times(work, row, M, x):
 
 @jit
 def to_link(work, row, V):
-    """Ad_{T^-1} V: a motion in the parent's frame, seen from the link's (10)."""
+    """Ad_{T^-1} V: a motion from the parent's frame to the link's (10)."""
     R, p = load33(work, row, T), load3(work, row, T + 9)
     return (apply_transposed(R, V[0]), apply_transposed(R, sub(V[1], cross(p, V[0]))))
 
 
 @jit
 def to_parent(work, row, F):
-    """Ad*_{T^-1} F: a wrench in the link's frame, seen from its parent's (12)."""
+    """Ad*_{T^-1} F: a wrench from the link's frame to its parent's (12)."""
     R, p = load33(work, row, T), load3(work, row, T + 9)
     force = apply(R, F[1])
     return (add(apply(R, F[0]), cross(p, force)), force)
@@ -302,17 +301,17 @@ def hybrid_recursion_dynamics(
     out: tuple[NDArray, ...] | None = None,
 ) -> tuple[NDArray, NDArray]:
     """hybrid_dynamics by the published recursion: a, tau, both (..., n) and complete."""
-    mask = mask_of(model, active)
+    mask = read_mask(model, active)
     inputs = hybrid_inputs(model, q, v, a, tau, mask)
     result = HYBRID_RECURSION(model, inputs, forces, out, view=recursive_view(model, mask))
-    return determined(model, mask, *result)
+    return check_finite(model, mask, *result)
 
 
 def recursive_view(model: Model, mask: NDArray) -> Actuated:
     """The kernels' view, if the recursion applies to the model."""
     if has_coupled_rotors(model):
         raise ModelError(
-            f"model {model.name!r}: its rotor matrix couples joints and cannot pass through "
-            "this recursion; use hybrid_dynamics or hybrid_dynamics_derivatives"
+            f"model {model.name!r}: its rotor matrix couples joints, which this recursion does "
+            "not support; use hybrid_dynamics or hybrid_dynamics_derivatives"
         )
-    return actuated(model, mask)
+    return view_with_mask(model, mask)

@@ -1,8 +1,8 @@
 """Sensitivity of the published hybrid recursion: algorithm 4.1, for branched chains.
 
 For x = q_j, v_j, the given a_j or tau_j it differentiates algorithms 3.4-3.6 line by line. With i
-a link, "i < j" of the paper reads "i not in the subtree of j", i - 1 is the parent, and 63-68 are
-sums over the children, of which j alone has the extra terms. Corrections to what is printed:
+a link, the paper's "i < j" means "i not in the subtree of j", i - 1 is the parent, and 63-68 are
+sums over the children, of which only j has the extra terms. Corrections to the printed equations:
 
     da_i     -ad_{S_i v_i} dV_i for all i in the subtree, also for x = q_i
     db_i     -ad*_{dV_i} (J V_i) - ad*_{V_i} (J dV_i)
@@ -11,7 +11,7 @@ sums over the children, of which j alone has the extra terms. Corrections to wha
     dz+_i    dz + dphi (tau - S^T z) + phi (dtau - S^T dz)
     80       da_i = dc - dphi^T V-dot+ - phi^T dV-dot+
 
-A wrench fixed in world directions turns in the link's frame: it adds to dz_i in q_j.
+A wrench fixed in world directions rotates in the link's frame: it adds to dz_i in q_j.
 hybrid_derivatives.py computes the same faster.
 Reference: as in hybrid_recursion.py.
 """
@@ -22,9 +22,9 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.dynamics.actuation import Actuated, mask_of, pack_on_tree
-from predyn.dynamics.hybrid import determined, hybrid_inputs
-from predyn.dynamics.hybrid_derivatives import Partials, flat_out, take_apart
+from predyn.dynamics.actuation import Actuated, pack_on_tree, read_mask
+from predyn.dynamics.hybrid import check_finite, hybrid_inputs
+from predyn.dynamics.hybrid_derivatives import Partials, flatten_out, split_partials
 from predyn.dynamics.joint_forces import joint_slope
 from predyn.kernels.batch import Kernel
 from predyn.kernels.fields import Field, dense, scratch
@@ -73,7 +73,7 @@ from predyn.published.hybrid_recursion import DRIFT as DRIFT_VALUE
 
 POSITION, RATE, GIVEN = 0, 1, 2  # x = q_j, v_j, and a_j or tau_j
 
-# Columns of a link's row beside those of the recursion, all d/dx
+# Columns of a link's row in addition to those of the recursion, all d/dx
 TURN = COLUMNS  # angular part of Ad_{T_ji^-1} S_j, 3
 DV = COLUMNS + 3  # dV, 6
 DDRIFT = COLUMNS + 9  # da, 6
@@ -118,7 +118,7 @@ def _outward_rates(tree, c, j, kind, v, work):
 
 @jit
 def _turn_loads(tree, loads, c, j, values, work):
-    """World-fixed loads in the subtree of j, as it turns."""
+    """World-fixed loads in the subtree of j as it rotates."""
     for k in range(loads.row.shape[0]):
         row = loads.row[k]
         if loads.world[k] == 1 and j < row and row <= j + tree.size[j]:
@@ -136,7 +136,7 @@ def _clear(work, row, first, last):
 
 @jit
 def _own_torque(tree, active, c, i, j, kind, v):
-    """d tau_i / dx less spring and friction, at a passive joint."""
+    """d tau_i / dx minus spring and friction, at a passive joint."""
     change = 0.0 * load(v, c, i)
     if i == j:
         if kind == GIVEN and active[i] == 0:
@@ -151,7 +151,7 @@ def _own_torque(tree, active, c, i, j, kind, v):
 
 @jit
 def _inward_link(tree, active, c, i, j, kind, v, a, work):
-    """69-75 and the lines of z+ and J-hat+ for one link; J-hat changes above j only."""
+    """69-75 and the lines of z+ and J-hat+ for one link; J-hat changes only above j."""
     row = i + 1
     above = i < j and kind == POSITION
     one = along_screw(tree, i, 1.0 + 0.0 * load(v, c, i))
@@ -199,7 +199,7 @@ def _inward(tree, active, c, j, kind, v, a, work):
     while i >= 0:
         row, up = i + 1, tree.parent[i]
         plus = _inward_link(tree, active, c, i, j, kind, v, a, work)
-        if i <= j and up > 0:  # the parent is above j, and hears of x from this child alone
+        if i <= j and up > 0:  # the parent is above j and depends on x through this child only
             _clear(work, up, DZ, DPHI + 6)
         if i == j and kind == POSITION:
             one = along_screw(tree, i, 1.0 + 0.0 * load(v, c, i))
@@ -220,7 +220,7 @@ def _inward(tree, active, c, j, kind, v, a, work):
 
 
 @jit
-def _touches(tree, i, j):
+def _is_related(tree, i, j):
     """Whether z of link i depends on joint j: one is above the other."""
     return (j <= i and i < j + tree.size[j]) or (i <= j and j < i + tree.size[i])
 
@@ -230,7 +230,7 @@ def _outward(tree, active, c, j, kind, v, work):
     """Forward recursion over all links."""
     for i in range(tree.parent.shape[0]):
         row, up = i + 1, tree.parent[i]
-        near, above = _touches(tree, i, j), i < j and kind == POSITION
+        near, above = _is_related(tree, i, j), i < j and kind == POSITION
         coming = load6(work, row, COMING)
         one = along_screw(tree, i, 1.0 + 0.0 * load(v, c, i))
         change = to_link(work, row, load6(work, up, DACCELERATION))
@@ -288,7 +288,7 @@ def recursion_sensitivity(view, loads, c, ins, outs, work):
                     store(f_v, c, i * n + j, found)
                 else:
                     store(f_u, c, i * n + j, found)
-    take_apart(view, c, (f_q, f_v, f_u), outs[2:10])
+    split_partials(view, c, (f_q, f_v, f_u), outs[2:10])
 
 
 def _fields(view: Actuated) -> tuple[Field, ...]:
@@ -318,9 +318,9 @@ def hybrid_recursion_derivatives(
     out: tuple | None = None,
 ) -> tuple[NDArray, NDArray, Partials, Partials]:
     """hybrid_dynamics_derivatives by the published recursion: a, tau, da, dtau."""
-    mask = mask_of(model, active)
+    mask = read_mask(model, active)
     inputs = hybrid_inputs(model, q, v, a, tau, mask)
     view = recursive_view(model, mask)
-    found = HYBRID_RECURSION_SENSITIVITY(model, inputs, forces, flat_out(out), view=view)
-    determined(model, mask, *found[:2])
+    found = HYBRID_RECURSION_SENSITIVITY(model, inputs, forces, flatten_out(out), view=view)
+    check_finite(model, mask, *found[:2])
     return found[0], found[1], found[2:6], found[6:]  # type: ignore[return-value]

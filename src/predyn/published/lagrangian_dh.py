@@ -2,20 +2,20 @@
 
 Y. Xiang, J. S. Arora, K. Abdel-Malek, "Optimization-based motion prediction of mechanical systems:
 sensitivity analysis", Structural and Multidisciplinary Optimization (2008): equations 1, 2, 12-20
-and 36-38, by their numbers. Symbols are the paper's: T_i takes frame i to the frame before it, A,
-B, C are pose, velocity and acceleration of frame i in the world, D, E, F, G gather inertia,
-gravity, external forces and external moments inwards. Sensitivities: lagrangian_dh_sensitivity.py.
+and 36-38, by their numbers. Symbols are the paper's: T_i transforms frame i to the previous frame,
+A, B, C are pose, velocity and acceleration of frame i in the world, D, E, F, G gather inertia,
+gravity, external forces and external moments inward. Sensitivities: lagrangian_dh_sensitivity.py.
 
-Where the code departs from the print:
+Differences from the printed equations:
 - (12)-(14), (36) start from the pose of the base, A_0 = tree.base. Frame "i - 1" of a branched
   chain is that of the parent (37a).
 - (15) is printed with the rates of the local r_j; r_j is constant: B r, C r.
 - (16) as printed: g points down, f and h act on the link, along world axes. Loads along link axes,
   springs, friction and armature are added.
-- (16), (19) hold one external force. For several, F and f go together as the matrix
+- (16), (19) are for one external force. For several, F and f are combined in the matrix
   Phi_i = sum over k of (F_i of force k) f_k^T, for which (19) and (37b) hold as for D.
 - (17) does not define I_i: it is the integral of r r^T dm, r = (x, 1), in frame i (dh.py).
-- (37b) is printed without the children's own T; each child c hands on T_c D_c, T_c E_c, T_c F_c.
+- (37b) is printed without the children's own T; each child c passes on T_c D_c, T_c E_c, T_c F_c.
 - (38a) is (36); the end forces of (38b) are an ExternalForce.
 """
 
@@ -55,8 +55,8 @@ from predyn.published.homogeneous import (
 class Columns(NamedTuple):
     """Columns of the workspace; row 0 is the base, row i + 1 is link i.
 
-    A field of a tuple is a number to the compiler; a global would be a type of its own, for which
-    every function it is given to is compiled again.
+    To the compiler, a field of a tuple is a number; a global would be a separate type, for which
+    every function that takes it is compiled again.
     """
 
     A: int = 0  # poses and their derivatives, 12 numbers each
@@ -76,7 +76,7 @@ AT = Columns()
 
 @jit
 def joint_kind(tree, i):
-    """(1, 0) if joint i turns, (0, 1) if it slides."""
+    """(1, 0) if joint i is revolute, (0, 1) if it is prismatic."""
     if tree.kind[i] == PRISMATIC:
         return 0.0, 1.0
     return 1.0, 0.0
@@ -98,8 +98,8 @@ def store_joint_matrix(tree, c, i, q, work):
 
 @jit
 def derivative(tree, i, x, last):
-    """A column of dT_i/dq_i = Q T_i, from that of T_i: Q turns by a right angle about z, or puts
-    the last entry in the place of z. d2T = Q dT, d3T = Q d2T."""
+    """A column of dT_i/dq_i = Q T_i, from that of T_i: Q rotates by a right angle about z, or moves
+    the last entry to z. d2T = Q dT, d3T = Q d2T."""
     turns, slides = joint_kind(tree, i)
     return (-turns * x[1], turns * x[0], 0.0 * x[2] + slides * last)
 
@@ -151,7 +151,7 @@ def own_axes(loads, c, k, values):
 
 @jit
 def add_load(loads, k, f, h, work, phi, g):
-    """r_f f^T of (19) and h of (20) to the row of the link on which load k acts."""
+    """Add r_f f^T of (19) and h of (20) to the row of the link on which load k acts."""
     row = loads.row[k]
     add_outer(vector(loads.point, k), f, work, row, phi)
     store3(work, row, g, add(load3(work, row, g), h))
@@ -162,7 +162,7 @@ def backward_dynamics(tree, loads, c, values, work, tau):
     """D, E, Phi, G of all links, and tau."""
     n = tree.parent.shape[0]
     gravity = (tree.gravity[0], tree.gravity[1], tree.gravity[2])
-    for i in range(n):  # (36), (38a), then the terms of link i itself; (37b) adds its children's
+    for i in range(n):  # (36), (38a), then the terms of link i itself; (37b) adds its children
         row, mass = i + 1, tree.mass[i]
         clear(work, row, AT.D, AT.end)
         add_inertia(tree.I, i, 1.0, work, row, AT.C, AT.D)  # (17)
@@ -178,7 +178,7 @@ def backward_dynamics(tree, loads, c, values, work, tau):
         row, up = i + 1, tree.parent[i]
         turns, _ = joint_kind(tree, i)
         E, mass = load3(work, row, AT.E), load(work, row, AT.E + 3)
-        G, axis = load3(work, row, AT.G), load3(work, up, AT.A + 6)  # A_{i-1} z_0, if it turns
+        G, axis = load3(work, row, AT.G), load3(work, up, AT.A + 6)  # A_{i-1} z_0, if revolute
         inertia = trace(work, row, AT.dA, AT.D)
         weight = dot(gravity, times(pose(work, row, AT.dA), E, mass))
         force = trace(work, row, AT.dA, AT.Phi)
@@ -220,12 +220,12 @@ def lagrangian_dh_torques(
     forces: Sequence[ExternalForce] = (),
     out: NDArray | None = None,
 ) -> NDArray:
-    """Joint torques tau (..., n), as predyn.inverse_dynamics, by the recursion (12)-(20).
+    """Joint torques tau (..., n), like predyn.inverse_dynamics, by the recursion (12)-(20).
 
-    For models with a standard DH table (model.dh) and without coupled rotors; others are refused
-    with a ModelError. q, v, a: (..., n) in the order of model.joint_names; leading shapes
-    broadcast. A joint cut to open a loop (38) is an external force at the end that was cut, with
-    lagrangian_dh_point for the condition that closes the loop.
+    For models with a standard DH table (model.dh) and without coupled rotors; others raise a
+    ModelError. q, v, a: (..., n) in the order of model.joint_names; leading shapes broadcast. A
+    joint cut to open a loop (38) becomes an external force at the cut end; lagrangian_dh_point
+    gives the condition that closes the loop.
     """
     n = joints(model)
     return LAGRANGIAN(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces, out)[0]
@@ -246,7 +246,7 @@ def lagrangian_dh_point_motion(tree, loads, c, ins, outs, work):
 
 
 def pack_point(model: Model, tree: DHTree, place: tuple[str, ArrayLike]) -> tuple[Loads, list]:
-    """A link and a point in its DH frame, in the form in which kernels read places of loads."""
+    """A link and a point in its DH frame, in the form in which kernels read the points of loads."""
     link, point = place
     row = np.array([model.link_index(link) + 1])
     at = np.array(frozen(point, "point", (3,)))[None]
@@ -285,8 +285,8 @@ def lagrangian_dh_point(
 ) -> PointMotion:
     """Motion (15) of a point (3,) given in the DH frame of a link (the model's frame "<link>_dh").
 
-    With the point at the end of a chain this is what (38) needs of a cut joint: the loop is closed
-    where the position is that of the point it was cut from.
+    With the point at the end of a chain, this is what (38) needs for a cut joint: the loop is
+    closed if the position equals that of the point it was cut from.
     """
     n = joints(model)
     place: Any = (link, point)

@@ -1,21 +1,21 @@
 """Exact partials of the recursive Lagrangian formulation in q, v and a.
 
-Equations 21-35 of the paper named in lagrangian_dh.py, by their numbers. The paper loops over links
-i and inside over coordinates k; here the loop over k is outside, so that only the partials in one
-coordinate are kept: outwards over the subtree of joint k (21-26), inwards over it (27-35, k <= i),
-then along the way from k to the base (27-35, k > i). "k <= i" reads: joint k is joint i or on its
-way to the base; "k > i": joint i is on the way of k; all other pairs are zero.
+Equations 21-35 of the paper cited in lagrangian_dh.py, by their numbers. The paper loops over links
+i and, inside, over coordinates k; here the loop over k is outside, so that only the partials in one
+coordinate are stored: outward over the subtree of joint k (21-26), inward over it (27-35, k <= i),
+then along the path from k to the base (27-35, k > i). "k <= i" means that joint k is joint i or on
+its path to the base; "k > i" that joint i is on the path of k; all other pairs are zero.
 
-Where the code departs from the print:
-- Rows k < i of (21), (22), (24) are (12)-(14) with the partials of A, B, C in the place of A, B, C;
-  rows k = i are (12)-(14) with every T differentiated once more. `advance` serves all.
+Differences from the printed equations:
+- Rows k < i of (21), (22), (24) are (12)-(14) with A, B, C replaced by their partials; rows k = i
+  are (12)-(14) with every T differentiated once more. `advance` serves all.
 - (23) row k = i is printed with dT_i/dq'_k, (26) with dT_i/dq''_k, which are zero; both mean
-  dT_i/dq_i. Then (23) and (26) are (21), and (25) is twice (22), and nothing is left to compute.
+  dT_i/dq_i. Then (23) and (26) equal (21), and (25) is twice (22), so they need no computation.
 - (33) needs d2A_i/dq_i dq_k, which is not printed: dA_{i-1}/dq_k dT_i/dq_i for k < i and
   A_{i-1} d2T_i/dq_i^2 for k = i.
-- (31), (33) with the matrix Phi of lagrangian_dh.py in the place of F and f.
-- Loads along link axes are not in the paper. They turn with their link, so Phi and G then depend on
-  q_k for k <= i as well: d(f)/dq_k = dA/dq_k f, and (32) is not zero.
+- (31), (33) have the matrix Phi of lagrangian_dh.py in place of F and f.
+- Loads along link axes are not in the paper. They rotate with their link, so Phi and G also depend
+  on q_k for k <= i: d(f)/dq_k = dA/dq_k f, and (32) is not zero.
 """
 
 from __future__ import annotations
@@ -113,11 +113,11 @@ def turning_loads(loads, c, k, size, values, work):
 
 @jit
 def torque_partials(tree, c, i, at, pair, dq, dv, da, work):
-    """The part of (33)-(35) that holds for all i and k: tr[dA_i/dq_i dD_i/dx_k] and its like."""
+    """The part of (33)-(35) that holds for all i and k: tr[dA_i/dq_i dD_i/dx_k] and the like."""
     row, up = i + 1, tree.parent[i]
     gravity = (tree.gravity[0], tree.gravity[1], tree.gravity[2])
     turns, _ = joint_kind(tree, i)
-    axis = load3(work, up, AT.A + 6)  # A_{i-1} z_0, if it turns
+    axis = load3(work, up, AT.A + 6)  # A_{i-1} z_0, if revolute
     inertia = trace(work, row, AT.dA, PART.D_q)
     weight = dot(gravity, rotate(pose(work, row, AT.dA), load3(work, row, PART.E_q)))
     force = trace(work, row, AT.dA, PART.Phi_q)
@@ -164,7 +164,7 @@ def within_subtree(tree, loads, c, k, values, dq, dv, da, work):
 
 @jit
 def towards_base(tree, c, k, dq, dv, da, work):
-    """(27)-(35) for k > i, from the link before joint k to the base."""
+    """(27)-(35) for k > i, from the parent link of joint k to the base."""
     row, up, pair = k + 1, tree.parent[k], tree.pair[k]
     if up > 0:
         clear(work, up, PART.D_q, PART.end)
@@ -225,8 +225,8 @@ def lagrangian_dh_derivatives(
 ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
     """Torques and their exact partials: tau (..., n), dtau_dq, dtau_dv, dtau_da (..., n, n).
 
-    As predyn.inverse_dynamics_derivatives, by (21)-(35), for the models that
-    lagrangian_dh_torques takes; [i, k] is d tau_i / d q_k and so on.
+    Like predyn.inverse_dynamics_derivatives, by (21)-(35), for the models that
+    lagrangian_dh_torques accepts; [i, k] is d tau_i / d q_k and so on.
     """
     n = joints(model)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n))

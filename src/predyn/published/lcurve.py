@@ -1,4 +1,4 @@
-"""The L-curve: how well the data are met against how large the torques are, and its corner."""
+"""The L-curve, misfit of the data against size of the torques, and its corner."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from predyn.errors import InputError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-FEWEST = 5  # points that a corner can be seen in
-SPREAD = 0.06  # of the curve's length: how far a point is smoothed with its neighbours
+FEWEST = 5  # points needed to find a corner
+SPREAD = 0.06  # of the curve's length: distance over which points are smoothed
 SAMPLES = 400
 SHARP = 3.0  # least curvature at a corner times the curve's length; a circle's is its angle
-EQUAL = 1e-8  # of a sum: what minima are found to
+EQUAL = 1e-8  # relative accuracy of the minima of a sum
 FLAT, TINY = 0.05, 1e-300  # least extent of an L, as a factor's logarithm
 
 
 class LCurve(NamedTuple):
     """Misfit and size of the torques for a series of weights; `corner` is an index or -1."""
 
-    weights: Floats  # what multiplies the size in the sum that is minimised
+    weights: Floats  # factors of the size in the minimised sum
     misfit: Floats
     size: Floats
     corner: int
@@ -32,9 +32,10 @@ def corner(misfit: ArrayLike, size: ArrayLike) -> int:
     """Index of the corner of an L-curve, or -1 if it has none.
 
     misfit, size (m,), in the order of increasing weights. The corner is where the curve
-    (log misfit, log size), smoothed along its length and both logarithms scaled to the same range,
-    turns most in the sense of an L. Points that are not finite and positive are left out. There is
-    none if the curve does not turn that way clearly, or only at its ends, or hardly changes at all.
+    (log misfit, log size), smoothed along its length and with both logarithms scaled to the same
+    range, bends most in the direction of an L. Points that are not finite and positive are skipped.
+    There is no corner if the curve does not bend clearly that way, bends only at its ends, or
+    hardly changes at all.
     """
     given = [np.asarray(x, float) for x in (misfit, size)]
     if given[0].ndim != 1 or given[0].shape != given[1].shape:
@@ -51,7 +52,7 @@ def corner(misfit: ArrayLike, size: ArrayLike) -> int:
     s = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
     distinct = np.concatenate([[True], np.diff(s) > 1e-9 * s[-1]])
     at = np.linspace(0.0, s[-1], SAMPLES)
-    smooth = [_smoothed(at, np.interp(at, s[distinct], w[distinct])) for w in (x, y)]
+    smooth = [_smooth(at, np.interp(at, s[distinct], w[distinct])) for w in (x, y)]
     curvature = _curvature(at, *smooth)
     margin = SPREAD * s[-1]
     curvature[(at < margin) | (at > s[-1] - margin)] = -np.inf
@@ -62,11 +63,11 @@ def corner(misfit: ArrayLike, size: ArrayLike) -> int:
 
 
 def lowest(weights: ArrayLike, misfit: ArrayLike, size: ArrayLike) -> Ints:
-    """For each weight the index of the point with the least sum, misfit + weight size: its own, if
-    it is on the curve.
+    """For each weight, the index of the point with the smallest sum misfit + weight size: its own
+    point, if that is on the curve.
 
-    A point for which it is another's is no minimum of the sum. Of two points for which it is their
-    own, that of the larger weight has the smaller size and the larger misfit.
+    A point that is beaten by another for its own weight is no minimum of the sum. Of two points
+    that are not, the one of the larger weight has the smaller size and the larger misfit.
     """
     B, m, s = (np.asarray(x, float) for x in (weights, misfit, size))
     sums = m + B[:, None] * s
@@ -76,8 +77,8 @@ def lowest(weights: ArrayLike, misfit: ArrayLike, size: ArrayLike) -> Ints:
     return np.where(sums[own, best] < (1 - EQUAL) * sums[own, own], best, own)
 
 
-def _smoothed(at: Floats, w: Floats) -> Floats:
-    """Local straight lines by least squares, weighted by a bell of width SPREAD."""
+def _smooth(at: Floats, w: Floats) -> Floats:
+    """Local straight lines by least squares, with bell-shaped weights of width SPREAD."""
     apart = (at[:, None] - at[None, :]) / (SPREAD * at[-1])
     bell = np.exp(-0.5 * apart**2)
     m0, m1, m2 = (np.sum(bell * apart**k, axis=1) for k in range(3))
@@ -86,7 +87,7 @@ def _smoothed(at: Floats, w: Floats) -> Floats:
 
 
 def _curvature(at: Floats, x: Floats, y: Floats) -> Floats:
-    """Turns to the left are positive, for a curve that comes from the upper left."""
+    """Curvature, positive to the left for a curve that comes from the upper left."""
     dx, dy = np.gradient(x, at), np.gradient(y, at)
     turn = dx * np.gradient(dy, at) - dy * np.gradient(dx, at)
     return np.asarray(turn / np.hypot(dx, dy) ** 3)

@@ -5,7 +5,7 @@ For one link with arms E, d = E z + offset, d' = E v and L = |d| the coordinate 
     phi = k (1 - L0/L) d + c (d . d') d / L^2 - tau (-dy, dx) / L^2
 
 the last being tau times the gradient of the link's angle. The exact Jacobian (13j, corrected) is
-E^T (d phi / d d) E. Kernels allocate nothing: room is passed in.
+E^T (d phi / d d) E. Kernels do not allocate: scratch memory is passed in.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from predyn.kernels.kernel_cache import keeper
 from predyn.kernels.lanes import jit
 
 Floats = NDArray[np.float64]
-kept = keeper()  # the cache's own key covers this folder
+cached_kernel = keeper()  # the cache's own key covers this folder
 
 
 class System(NamedTuple):
@@ -30,7 +30,7 @@ class System(NamedTuple):
     length: Floats  # (l,)
     stiffness: Floats  # (l,)
     damping: Floats  # (l,)
-    routes: Floats  # (l, t) how torques act on links
+    routes: Floats  # (l, t) factors of torques on links
     mass: Floats  # (n, n) M + I
     weight: Floats  # (n,) g of equation 2
 
@@ -50,7 +50,7 @@ def place(system, link, z, v, u):
     return dx, dy, ex, ey, np.sqrt(dx * dx + dy * dy), tau
 
 
-@kept
+@cached_kernel
 def evaluate(system, z, v, u, force, by_z, by_v, D):
     """f + g - D u, its partials in z and v, and D."""
     n, torques = z.shape[0], u.shape[0]
@@ -93,7 +93,7 @@ def evaluate(system, z, v, u, force, by_z, by_v, D):
                 by_v[i, j] += drag * (dx * bx + dy * by)
 
 
-@kept
+@cached_kernel
 def add_curvature(system, z, v, u, mu, W, Wu):
     """Add the second partials of mu . (f + g - D u) in (z, v) to W, in (z, v) and u to Wu."""
     n, torques = z.shape[0], u.shape[0]
@@ -110,7 +110,7 @@ def add_curvature(system, z, v, u, mu, W, Wu):
             wx += system.arms[link, 0, j] * mu[j]
             wy += system.arms[link, 1, j] * mu[j]
         wd, rate = wx * dx + wy * dy, dx * ex + dy * ey
-        # w turned, so that w . (-dy, dx) = g . d
+        # w rotated, so that w . (-dy, dx) = g . d
         gx, gy = wy, -wx
         gd = gx * dx + gy * dy
         s = k * L0 * r / L
@@ -153,7 +153,7 @@ def add_curvature(system, z, v, u, mu, W, Wu):
 
 @jit
 def factor(A, pivots):
-    """A = P^T L U in place, with row exchanges; False if singular."""
+    """Factor A = P^T L U in place, with row exchanges; False if singular."""
     n = A.shape[0]
     for k in range(n):
         best = k
@@ -175,7 +175,7 @@ def factor(A, pivots):
 
 @jit
 def solve(A, pivots, X):
-    """X (n, m) becomes A^-1 X, for a factored A."""
+    """Replace X (n, m) by A^-1 X, for a factored A."""
     n, m = X.shape
     for k in range(n):
         if pivots[k] != k:
@@ -193,7 +193,7 @@ def solve(A, pivots, X):
 
 @jit
 def solve_transposed(A, pivots, x):
-    """x (n,) becomes A^-T x, for a factored A."""
+    """Replace x (n,) by A^-T x, for a factored A."""
     n = x.shape[0]
     for i in range(n):
         for k in range(i):
@@ -209,7 +209,7 @@ def solve_transposed(A, pivots, x):
 
 @jit
 def cholesky(A):
-    """The lower factor of A in its lower half; False if A is not positive definite."""
+    """Store the lower factor of A in its lower half; False if A is not positive definite."""
     n = A.shape[0]
     for j in range(n):
         for k in range(j):
@@ -226,7 +226,7 @@ def cholesky(A):
 
 @jit
 def solve_cholesky(A, x):
-    """x (n,) becomes A^-1 x, for the lower factor of A."""
+    """Replace x (n,) by A^-1 x, for the lower factor of A."""
     n = x.shape[0]
     for i in range(n):
         for k in range(i):

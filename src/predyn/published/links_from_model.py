@@ -1,4 +1,4 @@
-"""Natural links of a planar Model: each link a bar from its joint to its first other point."""
+"""Natural links of a planar Model: each link is a bar from its joint to its first other point."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WHERE = ("link", "joint")
 
 
 class PlanarLinks(NamedTuple):
-    """Natural links of a model, and the plane that they move in."""
+    """Natural links of a model, and the plane in which they move."""
 
     links: NaturalLinks
     plane: Floats  # (2, 3) world axes of x and y in the plane
@@ -32,8 +32,8 @@ class PlanarLinks(NamedTuple):
 
     def state(self, model: Model, q: ArrayLike, v: ArrayLike) -> tuple[Floats, Floats]:
         """Coordinates z and velocities (n,) of the links at joint angles q and rates v."""
-        places = _places(model, np.asarray(q, float), self.plane)
-        spin = _turning(model, self.plane) * np.asarray(v, float)
+        places = _find_places(model, np.asarray(q, float), self.plane)
+        spin = _find_directions(model, self.plane) * np.asarray(v, float)
         z = self.links.placed({x: p for x, (p, _) in places.items() if x in self.links.free})
         rates = []
         for node in self.links.free:
@@ -60,17 +60,17 @@ def natural_links_of(
     stiffness, damping   of the axial springs and dampers, N/m and N s/m
     torques   "joint": those of the model's joints; "link": on the links, positive about the axis of
               the first joint. For a chain T_i = tau_i - tau_{i+1}
-    ends      {link: child joint or frame} where its bar ends; by default its first child joint,
-              else its first frame, that is not at its own joint
+    ends      {link: child joint or frame} where its bar ends; default: its first child joint, else
+              its first frame, that is not at its own joint
 
-    Nodes are named like joints and frames of the model; those of root joints are pinned. All other
-    points of a link are carried by it. Inertia and centre of mass are kept wherever they are.
+    Nodes are named like the joints and frames of the model; those of root joints are pinned. All
+    other points of a link are carried by it. Inertia and centre of mass are kept.
     """
     if torques not in WHERE:
         raise unknown_name("torques", torques, WHERE)
-    plane = _plane(model)
-    sign = _turning(model, plane)
-    places = _places(model, np.zeros(model.n), plane)
+    plane = _find_plane(model)
+    sign = _find_directions(model, plane)
+    places = _find_places(model, np.zeros(model.n), plane)
     R, p = link_poses(model, np.zeros(model.n))
     bars, carried, pinned = [], {}, {}
     for i, name in enumerate(model.link_names):
@@ -86,7 +86,7 @@ def natural_links_of(
             for j in range(model.n)
             if model.parent[j] == i
         }
-        end = _end(model, i, points, start, (ends or {}).get(name))
+        end = _find_end(model, i, points, start, (ends or {}).get(name))
         d = points[end] - start
         length = float(np.hypot(*d))
         along = np.array([d, [-d[1], d[0]]]) / length
@@ -113,12 +113,12 @@ def natural_links_of(
         pinned=pinned,
         carried=carried,
         gravity=plane @ model.gravity,
-        torques=_torques(model, sign, torques),
+        torques=_make_torques(model, sign, torques),
     )
     return PlanarLinks(links, plane)
 
 
-def _torques(model: Model, sign: Floats, where: str) -> list[Torque]:
+def _make_torques(model: Model, sign: Floats, where: str) -> list[Torque]:
     if where == "link":
         return [Torque(name, name) for name in model.link_names]
     found = []
@@ -128,7 +128,9 @@ def _torques(model: Model, sign: Floats, where: str) -> list[Torque]:
     return found
 
 
-def _end(model: Model, i: int, points: dict[str, Floats], start: Floats, asked: str | None) -> str:
+def _find_end(
+    model: Model, i: int, points: dict[str, Floats], start: Floats, asked: str | None
+) -> str:
     name = model.link_names[i]
     if asked is not None and asked not in points:
         raise unknown_name(f"end of link {name!r}", asked, points)
@@ -138,11 +140,11 @@ def _end(model: Model, i: int, points: dict[str, Floats], start: Floats, asked: 
             return node
     raise InputError(
         f"link {name!r} has no point in the plane other than its joint: add a frame to it where "
-        "its bar shall end"
+        "its bar should end"
     )
 
 
-def _plane(model: Model) -> Floats:
+def _find_plane(model: Model) -> Floats:
     """World axes of the plane; its normal is the axis of the first joint."""
     problems = []
     R, _ = link_poses(model, np.zeros(model.n))
@@ -157,11 +159,11 @@ def _plane(model: Model) -> Floats:
             x for x, value in zip(model.joint_names, getattr(model, field), strict=True) if value
         ]
         if given:
-            problems.append(f"joints {given} have {field}, which natural links have not")
+            problems.append(f"joints {given} have {field}, which natural links do not support")
     if model.rotor.any():
-        problems.append("it has rotors, which natural links have not")
+        problems.append("it has rotors, which natural links do not support")
     if problems:
-        raise InputError(f"model {model.name!r} is no planar linkage: " + "; ".join(problems))
+        raise InputError(f"model {model.name!r} is not a planar linkage: " + "; ".join(problems))
     normal = axes[0]
     guide = np.eye(3)[0 if abs(normal[0]) < 0.9 else 1]
     x = guide - (guide @ normal) * normal
@@ -169,20 +171,22 @@ def _plane(model: Model) -> Floats:
     return np.array([x, np.cross(normal, x)])
 
 
-def _turning(model: Model, plane: Floats) -> Floats:
-    """1 for joints that turn counterclockwise in the plane, -1 for the others."""
+def _find_directions(model: Model, plane: Floats) -> Floats:
+    """1 for joints that rotate counterclockwise in the plane, -1 for the others."""
     R, _ = link_poses(model, np.zeros(model.n))
     normal = np.cross(*plane)
     return np.asarray(np.sign(np.einsum("nij,nj->ni", R, model.axis) @ normal))
 
 
-def _places(model: Model, q: Floats, plane: Floats) -> dict[str, tuple[Floats, int]]:
-    """Where joints and frames are in the plane, and the link that each is on or moves."""
+def _find_places(model: Model, q: Floats, plane: Floats) -> dict[str, tuple[Floats, int]]:
+    """Positions of joints and frames in the plane, and the link that each is on or moves."""
     R, p = link_poses(model, q)
     places = {joint: (plane @ p[i], i) for i, joint in enumerate(model.joint_names)}
     for frame in model.frames:
         if frame.name in places:
-            raise InputError(f"frame {frame.name!r} has the name of a joint: nodes need their own")
+            raise InputError(
+                f"frame {frame.name!r} has the name of a joint: node names must differ"
+            )
         if frame.link >= 0:
             places[frame.name] = (plane @ (R[frame.link] @ frame.p + p[frame.link]), frame.link)
     return places

@@ -1,16 +1,16 @@
 """Torques of natural links from measured positions, by dynamic programming (Trujillo 2006).
 
-Minimised, over the torques u_0 .. u_{N-1} held on the intervals, is (15) with a known start:
+Minimises (15), with a known start, over the torques u_0 .. u_{N-1}, each held for an interval:
 
     E = sum_{i=1..N} |Q z_i + q0 - d_i|^2 + sum_{i=0..N-1} u_i^T B u_i           order 0
-    E = the same, and sum_{i=1..N-1} (u_i - u_{i-1})^T B (u_i - u_{i-1})         order 1
+    E = first sum + sum_{i=1..N-1} (u_i - u_{i-1})^T B (u_i - u_{i-1})           order 1
 
-where z follows from u by the trapezoidal equations 11 and 12, nonlinear, with the torque matrix D
-at both ends of an interval. A converged estimate is a stationary point of exactly this, at which E
-does not fall in second order: D is differentiated along with f. It need not be the only one: with
-a large weight the torques are too small to hold a mechanism near the data, and the motions that
-remain are many. With next to no weight and soft springs torques may be so large that a step has
-several solutions: the motion is then one of those that the torques allow, and the message says so.
+where z follows from u by the nonlinear trapezoidal equations 11 and 12, with the torque matrix D at
+both ends of an interval. A converged estimate is a stationary point of exactly this sum, at which E
+does not fall in second order: D is differentiated along with f. It need not be the only one: with a
+large weight, the torques are too small to hold a mechanism near the data, and many motions remain.
+With almost no weight and soft springs, torques may be so large that a step has several solutions:
+the motion is then one of those that the torques allow, and the message says so.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 from predyn.errors import InputError
 from predyn.published.links_iteration import CONVERGED, NOISE, SETTLED, STOPPED, Iteration
 from predyn.published.links_passes import Data
-from predyn.published.links_together import FOLDED, folds, improve_together
+from predyn.published.links_together import FOLDED, count_folds, improve_jointly
 from predyn.published.natural_links import NaturalLinks
-from predyn.published.trapezoidal import checked_state, checked_step
+from predyn.published.trapezoidal import check_state, check_step
 
 Floats = NDArray[np.float64]
-PATIENCE, TOGETHER = 800, 1200  # iterations until, and while, motion and torques are free together
-STARTS = (1.0, 1e3, 1e-2)  # how near the data to begin: one after the other until one converges
+PATIENCE, TOGETHER = 800, 1200  # iterations before, and with, motion and torques free together
+STARTS = (1.0, 1e3, 1e-2)  # closeness of the start to the data, tried until one converges
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +56,9 @@ class LinkEstimate:
 
     @property
     def total(self) -> float:
-        """E, what is minimised."""
-        penalised = self.u if self.order == 0 else np.diff(self.u, axis=0)
-        return self.misfit + float((self.weight * penalised**2).sum())
+        """E, the minimised sum."""
+        penalised_torques = self.u if self.order == 0 else np.diff(self.u, axis=0)
+        return self.misfit + float((self.weight * penalised_torques**2).sum())
 
 
 def estimate_link_torques(
@@ -74,24 +74,24 @@ def estimate_link_torques(
     start: LinkEstimate | None = None,
     max_iterations: int = 6000,
 ) -> LinkEstimate:
-    """Torques behind positions of nodes, measured every `step` seconds from the start on.
+    """Estimate torques from positions of nodes measured every `step` seconds from the start on.
 
-    z0, v0    (n,) state at the first sample, known
-    measured  (N + 1, 2 len(nodes)) x, y of the nodes in turn, m; NaN where missing; the first row
-              is not used
+    z0, v0    (n,) known state at the first sample
+    measured  (N + 1, 2 len(nodes)) x, y of the nodes in turn, m; NaN if missing; the first row is
+              not used
     weight    B: one number, or one for each torque; order 0 penalises torques, 1 their differences
-    start     an earlier estimate of the same data, to begin with; if it is one of the same links,
-              E does not end above what its torques give
+    start     an earlier estimate of the same data to start from; if it is for the same links, E
+              does not end above its value for those torques
 
-    The result says whether it converged: `converged`, `message`.
+    `converged` and `message` of the result tell whether it converged.
     """
     if order not in (0, 1):
         raise InputError(f"order: expected 0 (torques) or 1 (their differences), got {order!r}")
     if not isinstance(max_iterations, int) or max_iterations < 1:
         raise InputError(f"max_iterations: expected 1 or more, got {max_iterations!r}")
-    data = _data(links, nodes, measured, weight)
-    state = checked_state(links, z0, v0)
-    h = checked_step(step)
+    data = _read_data(links, nodes, measured, weight)
+    state = check_state(links, z0, v0)
+    h = check_step(step)
     if start is not None and start.u.shape != (len(data.measured) - 1, len(links.torques)):
         raise InputError(f"start: an estimate of other data, with torques {start.u.shape}")
     results = []
@@ -104,31 +104,31 @@ def estimate_link_torques(
         else:
             moves = iteration.begin()
         if moves:
-            results.append(_solved(iteration, max_iterations))
+            results.append(_solve(iteration, max_iterations))
             if results[-1].converged and results[-1].total <= most:
                 break
     if not results:
         raise InputError(
             f"no motion of the linkage near the data can be computed from {len(data.measured)} "
-            f"samples in steps of {step:g} s: take more samples if they do not determine the "
+            f"samples in steps of {step:g} s: use more samples if they do not determine the "
             "torques, shorter steps, or softer springs"
         )
     best = min(results, key=lambda found: (found.total > most, not found.converged, found.total))
     return replace(best, iterations=sum(found.iterations for found in results))
 
 
-def _solved(iteration: Iteration, max_iterations: int) -> LinkEstimate:
+def _solve(iteration: Iteration, max_iterations: int) -> LinkEstimate:
     most = iteration.count + max_iterations
     message = iteration.improve(min(PATIENCE, max_iterations), SETTLED)
     if message != CONVERGED and iteration.count < most:
         together = min(TOGETHER, most - iteration.count)
-        message = improve_together(iteration, together, SETTLED)
+        message = improve_jointly(iteration, together, SETTLED)
     if message != CONVERGED and iteration.count < most:
         message = iteration.improve(most - iteration.count, SETTLED)
     converged = message == CONVERGED
     if message == STOPPED:
         message = f"stopped after {max_iterations} iterations"
-    if converged and (behind := folds(iteration)):
+    if converged and (behind := count_folds(iteration)):
         message = FOLDED.format(behind)
     z, v, u = iteration.now
     t = np.arange(len(z), dtype=np.float64) * iteration.h
@@ -138,7 +138,7 @@ def _solved(iteration: Iteration, max_iterations: int) -> LinkEstimate:
     )  # fmt: skip
 
 
-def _data(
+def _read_data(
     links: NaturalLinks,
     nodes: Sequence[str],
     measured: ArrayLike,

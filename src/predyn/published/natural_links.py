@@ -1,6 +1,6 @@
 """Planar linkages in natural coordinates: the x, y of the links' ends (Trujillo 2006, section 2).
 
-A link has mass m, inertia I about its centre of mass, and a stiff axial spring k (and, if asked, a
+A link has mass m, inertia I about its centre of mass, and a stiff axial spring k (and optionally a
 damper c) in place of a rigid length L0. With d = z_b - z_a from its end a to its end b, L = |d|:
 
     (M + I) z'' + f(z, v) + g = D(z) u                                                     (2)
@@ -9,12 +9,12 @@ damper c) in place of a rigid length L0. With d = z_b - z_a from its end a to it
     g         minus the weight, shared by the ends as b = L_b/L0 and a = L_a/L0             (8)
     D on b    (-dy, dx) / L^2                                  (9), and minus that on a
 
-The mass matrix is constant and assembled from links as finite elements are, for any open or closed
-linkage. Printed errors are corrected: (6) divides by L, (8) by L0, (9) by L^2.
+The mass matrix is constant and is assembled from links as in finite elements, for any open or
+closed linkage. Printed errors are corrected: (6) divides by L, (8) by L0, (9) by L^2.
 
-Beyond the paper: a centre of mass beside the line of the ends, and nodes that a link carries
-anywhere, affine in its ends, for links with more than two points. Hence every node is affine in
-the coordinates z, and so is d = arms z + offset for each link.
+Extensions of the paper: a centre of mass off the line between the ends, and nodes anywhere on a
+link, affine in its ends, for links with more than two points. Hence every node is affine in the
+coordinates z, and so is d = arms z + offset for each link.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SINGULAR = 1e-12  # of the largest eigenvalue of a mass matrix
 
 
 class Link(NamedTuple):
-    """A link between nodes a and b; the centre of mass is `along` the line a-b and `aside`, to its
+    """A link between nodes a and b; the centre of mass is `along` the line a-b and `aside` to its
     left."""
 
     name: str
@@ -51,7 +51,7 @@ class Link(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """Where a node sits on a link: metres from its end a toward b, and to the left of that."""
+    """Position of a node on a link: metres from its end a toward b, and to the left of that."""
 
     link: str
     along: float
@@ -61,8 +61,8 @@ class Carried(NamedTuple):
 class Torque(NamedTuple):
     """An unknown torque on a link; `against` gets the opposite one (None: the ground).
 
-    Positive counterclockwise, or clockwise with turn = -1. Between two links it is the motor of a
-    joint.
+    Positive counterclockwise, or clockwise with turn = -1. Between two links it acts like the motor
+    of a joint.
     """
 
     name: str
@@ -101,7 +101,7 @@ class NaturalLinks:
         for node in (*self.pinned, *self.free, *self.carried):
             self._map(node, ())
         self.nodes = tuple(self._maps)
-        self.system = self._assembled()
+        self.system = self._assemble()
 
     @property
     def torque_names(self) -> tuple[str, ...]:
@@ -114,38 +114,38 @@ class NaturalLinks:
             if name not in self._maps:
                 raise unknown_name("node", name, self.nodes)
         if not names:
-            raise InputError(f"no node is measured: name some of {', '.join(self.nodes)}")
+            raise InputError(f"no nodes are measured: name some of {', '.join(self.nodes)}")
         maps = [self._maps[name] for name in names]
         return np.vstack([Q for Q, _ in maps]), np.concatenate([q0 for _, q0 in maps])
 
     def positions(self, z: ArrayLike, nodes: Iterable[str]) -> Floats:
         """x1, y1, x2, .. of nodes at coordinates z (..., n): (..., 2 len(nodes))."""
         Q, q0 = self.measuring(nodes)
-        return self._coordinates("z", z) @ Q.T + q0
+        return self._check_coordinates("z", z) @ Q.T + q0
 
     def placed(self, nodes: Mapping[str, ArrayLike]) -> Floats:
         """Coordinates z (n,) from the points of all free nodes."""
         missing = [name for name in self.free if name not in nodes]
         if missing:
-            raise InputError(f"nodes: expected a point for each of {self.free}, no {missing}")
+            raise InputError(f"nodes: expected a point for each of {self.free}, missing {missing}")
         return np.concatenate([_point(f"node {x!r}", nodes[x]) for x in self.free])
 
     def forces(self, z: ArrayLike, v: ArrayLike | None = None) -> Floats:
         """f(z, v) of springs and dampers (n,)."""
-        return np.asarray(self._evaluated(z, v).force - self.system.weight)
+        return np.asarray(self._evaluate(z, v).force - self.system.weight)
 
     def jacobian(self, z: ArrayLike, v: ArrayLike | None = None) -> tuple[Floats, Floats]:
         """Partials of f in z, the paper's J, and in v (n, n)."""
-        at = self._evaluated(z, v)
+        at = self._evaluate(z, v)
         return at.by_z, at.by_v
 
     def torque_matrix(self, z: ArrayLike) -> Floats:
         """D(z) (n, torques): coordinate forces of unit torques."""
-        return self._evaluated(z, None).D
+        return self._evaluate(z, None).D
 
     def energy(self, z: ArrayLike, v: ArrayLike) -> Floats:
         """Kinetic energy, gravity's potential and the springs' energy at states (..., n)."""
-        z, v = self._coordinates("z", z), self._coordinates("v", v)
+        z, v = self._check_coordinates("z", z), self._check_coordinates("v", v)
         s = self.system
         d = np.einsum("lij,...j->...li", s.arms, z) + s.offset
         stretch = np.sqrt((d**2).sum(axis=-1)) - s.length
@@ -161,7 +161,7 @@ class NaturalLinks:
         for what, given in (("link", names), ("torque", torques)):
             problems += [f"{what} {x!r} is named twice" for x in set(given) if given.count(x) > 1]
             if not given:
-                raise ModelError(f"natural links: there is no {what}")
+                raise ModelError(f"natural links: expected at least one {what}")
         both = self.pinned.keys() & self.carried.keys()
         problems += [f"node {x!r} is both pinned and carried" for x in sorted(both)]
         for link in self.links:
@@ -199,7 +199,9 @@ class NaturalLinks:
         if node in self._maps:
             return self._maps[node]
         if node in asked:
-            raise ModelError(f"natural links: node {node!r} is carried by a link that hangs on it")
+            raise ModelError(
+                f"natural links: node {node!r} is carried by a link that depends on it"
+            )
         if node in self.pinned:
             found = np.zeros((2, self.n)), self.pinned[node]
         elif node in self.carried:
@@ -215,7 +217,7 @@ class NaturalLinks:
         self._maps[node] = found
         return found
 
-    def _assembled(self) -> System:
+    def _assemble(self) -> System:
         n, count = self.n, len(self.links)
         mass, weight = np.zeros((n, n)), np.zeros(n)
         arms, offset = np.zeros((count, 2, n)), np.zeros((count, 2))
@@ -233,16 +235,16 @@ class NaturalLinks:
             routes[places[torque.link], j] += torque.turn
             if torque.against is not None:
                 routes[places[torque.against], j] -= torque.turn
-        self._determined(mass)
+        self._check_mass(mass)
         length, stiffness, damping = (
             np.array([getattr(link, field) for link in self.links], float)
             for field in ("length", "stiffness", "damping")
         )
         return System(arms, offset, length, stiffness, damping, routes, mass, weight)
 
-    def _determined(self, mass: Floats) -> None:
+    def _check_mass(self, mass: Floats) -> None:
         if not self.n:
-            raise ModelError("natural links: every node is pinned or carried, nothing can move")
+            raise ModelError("natural links: every node is pinned or carried, so no node can move")
         values, vectors = np.linalg.eigh(mass)
         if values[0] <= SINGULAR * values[-1]:
             node = self.free[int(np.abs(vectors[:, 0]).argmax()) // 2]
@@ -251,16 +253,16 @@ class NaturalLinks:
                 "inertia"
             )
 
-    def _coordinates(self, name: str, x: ArrayLike) -> Floats:
+    def _check_coordinates(self, name: str, x: ArrayLike) -> Floats:
         array = np.asarray(x, float)
         if array.shape[-1:] != (self.n,):
             raise InputError(f"{name}: expected (..., {self.n}), got shape {array.shape}")
         return array
 
-    def _evaluated(self, z: ArrayLike, v: ArrayLike | None) -> Evaluated:
+    def _evaluate(self, z: ArrayLike, v: ArrayLike | None) -> Evaluated:
         n, u = self.n, np.zeros(len(self.torques))
-        z = self._coordinates("z", z)
-        v = np.zeros(n) if v is None else self._coordinates("v", v)
+        z = self._check_coordinates("z", z)
+        v = np.zeros(n) if v is None else self._check_coordinates("v", v)
         at = Evaluated(np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, len(u))))
         evaluate(self.system, np.ascontiguousarray(z), np.ascontiguousarray(v), u, *at)
         return at

@@ -2,17 +2,17 @@
 Denavit-Hartenberg moving frames: Barman, "Recursive Newton-Euler dynamics and sensitivity analysis
 for dynamic motion planning", Oklahoma State University, 2020, chapter III, steps 1 to 10.
 
-The comments give the equations of that text; "corrected" marks where this file departs from what
-is printed. Vectors of link j are in the axes of frame j, which sits at the far end of the link;
-joint j turns about, or slides along, z_{j-1} of the frame before it. j - 1 reads "the link before
-j": on a branched chain several links may follow one, and where the text has one link j + 1, the
-sum over all that follow is taken. The text's frame 0 is two things here: as the frame before joint
-1 it is the base frame, which may lie anywhere; as a left superscript (0R_j, 0F_k) it is the world.
+Comments give the equation numbers of that text; "corrected" marks differences from the printed
+equations. Vectors of link j are in the axes of frame j, which is at the far end of the link; joint
+j rotates about, or slides along, z_{j-1} of the previous frame. j - 1 means "the parent link of j":
+on a branched chain a link may have several children, and the text's link j + 1 becomes a sum over
+all children. The text's frame 0 has two meanings here: as the frame before joint 1 it is the base
+frame, which may be anywhere; as a left superscript (0R_j, 0F_k) it is the world.
 
 Signs. Gravity is the acceleration of a falling body: the text's g points up, so 3.67 has a minus
-here. External forces act on the link: the text's are what the link exerts on the surroundings, so
-they enter negated. F_jp and tau_jp are what the link before exerts on link j at O_{j-1}, and F_jd,
-tau_jd what link j exerts on those that follow (the text's list of symbols says the reverse).
+here. External forces act on the link: the text's are those that the link exerts on the
+surroundings, so they enter negated. F_jp and tau_jp are exerted on link j by its parent at O_{j-1},
+and F_jd, tau_jd by link j on its children (the text's list of symbols says the reverse).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from predyn.kernels.spatial import (
 from predyn.model import PRISMATIC, Model
 from predyn.published.dh import dh_tree_of, pack_dh_forces
 
-# Columns of link j in the workspace, 3 each unless said otherwise. Row 0 is the base.
+# Columns of link j in the workspace, 3 each unless noted. Row 0 is the base.
 OMEGA, OMEGA_DOT = 0, 3
 X, X_DOT, X_DDOT = 6, 9, 12  # origin of frame j
 X_G, X_G_DOT, X_G_DDOT = 15, 18, 21  # centre of mass
@@ -104,8 +104,8 @@ def local_frame(tree, c, j, q, work):
 
 @jit
 def point_motion(prismatic, z, rate, acceleration, omega, omega_dot, dx):
-    """Delta x-dot and Delta x-ddot of the point of link j at dx from O_{j-1}: what it adds to the
-    motion of O_{j-1}."""
+    """Delta x-dot and Delta x-ddot of the point of link j at dx from O_{j-1}: its motion relative
+    to O_{j-1}."""
     dx_dot = cross(omega, dx)  # 3.35, 3.41
     dx_ddot = cross(omega_dot, dx)  # 3.50, 3.56
     if prismatic:
@@ -119,7 +119,7 @@ def point_motion(prismatic, z, rate, acceleration, omega, omega_dot, dx):
 
 @jit
 def link_motion(tree, c, j, q, v, a, work):
-    """Steps 2 to 8 for link j, but for the positions and velocities of points."""
+    """Steps 2 to 8 for link j, except the positions and velocities of points."""
     row, up, prismatic = j + 1, tree.parent[j], tree.kind[j] == PRISMATIC
     rate, acceleration = load(v, c, j), load(a, c, j)
     R, dx, dx_G = local_frame(tree, c, j, q, work)
@@ -190,7 +190,7 @@ def inward(tree, work):
         tau_jp = sub(tau_jp, cross(F_Gj, load3(work, row, DX_G)))
         store3(work, row, F_JP, F_jp)
         store3(work, row, TAU_JP, tau_jp)
-        if up > 0:  # 3.72 and 3.80 for the link before: its share from this branch
+        if up > 0:  # 3.72 and 3.80 for the parent link: its share from this branch
             R = load33(work, row, LOCAL)
             accumulate(work, up, F_JD, apply(R, F_jp))
             accumulate(work, up, TAU_JD, apply(R, tau_jp))
@@ -198,7 +198,7 @@ def inward(tree, work):
 
 @jit
 def load_in_frame(loads, k, x, work):
-    """What the loaded link exerts, in its frame: the components given are of what acts on it."""
+    """The force that the loaded link exerts, in its frame; the given components act on the link."""
     if loads.world[k] == 1:  # 3.76 (corrected: no derivative of 0R_k) and 3.88, j = k
         return neg(apply_transposed(load33(work, loads.row[k], GLOBAL), x))
     return neg(apply((column(loads.R, k, 0), column(loads.R, k, 1), column(loads.R, k, 2)), x))
@@ -206,9 +206,9 @@ def load_in_frame(loads, k, x, work):
 
 @jit
 def inward_external(tree, loads, c, values, work):
-    """Step 9 b, d, e: what the external loads add, after 9 a and 9 c are done for all links.
+    """Step 9 b, d, e: contribution of the external loads, after 9 a and 9 c for all links.
 
-    (In one sweep with 9 a the external part of F_jd would reach the links before twice.)
+    (In one sweep with 9 a, the external part of F_jd would reach the parent links twice.)
     """
     n = tree.parent.shape[0]
     for j in range(n):
@@ -227,7 +227,7 @@ def inward_external(tree, loads, c, values, work):
         tau_ef = load3(work, row, TAU_EF)
         accumulate(work, row, F_JP, F_e)  # 3.78
         accumulate(work, row, TAU_JP, add(tau_ef, tau_em))  # 3.86, 3.90
-        if up > 0:  # j < k; 3.84, 3.88 corrected: they hand on tau^ef and tau^em each
+        if up > 0:  # j < k; 3.84, 3.88 corrected: they pass on tau^ef and tau^em each
             R = load33(work, row, LOCAL)
             accumulate(work, up, F_E, apply(R, F_e))  # 3.76
             accumulate(work, up, TAU_EF, apply(R, tau_ef))  # 3.84
@@ -326,9 +326,9 @@ def newton_euler_dh_torques(
     forces: Sequence[ExternalForce] = (),
     out: NDArray | None = None,
 ) -> NDArray:
-    """Joint torques (forces for prismatic joints) that make the motion: tau (..., n).
+    """Joint torques (forces for prismatic joints) that produce the motion: tau (..., n).
 
-    The same numbers as inverse_dynamics, springs, friction and armature included, by the published
+    The same numbers as inverse_dynamics, including springs, friction and armature, by the published
     recursion. The model must have a standard DH table (model.dh) and no coupled rotors.
     """
     n = joints(model)
@@ -344,10 +344,10 @@ def newton_euler_dh_internal_forces(
     forces: Sequence[ExternalForce] = (),
     out: NDArray | None = None,
 ) -> NDArray:
-    """Wrench (moment, force) that each link receives through its joint: (..., n, 6).
+    """Wrench (moment, force) on each link through its joint: (..., n, 6).
 
-    In link axes, about the origin of the link frame. What the joint's own actuator, spring and
-    friction exert is part of it; armature, which is no body, is not.
+    In link axes, about the origin of the link frame. It includes the forces of the joint's
+    actuator, spring and friction, but not armature, which is not a body.
     """
     n = joints(model)
     return INTERNAL_FORCES_DH(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces, out)[0]

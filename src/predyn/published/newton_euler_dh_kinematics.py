@@ -1,13 +1,13 @@
 """Sensitivities of the outward steps 2 to 8 of newton_euler_dh.py.
 
-Written (.)_i, (.)_i', (.)_i'' in the text for q_i, its rate and its acceleration; here `_i` with
-the column block Q, V or A. A quantity of link j depends on the joints i = j and those before it
-only, so the workspace has one row for each such pair (j, i), behind the rows of the links, in the
-order of `tree.pair`. Where i < j the text prints the same right-hand sides for q_i and its rate,
-and the same for both kinds of joint up to the terms named here, so each is written once.
+The text writes (.)_i, (.)_i', (.)_i'' for q_i, its rate and its acceleration; here it is `_i` with
+the column block Q, V or A. A quantity of link j depends only on joint j and its ancestors, so the
+workspace has one row for each such pair (j, i), after the rows of the links, in the order of
+`tree.pair`. For i < j the text prints the same right-hand sides for q_i and its rate, and the same
+for both kinds of joint up to the terms named here, so each is written once.
 
 R_{j,j}, the derivative of R_j in q_j, is zero for a prismatic joint (3.1). Delta x_{j,i} and
-Delta x_{Gj,i} are zero but for a prismatic joint and i = j: R_j^T e_z (3.3, 3.4).
+Delta x_{Gj,i} are zero except for a prismatic joint and i = j: R_j^T e_z (3.3, 3.4).
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def local_frame_sensitivity(turns, row, work):
 
 
 @jit
-def slid(mass, row, own, work):
-    """Steps 3 to 8 for i = j of a prismatic joint: nothing turns, all points move alike."""
+def slide_sensitivity(mass, row, own, work):
+    """Steps 3 to 8 for i = j of a prismatic joint: no rotation, all points move alike."""
     z, omega = local_axis(load33(work, row, LOCAL)), load3(work, row, OMEGA)
     clear(work, own, Q, GLOBAL_I)  # 3.7, 3.13, 3.19, 3.22, 3.66, 3.71
     dx_dot_i = cross(omega, z)  # 3.37, 3.43
@@ -99,8 +99,8 @@ def slid(mass, row, own, work):
 
 
 @jit
-def turned_by_own(row, up, own, R, R_i, work):
-    """Steps 3, 4, 7 a for i = j of a revolute joint; x_ddot holds that of the link before yet."""
+def own_rotation_sensitivity(row, up, own, R, R_i, work):
+    """Steps 3, 4, 7 a for i = j of a revolute joint; x_ddot is still that of the parent link."""
     z, d_omega = local_axis(R), load3(work, row, D_OMEGA)
     zero = scale(0.0, z)
     omega_i = apply_transposed(R_i, load3(work, up, OMEGA))  # 3.9, 3.12
@@ -117,10 +117,10 @@ def turned_by_own(row, up, own, R, R_i, work):
 
 
 @jit
-def turned_before(turns, row, before, pair, R, work):
-    """Steps 3, 4, 7 a for i < j; x_ddot holds that of the link before yet."""
+def ancestor_rotation_sensitivity(turns, row, before, pair, R, work):
+    """Steps 3, 4, 7 a for i < j; x_ddot is still that of the parent link."""
     for at in (Q, V):
-        # 3.9, 3.10, 3.12, 3.13 (3.13 corrected: the rate's, too, is carried on); 3.6, 3.7 are zero
+        # 3.9, 3.10, 3.12, 3.13 (3.13 corrected: the rate's is passed on, too); 3.6, 3.7 are zero
         omega_i = apply_transposed(R, load3(work, before, at + OMEGA))
         omega_dot_i = apply_transposed(R, load3(work, before, at + OMEGA_DOT))  # 3.15, 3.16
         if turns == 1.0:  # prismatic: 3.19
@@ -145,8 +145,8 @@ def dx_ddot_i(omega_i, omega_dot_i, omega, dx, u):
 
 
 @jit
-def accelerated(mass, Ic, row, pair, u, u_G, work):
-    """Steps 7 b to 8 d from the changes of omega, omega_dot and x_ddot of the link before."""
+def acceleration_sensitivity(mass, Ic, row, pair, u, u_G, work):
+    """Steps 7 b to 8 d from the changes of omega, omega_dot and x_ddot of the parent link."""
     omega, momentum = load3(work, row, OMEGA), load3(work, row, H)
     dx, dx_G = load3(work, row, DX), load3(work, row, DX_G)
     for at in (Q, V):
@@ -173,7 +173,7 @@ def accelerated(mass, Ic, row, pair, u, u_G, work):
 
 @jit
 def link_motion_sensitivity(tree, c, j, v, work):
-    """Steps 2 to 8 for link j and all i, but for the positions and velocities of points."""
+    """Steps 2 to 8 for link j and all i, except the positions and velocities of points."""
     row, up, first = j + 1, tree.parent[j], tree.parent.shape[0] + 1
     own, end = first + tree.pair[j], first + tree.pair[j + 1]
     turns = 0.0 if tree.kind[j] == PRISMATIC else 1.0
@@ -183,20 +183,20 @@ def link_motion_sensitivity(tree, c, j, v, work):
     mass, Ic = tree.mass[j], symmetric(tree.Ic, j)
     weight = (-mass * tree.gravity[0], -mass * tree.gravity[1], -mass * tree.gravity[2])
     if turns == 1.0:
-        turned_by_own(row, up, own, R, R_i, work)
+        own_rotation_sensitivity(row, up, own, R, R_i, work)
     else:
-        slid(mass, row, own, work)
+        slide_sensitivity(mass, row, own, work)
     R_up = load33(work, up, GLOBAL)
     R_0_i = (apply(R_up, R_i[0]), apply(R_up, R_i[1]), apply(R_up, R_i[2]))  # 3.63, i = j
     store33(work, own, GLOBAL_I, R_0_i)
     for pair in range(own + 1, end):
         before = pair - own - 1 + first + tree.pair[up - 1]
-        turned_before(turns, row, before, pair, R, work)
+        ancestor_rotation_sensitivity(turns, row, before, pair, R, work)
         R_up_i = load33(work, before, GLOBAL_I)
         R_0_i = (apply(R_up_i, R[0]), apply(R_up_i, R[1]), apply(R_up_i, R[2]))  # 3.63, i < j
         store33(work, pair, GLOBAL_I, R_0_i)
     for pair in range(own if turns == 1.0 else own + 1, end):
-        accelerated(mass, Ic, row, pair, u, u_G, work)
+        acceleration_sensitivity(mass, Ic, row, pair, u, u_G, work)
         # 3.68, g pointing down; 0R_{j,i} is zero if joint i is prismatic
         weight_i = apply_transposed(load33(work, pair, GLOBAL_I), weight)
         accumulate(work, pair, Q + F_G, weight_i)
@@ -300,9 +300,9 @@ def newton_euler_dh_sensitivities(
 ) -> tuple[LinkQuantities, LinkQuantities, LinkQuantities, LinkQuantities]:
     """The quantities of steps 3 to 8 and their sensitivities in q, v and a.
 
-    x, x_dot, x_ddot are of the origin of frame j, with index G of the centre of mass, relative to
-    the world's origin; x_ddot is without gravity, F_G with it. Memory grows with 100 n^2 numbers
-    per sample: meant for study and tests, not for large batches.
+    x, x_dot, x_ddot are for the origin of frame j, or with index G for the centre of mass, relative
+    to the world's origin; x_ddot is without gravity, F_G with it. Memory grows with 100 n^2 numbers
+    per sample: intended for study and tests, not for large batches.
     """
     n = joints(model)
     results = LINK_QUANTITIES(model, (("q", q, n), ("v", v, n), ("a", a, n)))

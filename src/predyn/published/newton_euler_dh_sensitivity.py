@@ -1,10 +1,10 @@
 """Sensitivities of the torques and of the internal joint forces: steps 9 and 10 of
 newton_euler_dh.py, after those of steps 2 to 8 in newton_euler_dh_kinematics.py.
 
-F_jp and tau_jp depend on joint j, on those before it and on those that follow it. In the row of the
-pair (j, i), i = j or before j, the columns EARLIER hold quantities of link j in coordinate i, and
-the columns LATER those of link i in coordinate j, i != j. EARLIER sums over all links that follow
-j; LATER comes along one branch, that of j.
+F_jp and tau_jp depend on joint j, its ancestors and its descendants. In the row of the pair (j, i),
+i = j or above j, the columns EARLIER hold partials of link j's quantities in coordinate i, and the
+columns LATER those of link i's quantities in coordinate j, i != j. EARLIER sums over all children
+of j; LATER comes from one branch, that of j.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ PAIR_COLUMNS = LATER_E + 9
 
 
 @jit
-def hand_on(tree, j, earlier, later, vectors, value, changing, work):
-    """3.73, 3.81, 3.77, 3.85, 3.89: the share of link j in the sensitivities of the link before.
+def pass_to_parent(tree, j, earlier, later, vectors, value, changing, work):
+    """3.73, 3.81, 3.77, 3.85, 3.89: the share of link j in the sensitivities of its parent link.
 
-    The columns hold that many `vectors`. The first `changing` of them are sensitivities in q of
-    the vectors from column `value` of link j, which R_j takes to the link before: R_{j,j} counts.
+    The columns hold `vectors` vectors. The first `changing` of them are sensitivities in q of the
+    vectors from column `value` of link j, which R_j transforms to the parent: R_{j,j} contributes.
     """
     first = tree.parent.shape[0] + 1
     own, end = first + tree.pair[j], first + tree.pair[j + 1]
@@ -122,13 +122,13 @@ def inward_sensitivity(tree, work):
                 F, tau = LATER + 6 * s, LATER + 6 * s + 3
                 accumulate(work, row, tau, cross(dx, load3(work, row, F)))  # 3.83
         if tree.parent[j] > 0:
-            hand_on(tree, j, EARLIER, LATER, 6, F_JP, 2, work)  # 3.73, 3.81
+            pass_to_parent(tree, j, EARLIER, LATER, 6, F_JP, 2, work)  # 3.73, 3.81
 
 
 @jit
 def external_sensitivity(tree, loads, c, values, work):
-    """Step 9 b, d, e, after inward_external. The loads do not change with v and a: what 3.79, 3.87
-    and 3.91 print as zero stays as it is."""
+    """Step 9 b, d, e, after inward_external. The loads do not change with v and a: entries that
+    3.79, 3.87 and 3.91 print as zero stay zero."""
     n, first = tree.parent.shape[0], tree.parent.shape[0] + 1
     for r in range(tree.pair[n]):
         clear(work, first + r, EARLIER_E, LATER_E)
@@ -152,8 +152,8 @@ def external_sensitivity(tree, loads, c, values, work):
             _add_external(work, row, EARLIER, EARLIER_E, dx)
         for i in range(j + 1, j + tree.size[j]):
             _add_external(work, first + tree.pair[i + 1] - (end - own), LATER, LATER_E, dx)
-        if tree.parent[j] > 0:  # j < k; 3.85, 3.89 corrected: tau^ef and tau^em are handed on
-            hand_on(tree, j, EARLIER_E, LATER_E, 3, F_E, 3, work)
+        if tree.parent[j] > 0:  # j < k; 3.85, 3.89 corrected: tau^ef and tau^em are passed on
+            pass_to_parent(tree, j, EARLIER_E, LATER_E, 3, F_E, 3, work)
 
 
 @jit
@@ -203,7 +203,7 @@ def newton_euler_derivatives(tree, loads, c, ins, outs, work):
 
 @jit
 def _joint_sensitivity(tree, c, j, v, dq, dv, da):
-    """Spring, friction and armature act on their own joint alone."""
+    """Spring, friction and armature act only on their own joint."""
     k = 2 * tree.pair[j]
     store(dq, c, k, load(dq, c, k) + tree.stiffness[j])
     store(dv, c, k, load(dv, c, k) + joint_slope(tree, c, j, v))
@@ -279,7 +279,7 @@ def newton_euler_dh_internal_force_derivatives(
     """Exact partials of newton_euler_dh_internal_forces in q, v and a: (..., n, 6, n) each.
 
     [j, k, i] is the derivative of component k of the wrench on link j in coordinate i. The link
-    axes turn with q: these are derivatives of the components.
+    axes rotate with q: these are derivatives of the components.
     """
     n = joints(model)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n))

@@ -2,8 +2,8 @@
 
 The rigid model, moved by rectangular torques on its links, gives positions of the links' ends every
 10 ms; noise of 1 mm is added; the torques are estimated with natural links. The paper says that it
-starts at rest "in the vertical position", which may be hanging or upright: both are here. It does
-not say how long; 2 s here.
+starts at rest "in the vertical position", which may be hanging or upright: both are here. It gives
+no duration; here it is 2 s.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Comparison(NamedTuple):
 
 
 class Reproduction(NamedTuple):
-    """Noisy positions and what is estimated from them (figures 5 to 7)."""
+    """Noisy positions and the estimate from them (figures 5 to 7)."""
 
     start: str
     rigid: RigidMotion
@@ -88,7 +88,7 @@ def rigid_motion(start: str, torques: ArrayLike | None = None) -> RigidMotion:
 
 
 def noisy(positions: Floats, seed: int) -> Floats:
-    """Positions with the noise of a seed."""
+    """Positions with noise from a seed."""
     return positions + NOISE * np.random.default_rng(seed).standard_normal(positions.shape)
 
 
@@ -100,7 +100,7 @@ def two_links(stiffness: float = STIFFNESS, damping: float = 0.0) -> PlanarLinks
 
 
 def compare(start: str, stiffness: float = STIFFNESS) -> Comparison:
-    """Natural links, by the trapezoidal rule at 10 ms, against the rigid model."""
+    """Compare natural links, by the trapezoidal rule at 10 ms, with the rigid model."""
     rigid = rigid_motion(start)
     links = two_links(stiffness).links
     moved = simulate_links(links, *_at_rest(links, start), rigid.torques, STEP)
@@ -116,7 +116,7 @@ def estimate_torques_of_links(
     stiffness: float = STIFFNESS,
     begin: LinkEstimate | None = None,
 ) -> LinkEstimate:
-    """The published method on positions (N + 1, 4) of the links' ends, start at rest and known."""
+    """Apply the published method to positions (N + 1, 4) of the links' ends, from a known rest."""
     links = two_links(stiffness).links
     z0, v0 = _at_rest(links, start)
     return estimate_link_torques(
@@ -138,9 +138,9 @@ def links_lcurve(
 ) -> LCurve:
     """Misfit and size of the torques for weights in increasing order.
 
-    Each is the lower of two minima, one from the estimate before and one from the data. Where the
-    torques of another weight give a lower sum still, it begins again with them. What has not
-    converged, or is no minimum even then, does not decide the corner.
+    Each is the lower of two minima, one from the previous estimate and one from the data. If the
+    torques of another weight give an even lower sum, it starts again from them. Estimates that have
+    not converged, or still are no minimum, do not affect the corner.
     """
     B = np.array(weights, float)
 
@@ -166,7 +166,7 @@ def links_lcurve(
 
 
 def reproduce(start: str, seed: int = 0) -> Reproduction:
-    """The paper's inverse problem for one start and one seed of noise."""
+    """Solve the paper's inverse problem for one start and one noise seed."""
     rigid = rigid_motion(start)
     measured = noisy(rigid.positions, seed)
     estimate = estimate_torques_of_links(start, measured)

@@ -1,1 +1,1 @@
-"""Recorded motions: measurements, and the readers of their file formats."""
+"""Recorded motions: measurements and readers for their file formats."""

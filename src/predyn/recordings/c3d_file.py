@@ -1,7 +1,7 @@
 """The C3D format: a header, groups of parameters, frames of points and analog samples.
 
-Every place in the file is checked before it is read: a damaged file is a FileError. Integers and
-floats, of Intel, DEC and MIPS processors. Layout: the C3D user guide, www.c3d.org.
+Every offset is checked before it is read: a damaged file raises a FileError. Reads integers and
+floats of Intel, DEC and MIPS processors. Layout: the C3D user guide, www.c3d.org.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ LAST_COUNTED = 65535  # the largest frame number that fits the header
 INTEL, DEC, MIPS = 84, 85, 86
 SIZES = {-1: 1, 1: 1, 2: 2, 4: 4}  # bytes by type: text, byte, integer, float
 
-# In the shape of the file, first index fastest. Integers keep their type: they have no sign where
-# they count, or where ANALOG:FORMAT says so.
+# In the shape of the file, first index fastest. Integers keep their type: they are unsigned if they
+# are counts, or if ANALOG:FORMAT says so.
 Value = list[str] | Floats | NDArray[np.int16]
 
 
 class C3D(NamedTuple):
-    """What a file holds; lengths in the unit of the file."""
+    """The contents of a file; lengths in the unit of the file."""
 
     parameters: dict[str, dict[str, Value]]  # group: name: value, in capitals
-    rate: float  # Hz, of the points
+    rate: float  # of the points, Hz
     first: int  # number of the first frame
     points: Floats  # (F, P, 3), NaN = missing
     analog: Floats  # (F * S, C), scaled
@@ -64,63 +64,63 @@ class _Reader:
 
     def take(self, at: int, count: int, what: str) -> bytes:
         if at < 0 or count < 0 or at + count > len(self.data):
-            self.fail(f"{what}: expected {count} bytes from byte {at} on, the file has "
-                      f"{len(self.data)}: it is cut short or damaged; export it again")  # fmt: skip
+            self.fail(f"{what}: expected {count} bytes from byte {at} on, but the file has "
+                      f"{len(self.data)}: it is truncated or damaged; export it again")  # fmt: skip
         return self.data[at : at + count]
 
     def ints(self, raw: bytes, kind: str = "i") -> NDArray[np.int64]:
         return np.frombuffer(raw, dtype=f"{self.order}{kind}2").astype(np.int64)
 
     def floats(self, raw: bytes) -> Floats:
-        if self.dec:  # words change places, the exponent is larger by two
+        if self.dec:  # words are swapped, the exponent is larger by two
             words = np.frombuffer(raw, dtype="<u2").reshape(-1, 2)[:, ::-1]
             return np.ascontiguousarray(words).view("<f4").ravel().astype(np.float64) / 4.0
         return np.frombuffer(raw, dtype=f"{self.order}f4").astype(np.float64)
 
     def read(self) -> C3D:
-        with np.errstate(invalid="ignore", over="ignore"):  # numbers of damaged files
-            start = self._processor()
-            header = self._header()
-            parameters = self._parameters(start)
-            return self._data(header, parameters)
+        with np.errstate(invalid="ignore", over="ignore"):  # from damaged files
+            start = self._read_processor()
+            header = self._read_header()
+            parameters = self._read_parameters(start)
+            return self._read_data(header, parameters)
 
-    def _processor(self) -> int:
-        """Set the order of bytes; the byte where the parameters begin."""
+    def _read_processor(self) -> int:
+        """Set the byte order; return the byte where the parameters begin."""
         head = self.data[:2]
         if len(head) < 2 or head[1] != 0x50 or head[0] == 0:
-            self.fail(f"expected a C3D file, whose second byte is 0x50, got {head!r}; the file is "
-                      "not what its name says")  # fmt: skip
+            self.fail(f"expected a C3D file, whose second byte is 0x50, got {head!r}; the file "
+                      "does not match its suffix")  # fmt: skip
         self.take(0, BLOCK, "header")
         start = (head[0] - 1) * BLOCK
         processor = self.take(start, 4, "parameters")[3]
         if processor not in (INTEL, DEC, MIPS):
             self.fail(f"expected a C3D file with processor type 84, 85 or 86, got {processor}: the "
-                      "file is damaged or not what its name says")  # fmt: skip
+                      "file is damaged or does not match its suffix")  # fmt: skip
         self.order = ">" if processor == MIPS else "<"
         self.dec = processor == DEC
         return start + 4
 
-    def _header(self) -> _Header:
+    def _read_header(self) -> _Header:
         words = self.ints(self.data[:24], "u").tolist()
         scale, rate = self.floats(self.data[12:16])[0], self.floats(self.data[20:24])[0]
         return _Header(
             words[1], words[2], words[3], words[4], float(scale), words[8], words[9], float(rate)
         )
 
-    def _parameters(self, at: int) -> dict[str, dict[str, Value]]:
+    def _read_parameters(self, at: int) -> dict[str, dict[str, Value]]:
         names: dict[int, str] = {}
         found: list[tuple[int, str, Value]] = []
         for _ in range(MOST_RECORDS):
             length, group = np.frombuffer(self.take(at, 2, "parameters"), dtype=np.int8).tolist()
             if length == 0 or group == 0:
                 break
-            name = _text(self.take(at + 2, abs(length), "name of a parameter")).upper()
+            name = _decode(self.take(at + 2, abs(length), "name of a parameter")).upper()
             at += 2 + abs(length)
             offset = int(self.ints(self.take(at, 2, f"parameter {name!r}"), "u")[0])
             if group < 0:
                 names[-group] = name
             else:
-                found.append((group, name, self._value(at + 2, name)))
+                found.append((group, name, self._read_value(at + 2, name)))
             if offset == 0:
                 break
             at += offset
@@ -132,7 +132,7 @@ class _Reader:
                 result[names[group]][name] = value
         return result
 
-    def _value(self, at: int, name: str) -> Value:
+    def _read_value(self, at: int, name: str) -> Value:
         what = f"parameter {name!r:.40}"
         head = self.take(at, 2, what)
         kind = int(np.int8(head[0] - 256 if head[0] > 127 else head[0]))
@@ -145,7 +145,7 @@ class _Reader:
         raw = self.take(at + 2 + head[1], count * SIZES[kind], what)
         if kind == -1:
             width = shape[0] if shape else 1
-            return [_text(raw[k : k + width]) for k in range(0, len(raw), width)] if width else []
+            return [_decode(raw[k : k + width]) for k in range(0, len(raw), width)] if width else []
         values: Floats | NDArray[np.int16]
         if kind == 1:
             values = np.frombuffer(raw, dtype=np.uint8).astype(np.float64)
@@ -155,43 +155,43 @@ class _Reader:
             values = self.floats(raw)
         return values.reshape(shape, order="F") if shape else values
 
-    def _data(self, header: _Header, parameters: dict[str, dict[str, Value]]) -> C3D:
+    def _read_data(self, header: _Header, parameters: dict[str, dict[str, Value]]) -> C3D:
         point = parameters.get("POINT", {})
-        used = unsigned(_number(point, "USED", header.points))
+        used = to_unsigned(_find_number(point, "USED", header.points))
         if used != header.points:
-            self.fail(f"the header has {header.points} points, POINT:USED is {used:g}; the file is "
-                      "damaged")  # fmt: skip
-        rate = _number(point, "RATE", header.rate)
+            self.fail(f"the header has {header.points} points, but POINT:USED is {used:g}; the "
+                      "file is damaged")  # fmt: skip
+        rate = _find_number(point, "RATE", header.rate)
         if not 0.0 < rate < 1e6:
-            self.fail(f"POINT:RATE: expected a rate above 0 Hz, got {rate:g}; without it there are "
-                      "no times")  # fmt: skip
-        first, frames = _frames(header, parameters)
+            self.fail(f"POINT:RATE: expected a rate above 0 Hz, got {rate:g}; the times depend on "
+                      "it")  # fmt: skip
+        first, frames = _find_frames(header, parameters)
         per_frame = header.per_frame if header.analogs else 1
         if per_frame < 1 or header.analogs % per_frame:
-            self.fail(f"the header has {header.analogs} analog values in a frame and "
-                      f"{per_frame} samples; the file is damaged")  # fmt: skip
-        scale = _number(point, "SCALE", header.scale)
+            self.fail(f"the header has {header.analogs} analog values but {per_frame} samples "
+                      "per frame; the file is damaged")  # fmt: skip
+        scale = _find_number(point, "SCALE", header.scale)
         if not np.isfinite(scale) or scale == 0.0:
             self.fail(f"POINT:SCALE: expected a number other than 0, got {scale:g}")
         words = 4 * header.points + header.analogs
         size = 4 if scale < 0.0 else 2
         if frames < 1 or words == 0:
-            self.fail(f"{frames} frames of {words} values: expected a recording, the file is empty "
-                      "or damaged")  # fmt: skip
-        start = int(unsigned(_number(point, "DATA_START", header.data)))
+            self.fail(f"{frames} frames of {words} values: expected a recording, but the file is "
+                      "empty or damaged")  # fmt: skip
+        start = int(to_unsigned(_find_number(point, "DATA_START", header.data)))
         at = ((start if start > 1 else header.data) - 1) * BLOCK
         if first + frames - 1 == LAST_COUNTED:
-            frames = max(frames, self._held(at, words * size))
+            frames = max(frames, self._count_frames(at, words * size))
         need = frames * words * size
         if at < BLOCK:
-            self.fail(f"frames begin at byte {at}, in the header; the file is damaged")
+            self.fail(f"frames begin at byte {at}, inside the header; the file is damaged")
         if at + need > len(self.data):
             have = max(0, len(self.data) - at) // (words * size)
-            self.fail(f"the header promises {frames} frames, the file has {have}: it is cut short "
-                      "or damaged; export it again")  # fmt: skip
+            self.fail(f"the header announces {frames} frames, but the file has {have}: it is "
+                      "truncated or damaged; export it again")  # fmt: skip
         raw = self.data[at : at + need]
         group = parameters.get("ANALOG", {})
-        unsigned_analog = _first_text(group, "FORMAT") == "UNSIGNED"
+        unsigned_analog = _find_text(group, "FORMAT") == "UNSIGNED"
         flat = self.floats(raw) if scale < 0.0 else self.ints(raw).astype(np.float64)
         table = flat.reshape(frames, words)
         quads = table[:, : 4 * header.points].reshape(frames, header.points, 4)
@@ -203,21 +203,21 @@ class _Reader:
         analog = table[:, 4 * header.points :].reshape(frames * per_frame, channels)
         if scale > 0.0 and unsigned_analog:
             analog = np.where(analog < 0.0, analog + 65536.0, analog)
-        analog = _scaled(analog, group, unsigned_analog)
+        analog = _scale_samples(analog, group, unsigned_analog)
         return C3D(parameters, rate, first, points, analog, per_frame)
 
-    def _held(self, at: int, size: int) -> int:
+    def _count_frames(self, at: int, size: int) -> int:
         """Whole frames from byte `at` on, without the zeros that fill the last block."""
-        held = max(0, len(self.data) - at) // size
-        for _ in range(min(held, BLOCK // size)):
-            if any(self.data[at + (held - 1) * size : at + held * size]):
+        count = max(0, len(self.data) - at) // size
+        for _ in range(min(count, BLOCK // size)):
+            if any(self.data[at + (count - 1) * size : at + count * size]):
                 break
-            held -= 1
-        return held
+            count -= 1
+        return count
 
 
-def joined(group: dict[str, Value], name: str) -> list[str]:
-    """A list of texts that may go on in NAME2, NAME3, ..."""
+def join_texts(group: dict[str, Value], name: str) -> list[str]:
+    """A list of texts that may continue in NAME2, NAME3, ..."""
     texts: list[str] = []
     number = 1
     while isinstance(part := group.get(name if number == 1 else f"{name}{number}"), list):
@@ -226,18 +226,18 @@ def joined(group: dict[str, Value], name: str) -> list[str]:
     return texts
 
 
-def numbers(group: dict[str, Value], name: str) -> Floats | None:
+def find_numbers(group: dict[str, Value], name: str) -> Floats | None:
     """The numbers of a parameter, or None if it has none."""
     value = group.get(name)
     return value.astype(np.float64) if isinstance(value, np.ndarray) and value.size else None
 
 
-def unsigned(value: float) -> float:
-    """Counts are stored in 16 bits without a sign, and read as signed."""
+def to_unsigned(value: float) -> float:
+    """Undo the sign: counts are unsigned 16-bit integers but are read as signed ones."""
     return value + 65536.0 if -32768.0 <= value < 0.0 else value
 
 
-def _text(raw: bytes) -> str:
+def _decode(raw: bytes) -> str:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -245,44 +245,47 @@ def _text(raw: bytes) -> str:
     return text.replace("\0", " ").strip()
 
 
-def _number(group: dict[str, Value], name: str, default: float) -> float:
-    value = numbers(group, name)
+def _find_number(group: dict[str, Value], name: str, default: float) -> float:
+    value = find_numbers(group, name)
     return default if value is None else float(value.flat[0])
 
 
-def _first_text(group: dict[str, Value], name: str) -> str:
-    texts = joined(group, name)
+def _find_text(group: dict[str, Value], name: str) -> str:
+    texts = join_texts(group, name)
     return texts[0].upper() if texts else ""
 
 
-def _frames(header: _Header, parameters: dict[str, dict[str, Value]]) -> tuple[int, int]:
-    """The number of the first frame, and how many there are.
+def _find_frames(header: _Header, parameters: dict[str, dict[str, Value]]) -> tuple[int, int]:
+    """The number of the first frame, and the number of frames.
 
-    The header counts to 65535; most longer recordings say it in TRIAL or POINT:LONG_FRAMES.
+    The header counts to 65535; most longer recordings store the count in TRIAL or
+    POINT:LONG_FRAMES.
     """
     trial = parameters.get("TRIAL", {})
     ends = []
     for name in ("ACTUAL_START_FIELD", "ACTUAL_END_FIELD"):
-        value = numbers(trial, name)
+        value = find_numbers(trial, name)
         if value is not None and value.size == 2 and np.isfinite(value).all():
-            low, high = (unsigned(x) for x in value.flat)
+            low, high = (to_unsigned(x) for x in value.flat)
             ends.append(int(low + 65536.0 * high))
     if len(ends) == 2 and ends[1] >= ends[0] > 0:
         return ends[0], ends[1] - ends[0] + 1
     count = header.last - header.first + 1
     if header.last == LAST_COUNTED:
         point = parameters.get("POINT", {})
-        long = max(_number(point, "LONG_FRAMES", 0.0), unsigned(_number(point, "FRAMES", 0.0)))
+        long = max(
+            _find_number(point, "LONG_FRAMES", 0.0), to_unsigned(_find_number(point, "FRAMES", 0.0))
+        )
         if np.isfinite(long) and long > count:
             count = int(long)
     return max(header.first, 1), count  # some files count from 0
 
 
-def _scaled(analog: Floats, group: dict[str, Value], no_sign: bool) -> Floats:
-    """Samples in their units; with `no_sign` integer offsets go from 0 to 65535, whatever the
-    samples are stored as."""
+def _scale_samples(analog: Floats, group: dict[str, Value], no_sign: bool) -> Floats:
+    """Samples in their units; with `no_sign`, integer offsets range from 0 to 65535 however the
+    samples are stored."""
     channels = analog.shape[1]
-    general = _number(group, "GEN_SCALE", 1.0)
+    general = _find_number(group, "GEN_SCALE", 1.0)
     scale, offset = np.ones(channels), np.zeros(channels)
     for name, values in (("SCALE", scale), ("OFFSET", offset)):
         at, number = 0, 1

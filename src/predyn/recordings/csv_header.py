@@ -11,6 +11,7 @@ from predyn.recordings.text import MISSING, fail
 BRACKET = re.compile(r"(.*?)\s*[\[(]([^\[\]()]*)[\])]\s*")
 SUFFIX = re.compile(r"(.+)_(deg|rad|mm|cm)")
 COMPONENT_SUFFIX = re.compile(r"(.+[_.][fpm]?[xyz])_(m|mm|cm|N|Nm|Nmm)", re.IGNORECASE)
+SIGNAL = "signal."  # how columns of signals begin in the table of a Solution
 TIME_SUFFIX = re.compile(r"(time|t)_(s|ms)", re.IGNORECASE)
 
 
@@ -29,9 +30,9 @@ class Column(NamedTuple):
 def read_columns(
     path: str, names: list[str], units: list[str], head: int, unit_line: int
 ) -> list[Column]:
-    """Names and units apart; `head` is the line of the names."""
+    """Separate names from units; `head` is the line of the names."""
     columns = [
-        _column(path, k, name, unit, head, unit_line)
+        _read_column(path, k, name, unit, head, unit_line)
         for k, (name, unit) in enumerate(zip(names, units, strict=True))
     ]
     _refuse_twins(path, head, names, columns)
@@ -39,7 +40,7 @@ def read_columns(
 
 
 def is_number(cell: str) -> bool:
-    """A number, also with a decimal comma."""
+    """Whether the cell is a number, possibly with a decimal comma."""
     try:
         float(cell.replace(",", "."))
     except ValueError:
@@ -48,34 +49,36 @@ def is_number(cell: str) -> bool:
 
 
 def is_units(cells: list[str]) -> bool:
-    """A row of text, where nothing is a number."""
+    """Whether the row holds text and no number."""
     stripped = [cell.strip() for cell in cells]
-    said = [cell for cell in stripped if cell not in MISSING]
-    return bool(said) and not any(is_number(cell) for cell in said)
+    filled = [cell for cell in stripped if cell not in MISSING]
+    return bool(filled) and not any(is_number(cell) for cell in filled)
 
 
-def _column(path: str, index: int, name: str, unit: str, head: int, unit_line: int) -> Column:
+def _read_column(path: str, index: int, name: str, unit: str, head: int, unit_line: int) -> Column:
     """Split the unit off the name; units that are given twice must agree."""
-    said: list[str] = []
+    if name.startswith(SIGNAL):  # any unit is accepted: signals are skipped
+        return Column(index, name, None)
+    given: list[str] = []
     if unit := unit.strip("[]() "):
-        said.append(_known(path, unit_line, name, unit))
+        given.append(_find_unit(path, unit_line, name, unit))
     if match := BRACKET.fullmatch(name):
         name = match[1]
         if match[2].strip():
-            said.append(_known(path, head, name, match[2].strip()))
+            given.append(_find_unit(path, head, name, match[2].strip()))
     for suffix in (SUFFIX, COMPONENT_SUFFIX, TIME_SUFFIX):
         if match := suffix.fullmatch(name):
             name = match[1]
-            said.append(_known(path, head, name, match[2]))
+            given.append(_find_unit(path, head, name, match[2]))
             break
-    if len({UNITS[unit] for unit in said}) > 1:
-        fail(path, head, f"column {name!r:.60} has the units {said[0]} and {said[1]}; leave one")
+    if len({UNITS[unit] for unit in given}) > 1:
+        fail(path, head, f"column {name!r:.60} has the units {given[0]} and {given[1]}; remove one")
     if not name:
-        fail(path, head, f"column {index + 1} has a unit and no name; name it")
-    return Column(index, name, said[0] if said else None)
+        fail(path, head, f"column {index + 1} has a unit but no name; name it")
+    return Column(index, name, given[0] if given else None)
 
 
-def _known(path: str, line: int, name: str, unit: str) -> str:
+def _find_unit(path: str, line: int, name: str, unit: str) -> str:
     found = " ".join(unit.replace("·", " ").replace("*", " ").split())
     if found not in UNITS:
         near = {known.lower(): known for known in UNITS}.get(found.lower())
@@ -87,7 +90,7 @@ def _known(path: str, line: int, name: str, unit: str) -> str:
 
 
 def _refuse_twins(path: str, line: int, names: list[str], columns: list[Column]) -> None:
-    """Columns that differ by their units alone."""
+    """Refuse columns whose names differ only in their units."""
     seen: dict[str, int] = {}
     for column in columns:
         if column.name in seen:

@@ -1,13 +1,13 @@
-"""CSV recordings: a row of names, perhaps a row of units, then numbers.
+"""CSV recordings: a row of names, an optional row of units, then numbers.
 
 Columns: `time` or `t`; NAME_x, NAME_y, NAME_z (or NAME.x, ...; at least two of them) are a marker;
-NAME_fx.. with NAME_px.. and perhaps NAME_mx.. are a force, its centre of pressure and its moment
-about that point (at least two of each, a component left out is 0); every other column is a joint.
-`q.NAME` is always the joint NAME, whatever its last letters are. Units stand in the second row, in
-the name (`knee [deg]`) or at its end (`knee_deg`, `toe_x_mm`). Cells are separated by commas,
+NAME_fx.. with NAME_px.. and optionally NAME_mx.. are a force, its centre of pressure and its moment
+about that point (at least two of each; missing components are 0); every other column is a joint.
+`q.NAME` is always the joint NAME, whatever its last letters are. Units are given in the second row,
+in the name (`knee [deg]`) or at its end (`knee_deg`, `toe_x_mm`). Cells are separated by commas,
 semicolons or tabs; empty, NA and NaN are missing.
 
-Velocities, accelerations and efforts are left out: tables of a Solution can be read.
+Velocities, accelerations, efforts and signals are skipped: tables of a Solution can be read.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from predyn.recordings.columns import (
     TIME,
     UNITS,
     Recording,
-    force_of,
-    listed,
+    build_force,
+    list_names,
 )
-from predyn.recordings.csv_header import Column, is_number, is_units, read_columns
+from predyn.recordings.csv_header import SIGNAL, Column, is_number, is_units, read_columns
 from predyn.recordings.measurements import AXES
 from predyn.recordings.text import (
     Floats,
@@ -48,8 +48,8 @@ from predyn.recordings.text import (
 
 EXPECTED = "a CSV table"
 COMPONENT = re.compile(r"(.+)[_.]([fpm]?)([xyz])", re.IGNORECASE)
-LEFT_OUT = ("phase", "frame", "frame#")
-EFFECTS = ("v.", "a.", "tau.")  # of a Solution
+SKIPPED = ("phase", "frame", "frame#")
+EFFECTS = ("v.", "a.", "tau.")  # in tables of a Solution
 MOTION = (ANGLE, LENGTH, None)
 
 
@@ -73,9 +73,9 @@ def read_csv(path: str) -> Recording:
     refuse_other_formats(path, lines, EXPECTED)
     head = next((k for k, line in enumerate(lines) if line.strip()), None)
     if head is None:
-        fail(path, None, "the file holds blank lines only; expected a row of names")
+        fail(path, None, "the file has only blank lines; expected a row of names")
     separator = max(";\t,", key=lines[head].count)
-    names = [name.strip() for name in _splitter(path, separator, None)(lines[head])]
+    names = [name.strip() for name in _make_splitter(path, separator, None)(lines[head])]
     while len(names) > 1 and not names[-1]:
         names.pop()
     if len(names) < 2:
@@ -85,7 +85,7 @@ def read_csv(path: str) -> Recording:
     if all(is_number(name) for name in names):
         fail(path, head + 1, "expected a row of names, got numbers; name the columns, such as "
              "time, knee [deg], toe_x [mm], toe_y [mm]")  # fmt: skip
-    split = _splitter(path, separator, len(names))
+    split = _make_splitter(path, separator, len(names))
     start = head + 1
     units: list[str] = [""] * len(names)
     if start < len(lines) and is_units(cells := split(lines[start])):
@@ -94,11 +94,11 @@ def read_csv(path: str) -> Recording:
         units = [cell.strip() for cell in cells]
         start += 1
     columns = read_columns(path, names, units, head + 1, start)
-    return _recording(read_numbers(path, lines, start, names, split), columns, head + 1)
+    return _build_recording(read_numbers(path, lines, start, names, split), columns, head + 1)
 
 
-def _splitter(path: str, separator: str, width: int | None) -> Callable[[str], list[str]]:
-    """Cells of a line; empty ones beyond the width are left out."""
+def _make_splitter(path: str, separator: str, width: int | None) -> Callable[[str], list[str]]:
+    """A function that splits a line into cells and drops empty ones beyond the width."""
 
     def split(line: str) -> list[str]:
         if '"' not in line:
@@ -107,7 +107,7 @@ def _splitter(path: str, separator: str, width: int | None) -> Callable[[str], l
             try:
                 cells = next(csv.reader([line], delimiter=separator, strict=True))
             except csv.Error as error:
-                fail(path, None, f"cells in quotes cannot be read ({error}): {line!r:.60}")
+                fail(path, None, f"cannot read the quoted cells ({error}): {line!r:.60}")
         while width is not None and len(cells) > width and not cells[-1].strip():
             cells.pop()
         return cells
@@ -115,60 +115,62 @@ def _splitter(path: str, separator: str, width: int | None) -> Callable[[str], l
     return split
 
 
-def _recording(table: Table, columns: list[Column], head: int) -> Recording:
+def _build_recording(table: Table, columns: list[Column], head: int) -> Recording:
     path = table.path
     clocks = [column for column in columns if column.name.lower() in ("time", "t")]
     if len(clocks) != 1:
-        got = listed([column.name for column in clocks or columns])
+        got = list_names([column.name for column in clocks or columns])
         fail(path, head, f"expected one column 'time' or 't', got {got}; rename it")
     clock = clocks[0]
     columns = [column for column in columns if column is not clock]
-    t = _converted(table, clock, (TIME,), head)
+    t = _convert_column(table, clock, (TIME,), head)
     result = Recording(path, t)
-    table, result.t = _without_boundaries(table, t, columns, result.notes)
+    table, result.t = _drop_phase_ends(table, t, columns, result.notes)
     check_times(path, result.t, table.lines)
 
-    markers, forces, joints = _groups(path, columns, head, result)
+    markers, forces, joints = _group_columns(path, columns, head, result)
     bare: dict[str, list[str]] = defaultdict(list)
     if clock.unit is None:
-        result.notes.append(f"times taken as s: {clock.name!r:.60}")
+        result.notes.append(f"no unit given, s assumed: {clock.name!r:.60}")
     for name, group in markers.items():
-        result.markers[name] = _vectors(table, group, LENGTH, head, np.nan)
+        result.markers[name] = _read_vectors(table, group, LENGTH, head, np.nan)
         bare["m"] += [column.name for column in group.values() if column.unit is None]
     for name, parts in forces.items():
-        values = _force_parts(table, name, parts, head, result.notes)
-        result.forces[name] = force_of(table, name, result.t, values, result.notes)
+        values = _read_force_parts(table, name, parts, head, result.notes)
+        result.forces[name] = build_force(table, name, result.t, values, result.notes)
         for part, group in parts.items():
             bare[SI[PARTS[part].kind]] += [c.name for c in group.values() if c.unit is None]
     for name, column in joints.items():
-        result.angles[name] = _converted(table, column, (ANGLE, LENGTH), head)
+        result.angles[name] = _convert_column(table, column, (ANGLE, LENGTH), head)
         if column.unit is None:
             bare["rad (m for slides)"].append(column.name)
         else:
             result.units[name] = SI[UNITS[column.unit].kind]
     for unit, without in bare.items():
         if without:
-            result.warnings.append(f"no units given, {unit} assumed: {listed(without)}; add a row "
-                                   "of units, or write 'name [unit]'")  # fmt: skip
+            result.warnings.append(f"no units given, {unit} assumed: {list_names(without)}; add a "
+                                   "row of units, or write 'name [unit]'")  # fmt: skip
     by_unit: dict[str, list[str]] = defaultdict(list)
     for column in (clock, *columns):
         if column.unit is not None and column.kind != RATE and UNITS[column.unit].factor != 1.0:
             by_unit[column.unit].append(column.name)
-    result.notes += [f"converted from {unit}: {listed(names)}" for unit, names in by_unit.items()]
+    result.notes += [
+        f"converted from {unit}: {list_names(names)}" for unit, names in by_unit.items()
+    ]
     if not result.angles and not result.markers and not result.forces:
         shown = [f"{x.name} [{x.unit}]" if x.unit else x.name for x in columns]
         fail(
             path,
             head,
-            f"no column of a joint (rad, deg, m), marker (m) or force; got {listed(shown)}",
+            f"no column of a joint (rad, deg, m), marker (m) or force; got {list_names(shown)}",
         )
     return result
 
 
-def _without_boundaries(
+def _drop_phase_ends(
     table: Table, t: Floats, columns: list[Column], notes: list[str]
 ) -> tuple[Table, Floats]:
-    """Of two rows with one time, the last of a phase and the first of the next, keep the next."""
+    """Drop the last row of a phase if the next phase starts at the same time."""
     phase = next((c.place for c in columns if c.name == "phase" and c.unit is None), None)
     if phase is None:
         return table, t
@@ -176,33 +178,33 @@ def _without_boundaries(
     if not same.any():
         return table, t
     kept = np.append(~same, True)
-    notes.append(f"{same.sum()} rows left out: ends of phases, where the next phase stands")
+    notes.append(f"{same.sum()} rows skipped: ends of phases; the start of the next phase was kept")
     return table._replace(values=table.values[kept], lines=table.lines[kept]), t[kept]
 
 
-def _is_left_out(column: Column) -> bool:
-    """A counter of rows or phases, or what a Solution has beside its motion."""
+def _is_skipped(column: Column) -> bool:
+    """Whether it counts rows or phases, or is a column of a Solution other than its positions."""
     if column.unit is None:
-        return column.name.lower() in LEFT_OUT
+        return column.name.lower() in SKIPPED or column.name.startswith(SIGNAL)
     return column.name.startswith(EFFECTS) and column.kind not in MOTION
 
 
 Components = dict[str, Column]  # by axis
 
 
-def _groups(
+def _group_columns(
     path: str, columns: list[Column], head: int, result: Recording
 ) -> tuple[dict[str, Components], dict[str, dict[str, Components]], dict[str, Column]]:
     """Markers, forces (by part) and joints by name; the rest goes into notes or warnings."""
     vectors: dict[str, dict[str, Components]] = defaultdict(lambda: defaultdict(dict))
     joints: dict[str, Column] = {}
-    left: list[str] = []
+    skipped: list[str] = []
     others: list[Column] = []
     for column in columns:
         if column.name.startswith("q.") and len(column.name) > 2:
             joints[column.name[2:]] = column
-        elif _is_left_out(column):
-            left.append(column.name)
+        elif _is_skipped(column):
+            skipped.append(column.name)
         else:
             others.append(column)
             if match := COMPONENT.fullmatch(column.name):
@@ -229,16 +231,16 @@ def _groups(
                  "joint; remove one")  # fmt: skip
         else:
             joints[column.name] = column
-    if left:
-        result.notes.append(f"left out: {listed(left)}")
+    if skipped:
+        result.notes.append(f"skipped: {list_names(skipped)}")
     if strange:
         result.warnings.append(
-            f"left out, neither positions nor part of a force: {listed(strange)}"
+            f"skipped, neither positions nor part of a force: {list_names(strange)}"
         )
     return markers, forces, joints
 
 
-def _force_parts(
+def _read_force_parts(
     table: Table, stem: str, parts: dict[str, Components], head: int, notes: list[str]
 ) -> dict[str, Floats]:
     """Force, point and moment, (M, 3) each."""
@@ -247,25 +249,28 @@ def _force_parts(
         if len(got) < 2:
             needs = ", ".join(f"{stem}_{part}{axis}" for axis in AXES)
             fail(table.path, head, f"force {stem!r:.60}: expected its {PARTS[part].name}, at least "
-                 f"two columns of {needs}; got {listed(got) or 'none'}")  # fmt: skip
+                 f"two columns of {needs}; got {list_names(got) or 'none'}")  # fmt: skip
     absent = [
         f"{stem}_{part}{axis}" for part in PARTS for axis in AXES if axis not in parts.get(part, {})
     ]
     if absent:
-        notes.append(f"force {stem!r}: taken as 0: {', '.join(absent)}")
+        notes.append(f"force {stem!r}: missing, 0 assumed: {', '.join(absent)}")
     return {
-        part: _vectors(table, parts.get(part, {}), PARTS[part].kind, head, 0.0) for part in PARTS
+        part: _read_vectors(table, parts.get(part, {}), PARTS[part].kind, head, 0.0)
+        for part in PARTS
     }
 
 
-def _vectors(table: Table, group: dict[str, Column], kind: str, head: int, absent: float) -> Floats:
+def _read_vectors(
+    table: Table, group: dict[str, Column], kind: str, head: int, absent: float
+) -> Floats:
     values = np.full((len(table.values), 3), absent)
     for axis, column in group.items():
-        values[:, AXES.index(axis)] = _converted(table, column, (kind,), head)
+        values[:, AXES.index(axis)] = _convert_column(table, column, (kind,), head)
     return values
 
 
-def _converted(table: Table, column: Column, kinds: tuple[str, ...], head: int) -> Floats:
+def _convert_column(table: Table, column: Column, kinds: tuple[str, ...], head: int) -> Floats:
     """The values in SI units; a unit of another kind is an error."""
     values: Floats = table.values[:, column.place]
     if column.unit is None:
@@ -276,7 +281,7 @@ def _converted(table: Table, column: Column, kinds: tuple[str, ...], head: int) 
         hint = ""
         if unit.kind == ANGLE and COMPONENT.fullmatch(column.name):
             hint = (
-                f"; columns that end in _x, _y, _z are a marker, for a joint of this name write "
+                f"; columns that end in _x, _y, _z are a marker: for a joint with this name, write "
                 f"'q.{column.name}'"
             )
         fail(table.path, head, f"column {column.name!r:.60} has the unit {column.unit!r} "

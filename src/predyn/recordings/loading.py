@@ -24,13 +24,13 @@ READERS: dict[str, Callable[[str], Recording]] = {
 
 
 def load_measurements(path: str | os.PathLike[str], *, axes: str = AXES) -> Measurements:
-    """Read a recording; its suffix says how: .csv, .trc, .c3d, .mot or .sto.
+    """Read a recording; its suffix gives the format: .csv, .trc, .c3d, .mot or .sto.
 
-    `axes` says which axes of the file are x, y and z of the model: "x-zy" takes x as it is, y
-    from -z and z from y (a laboratory with y up into a world with z up). It turns markers and
-    forces. Everything comes in SI units and radians; `notes` of the result says what was
-    converted, assumed or left out, and a DataWarning what should be looked at. Raises FileError
-    with the line for everything that is wrong with the file.
+    `axes` names the axes of the file that are x, y and z of the model: "x-zy" takes x as it is, y
+    from -z and z from y (from a laboratory with y up to a world with z up). It rotates markers and
+    forces. All values are in SI units and radians; `notes` of the result lists what was converted,
+    assumed or skipped, and a DataWarning what needs attention. Raises a FileError that names the
+    line of anything wrong in the file.
     """
     try:
         name = os.fsdecode(path)

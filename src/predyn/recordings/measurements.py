@@ -1,4 +1,4 @@
-"""What was measured of a motion: joint angles, markers, forces, over time."""
+"""Measurements of a motion over time: joint angles, markers and forces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from predyn.errors import InputError
 
 Floats = NDArray[np.float64]
 
-LARGEST = 1e9  # beyond it a number is a slip of units or a mark for "missing"
+LARGEST = 1e9  # a larger number is a wrong unit or a code for "missing"
 MOST_PROBLEMS = 12
 AXES = "xyz"
 
@@ -21,8 +21,8 @@ AXES = "xyz"
 class MeasuredForce:
     """A force that the surroundings exert on a link, as a force plate reports it; world axes.
 
-    Force and moment together are what counts: any point may stand in the place of the centre of
-    pressure if `moment` is about that point. The numbers are checked by Measurements.
+    Only force and moment together matter: any point may replace the centre of pressure if `moment`
+    is about that point. Measurements checks the numbers.
     """
 
     t: Floats  # (P,) s
@@ -32,7 +32,9 @@ class MeasuredForce:
 
     def __post_init__(self) -> None:
         for name in ("t", "force", "point", "moment"):
-            object.__setattr__(self, name, _numbers(f"MeasuredForce.{name}", getattr(self, name)))
+            object.__setattr__(
+                self, name, _copy_numbers(f"MeasuredForce.{name}", getattr(self, name))
+            )
 
     def __repr__(self) -> str:
         return f"MeasuredForce({len(self.t)} samples)"
@@ -42,12 +44,12 @@ class MeasuredForce:
 class Measurements:
     """A recording: times, joint angles, markers and forces; NaN = missing.
 
-    All arrays become read-only copies. Raises InputError that lists the problems by name and row
+    All arrays become read-only copies. Raises an InputError that lists problems by name and row
     (rows count from 0): times that do not increase, wrong shapes, numbers that are infinite or
     larger than 1e9, fewer than two samples, gaps in a force, a name that a joint and a marker
     share. A channel may be missing throughout.
 
-    Forces have times of their own. To join the forces of another file:
+    Each force has its own times. To add the forces of another file:
     `dataclasses.replace(motion, forces=plates.forces)`.
     """
 
@@ -56,30 +58,30 @@ class Measurements:
     markers: Mapping[str, Floats] = field(default_factory=dict)  # marker: (M, 3) m, world axes
     forces: Mapping[str, MeasuredForce] = field(default_factory=dict)
     source: str = ""  # path of the file
-    notes: tuple[str, ...] = ()  # what a reader assumed, turned or left out
+    notes: tuple[str, ...] = ()  # what a reader assumed, rotated or skipped
     units: Mapping[str, str] = field(default_factory=dict)  # joint: "rad" or "m", if a file said so
 
     def __post_init__(self) -> None:
         problems: list[str] = []
-        t = _numbers("t", self.t)
+        t = _copy_numbers("t", self.t)
         object.__setattr__(self, "t", t)
-        problems += _time_problems("t", t)
+        problems += _find_time_problems("t", t)
         for kind, what, tail in (("angles", "angle", ()), ("markers", "marker", (3,))):
             channels = {
-                name: _numbers(f"{what} {name!r}", values)
-                for name, values in _named(kind, getattr(self, kind)).items()
+                name: _copy_numbers(f"{what} {name!r}", values)
+                for name, values in _check_names(kind, getattr(self, kind)).items()
             }
             object.__setattr__(self, kind, channels)
             for name, values in channels.items():
-                problems += _problems(f"{what} {name!r}", values, (t.size, *tail), gaps=True)
-        object.__setattr__(self, "units", _named("units", self.units))
-        forces = _named("forces", self.forces)
+                problems += _find_problems(f"{what} {name!r}", values, (t.size, *tail), gaps=True)
+        object.__setattr__(self, "units", _check_names("units", self.units))
+        forces = _check_names("forces", self.forces)
         object.__setattr__(self, "forces", forces)
         for name, force in forces.items():
             if not isinstance(force, MeasuredForce):
                 problems.append(f"force {name!r}: expected a MeasuredForce, got {force!r:.40}")
             else:
-                problems += _force_problems(name, force)
+                problems += _find_force_problems(name, force)
         for name in sorted(self.angles.keys() & self.markers.keys()):
             problems.append(f"{name!r} is the name of an angle and of a marker: names must differ")
         if not self.angles and not self.markers and not self.forces:
@@ -99,7 +101,7 @@ class Measurements:
         )
 
 
-def _numbers(what: str, given: object) -> Floats:
+def _copy_numbers(what: str, given: object) -> Floats:
     """A read-only float64 copy."""
     try:
         kind = np.asarray(given).dtype.kind
@@ -112,7 +114,7 @@ def _numbers(what: str, given: object) -> Floats:
     return array
 
 
-def _named(kind: str, given: object) -> dict[str, object]:
+def _check_names(kind: str, given: object) -> dict[str, object]:
     if not isinstance(given, Mapping):
         raise InputError(f"{kind}: expected a mapping from names, got {type(given).__name__}")
     for name in given:
@@ -121,12 +123,12 @@ def _named(kind: str, given: object) -> dict[str, object]:
     return dict(given)
 
 
-def _time_problems(what: str, t: Floats) -> list[str]:
+def _find_time_problems(what: str, t: Floats) -> list[str]:
     if t.ndim != 1:
         return [f"{what}: expected times of shape (M,), got shape {t.shape}"]
     if len(t) < 2:
         return [f"{what}: expected at least 2 samples, got {len(t)}"]
-    if found := _problems(what, t, t.shape, gaps=False):
+    if found := _find_problems(what, t, t.shape, gaps=False):
         return found
     wrong = np.flatnonzero(np.diff(t) <= 0.0)
     if not len(wrong):
@@ -138,7 +140,7 @@ def _time_problems(what: str, t: Floats) -> list[str]:
             "expected times that increase"]  # fmt: skip
 
 
-def _problems(what: str, values: Floats, shape: tuple[int, ...], gaps: bool) -> list[str]:
+def _find_problems(what: str, values: Floats, shape: tuple[int, ...], gaps: bool) -> list[str]:
     """Wrong shape, and the first number that is NaN (without `gaps`), infinite or too large."""
     if values.shape != shape:
         return [f"{what}: expected shape {shape}, got {values.shape}"]
@@ -151,17 +153,17 @@ def _problems(what: str, values: Floats, shape: tuple[int, ...], gaps: bool) -> 
     place = f"row {at[0]}" + (f", {AXES[at[1]]}" if len(at) > 1 else "")
     got = values[at]
     if np.isnan(got):
-        return [f"{what}, {place}: missing (NaN); a gap is not allowed here, fill it or leave "
-                "the rows out"]  # fmt: skip
+        return [f"{what}, {place}: missing (NaN); gaps are not allowed here: fill them or "
+                "remove the rows"]  # fmt: skip
     return [f"{what}, {place}: {got:g} is too large (at most {LARGEST:g}); NaN means missing"
             + ("; subtract the first time" if what == "t" else "")]  # fmt: skip
 
 
-def _force_problems(name: str, force: MeasuredForce) -> list[str]:
+def _find_force_problems(name: str, force: MeasuredForce) -> list[str]:
     what = f"force {name!r}"
-    problems = _time_problems(f"{what}, t", force.t)
+    problems = _find_time_problems(f"{what}, t", force.t)
     shape = (force.t.size, 3)
-    problems += _problems(what, force.force, shape, gaps=False)
-    problems += _problems(f"{what}, point", force.point, shape, gaps=False)
-    problems += _problems(f"{what}, moment", force.moment, shape, gaps=False)
+    problems += _find_problems(what, force.force, shape, gaps=False)
+    problems += _find_problems(f"{what}, point", force.point, shape, gaps=False)
+    problems += _find_problems(f"{what}, moment", force.moment, shape, gaps=False)
     return problems

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 MOST_BYTES = 2**29
 MOST_COLUMNS = 20_000
 LONGEST_NAME = 200
-ROWS_AT_ONCE = 10_000  # cells take many times the room of numbers
+ROWS_AT_ONCE = 10_000  # cells take many times the memory of numbers
 MISSING = frozenset(("", "nan", "NaN", "NAN", "NA", "N/A", "na", "n/a"))
 NAN = float("nan")
 BLANK = " \t,;"
@@ -47,7 +47,7 @@ def fail(path: str, line: int | None, message: str) -> NoReturn:
 
 
 def read_bytes(path: str, most: int) -> bytes:
-    """All bytes of a regular file that is not empty and not larger than `most`."""
+    """All bytes of a regular file, which must not be empty or larger than `most`."""
     refuse_irregular(path)
     try:
         with open(path, "rb") as file:
@@ -56,14 +56,14 @@ def read_bytes(path: str, most: int) -> bytes:
         reason = getattr(error, "strerror", None) or error
         fail(path, None, f"cannot be read: {reason}; check the path")
     if not data:
-        fail(path, None, "the file is empty; expected a recording, export it again")
+        fail(path, None, "the file is empty; expected a recording; export it again")
     if len(data) > most:
-        fail(path, None, f"larger than {most // 2**20} MB; cut it into parts")
+        fail(path, None, f"larger than {most // 2**20} MB; split it")
     return data
 
 
 def read_lines(path: str, expected: str) -> list[str]:
-    """The lines of a UTF-8 text file without their ends; `expected` names the format."""
+    """The lines of a UTF-8 text file without line ends; `expected` names the format."""
     data = read_bytes(path, MOST_BYTES)
     for mark, what in SIGNATURES:
         if data.startswith(mark):
@@ -72,8 +72,8 @@ def read_lines(path: str, expected: str) -> list[str]:
         fail(path, None, f"expected {expected}, this looks like a C3D file; name it .c3d")
     if (at := data.find(b"\0")) >= 0:
         line = data.count(b"\n", 0, at) + 1
-        fail(path, line, f"expected {expected}, got binary data; the file is not what its name "
-             "says")  # fmt: skip
+        fail(path, line, f"expected {expected}, got binary data; the file does not match its "
+             "suffix")  # fmt: skip
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -85,7 +85,7 @@ def read_lines(path: str, expected: str) -> list[str]:
 
 
 def refuse_other_formats(path: str, lines: list[str], expected: str) -> None:
-    """A FileError if the text is of one of the other formats, with the suffix it should have."""
+    """Raise a FileError if the text has another format; it names the right suffix."""
     first = lines[0].strip()
     if expected != "TRC" and first.startswith("PathFileType"):
         fail(path, 1, f"expected {expected}, this is a TRC file; name it .trc")
@@ -94,7 +94,7 @@ def refuse_other_formats(path: str, lines: list[str], expected: str) -> None:
 
 
 def check_names(path: str, line: int, names: Sequence[str]) -> None:
-    """Names must be there, differ, and have a sane length."""
+    """Names must be given, distinct and of a sane length."""
     if len(names) > MOST_COLUMNS:
         fail(path, line, f"{len(names)} columns; expected at most {MOST_COLUMNS}")
     first: dict[str, int] = {}
@@ -112,26 +112,26 @@ def check_names(path: str, line: int, names: Sequence[str]) -> None:
 def read_numbers(
     path: str, lines: list[str], start: int, names: list[str], split: Callable[[str], list[str]]
 ) -> Table:
-    """The table under `names`, from `lines[start]` on; rows that hold nothing are left out."""
+    """The table under `names`, from `lines[start]` on; blank rows are skipped."""
     kept = [k for k in range(start, len(lines)) if lines[k].strip(BLANK)]
     if not kept:
-        fail(path, None, "a header without rows; expected at least 2 rows of numbers, the file "
-             "may be cut short")  # fmt: skip
+        fail(path, None, "a header without rows; expected at least 2 rows of numbers; the file "
+             "may be truncated")  # fmt: skip
     values = np.empty((len(kept), len(names)))
     for at in range(0, len(kept), ROWS_AT_ONCE):
         some = kept[at : at + ROWS_AT_ONCE]
         cells = [split(lines[k]) for k in some]
         for k, row in zip(some, cells, strict=True):
             if len(row) != len(names):
-                _ragged(path, k + 1, row, len(names), last=k == kept[-1])
+                _fail_for_cells(path, k + 1, row, len(names), last=k == kept[-1])
         text = "".join(lines[some[0] : some[-1] + 1])
         try:
-            if "_" in text or not text.isascii():  # float() takes 1_000 and digits of any script
+            if "_" in text or not text.isascii():  # float() accepts 1_000 and digits of any script
                 raise ValueError
             values[at : at + len(some)] = [list(map(float, row)) for row in cells]
         except ValueError:
             values[at : at + len(some)] = [
-                [_number(path, k + 1, *pair) for pair in zip(names, row, strict=True)]
+                [_parse_number(path, k + 1, *pair) for pair in zip(names, row, strict=True)]
                 for k, row in zip(some, cells, strict=True)
             ]
     if len(infinite := np.argwhere(np.isinf(values))):
@@ -141,17 +141,17 @@ def read_numbers(
     return Table(path, names, values, np.array(kept) + 1)
 
 
-def _ragged(path: str, line: int, row: Sequence[str], width: int, last: bool) -> NoReturn:
+def _fail_for_cells(path: str, line: int, row: Sequence[str], width: int, last: bool) -> NoReturn:
     if len(row) == 2 * width:
-        hint = "decimal commas? write a point, and separate the columns by ';' or tabs"
+        hint = "decimal commas? use decimal points, and separate the columns by ';' or tabs"
     elif last and len(row) < width:
-        hint = "the file may be cut short; export it again"
+        hint = "the file may be truncated; export it again"
     else:
-        hint = "leave cells empty where values are missing, but keep their separators"
+        hint = "leave cells of missing values empty, but keep their separators"
     fail(path, line, f"expected {width} cells, got {len(row)}; {hint}")
 
 
-def _number(path: str, line: int, name: str, cell: str) -> float:
+def _parse_number(path: str, line: int, name: str, cell: str) -> float:
     cell = cell.strip()
     if cell in MISSING:
         return NAN
@@ -162,20 +162,20 @@ def _number(path: str, line: int, name: str, cell: str) -> float:
     if "," in cell:
         with contextlib.suppress(ValueError):
             float(cell.replace(",", ".", 1))
-            hint = "; decimal commas are not read, write a point"
+            hint = "; decimal commas are not supported, use a point"
     fail(path, line, f"column {name!r:.60}: expected a number, got {cell!r:.40}{hint}; leave the "
          "cell empty if the value is missing")  # fmt: skip
 
 
 def check_times(path: str, t: Floats, lines: NDArray[np.int64] | None = None) -> None:
-    """A FileError with the line where a time is missing, repeats or goes backwards."""
+    """Raise a FileError that names the line where a time is missing, repeats or goes backwards."""
 
     def line(k: int) -> int | None:
         return None if lines is None else int(lines[k])
 
     if len(t) < 2:
         fail(path, line(0) if len(t) else None, f"expected at least 2 rows, got {len(t)}; the file "
-             "may be cut short")  # fmt: skip
+             "may be truncated")  # fmt: skip
     if len(gaps := np.flatnonzero(np.isnan(t))):
         fail(path, line(gaps[0]), "the time is missing; every row needs one")
     wrong = np.flatnonzero(np.diff(t) <= 0.0)
@@ -184,4 +184,4 @@ def check_times(path: str, t: Floats, lines: NDArray[np.int64] | None = None) ->
         does = "repeats" if t[k + 1] == t[k] else "goes backwards"
         more = f" ({len(wrong)} such rows)" if len(wrong) > 1 else ""
         fail(path, line(k + 1), f"time {does}: {t[k + 1]:.9g} s after {t[k]:.9g} s{more}; expected "
-             "times that increase, sort the rows and remove doubles")  # fmt: skip
+             "increasing times: sort the rows and remove duplicates")  # fmt: skip

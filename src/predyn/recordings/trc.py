@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from predyn.recordings.columns import LENGTH, UNITS, Recording, listed
+from predyn.recordings.columns import LENGTH, UNITS, Recording, list_names
 from predyn.recordings.text import (
     Table,
     check_names,
@@ -20,21 +20,21 @@ EXPECTED = "a TRC table of markers"
 
 
 def read_trc(path: str) -> Recording:
-    """Read the markers of a TRC file. Cells of other columns than markers are refused."""
+    """Read the markers of a TRC file; any other column is an error."""
     lines = read_lines(path, EXPECTED)
     if not lines[0].strip().startswith("PathFileType"):
         fail(path, 1, f"expected {EXPECTED} that begins with 'PathFileType', got {lines[0]!r:.40}; "
-             "the file is not what its name says")  # fmt: skip
+             "the file does not match its suffix")  # fmt: skip
     if len(lines) < 5:
-        fail(path, len(lines), f"expected a header of 5 lines, got {len(lines)}: the file is cut "
-             "short; export it again")  # fmt: skip
-    settings = _settings(path, lines)
+        fail(path, len(lines), f"expected a header of 5 lines, got {len(lines)}: the file is "
+             "truncated; export it again")  # fmt: skip
+    settings = _read_settings(path, lines)
     name = settings.get("Units", "")
     unit = UNITS.get(name) or UNITS.get(name.lower())
     if unit is None or unit.kind != LENGTH:
         fail(path, 3, f"Units: expected m, cm or mm, got {name!r:.40}; write the unit of the "
              "positions under 'Units'")  # fmt: skip
-    markers = _markers(path, lines[3], lines[4])
+    markers = _read_marker_names(path, lines[3], lines[4])
     _check_count(path, settings, "NumMarkers", len(markers), "names in line 4")
     columns = ["Frame#", "Time", *(f"{marker}.{axis}" for marker in markers for axis in "xyz")]
 
@@ -46,21 +46,21 @@ def read_trc(path: str) -> Recording:
 
     table = read_numbers(path, lines, 5, columns, split)
     count = len(table.values)
-    frames = _count(path, settings, "NumFrames")
+    frames = _read_count(path, settings, "NumFrames")
     if frames is not None and count < frames:
-        fail(path, int(table.lines[-1]), f"line 3 promises {frames} frames, got {count}: the file "
-             "is cut short; export it again, or correct NumFrames")  # fmt: skip
+        fail(path, int(table.lines[-1]), f"line 3 announces {frames} frames, got {count}: the file "
+             "is truncated; export it again, or correct NumFrames")  # fmt: skip
     result = Recording(path, table.values[:, 1])
     check_times(path, result.t, table.lines)
     if frames is not None and count > frames:
-        result.notes.append(f"line 3 promises {frames} frames, {count} were read")
+        result.notes.append(f"line 3 announces {frames} frames, {count} were read")
     result.notes.append(f"positions in {name}")
-    _warn_of_rate(settings, result)
+    _check_rate(settings, result)
     _take_markers(table, markers, unit.factor, result)
     return result
 
 
-def _settings(path: str, lines: list[str]) -> dict[str, str]:
+def _read_settings(path: str, lines: list[str]) -> dict[str, str]:
     """Line 2 names the settings, line 3 gives them."""
     keys, values = lines[1].split(), lines[2].split()
     if "Units" not in keys:
@@ -71,7 +71,7 @@ def _settings(path: str, lines: list[str]) -> dict[str, str]:
     return dict(zip(keys, values, strict=False))
 
 
-def _count(path: str, settings: dict[str, str], key: str) -> int | None:
+def _read_count(path: str, settings: dict[str, str], key: str) -> int | None:
     given = settings.get(key, "")
     if not given:
         return None
@@ -81,12 +81,12 @@ def _count(path: str, settings: dict[str, str], key: str) -> int | None:
 
 
 def _check_count(path: str, settings: dict[str, str], key: str, got: int, what: str) -> None:
-    promised = _count(path, settings, key)
-    if promised is not None and promised != got:
-        fail(path, 4, f"{key} in line 3 is {promised}, got {got} {what}; correct one of them")
+    announced = _read_count(path, settings, key)
+    if announced is not None and announced != got:
+        fail(path, 4, f"{key} in line 3 is {announced}, got {got} {what}; correct one of them")
 
 
-def _markers(path: str, names: str, axes: str) -> list[str]:
+def _read_marker_names(path: str, names: str, axes: str) -> list[str]:
     """The names of line 4, each over three columns."""
     cells = [cell.strip() for cell in names.rstrip().split("\t")]
     if [cell.lower() for cell in cells[:2]] != ["frame#", "time"]:
@@ -95,8 +95,8 @@ def _markers(path: str, names: str, axes: str) -> list[str]:
     markers = cells[2::3]
     between = [cell for k, cell in enumerate(cells[2:]) if k % 3 and cell]
     if between:
-        fail(path, 4, f"expected three columns for each marker, got {between[0]!r:.60} less than "
-             "three columns after the name before; separate names by three tabs")  # fmt: skip
+        fail(path, 4, f"expected three columns for each marker, got {between[0]!r:.60} fewer than "
+             "three columns after the previous name; separate names by three tabs")  # fmt: skip
     if not markers:
         fail(path, 4, "expected names of markers after 'Frame#' and 'Time', got none")
     check_names(path, 4, markers)
@@ -106,8 +106,8 @@ def _markers(path: str, names: str, axes: str) -> list[str]:
     return markers
 
 
-def _warn_of_rate(settings: dict[str, str], result: Recording) -> None:
-    """The times count; a rate that says otherwise deserves a look."""
+def _check_rate(settings: dict[str, str], result: Recording) -> None:
+    """Warn if the rate disagrees with the times, which are used."""
     try:
         rate = float(settings.get("DataRate", ""))
     except ValueError:
@@ -115,7 +115,7 @@ def _warn_of_rate(settings: dict[str, str], result: Recording) -> None:
     found = 1.0 / float(np.median(np.diff(result.t)))
     if rate > 0.0 and not 0.95 < found / rate < 1.05:
         result.warnings.append(f"line 3: DataRate is {rate:g} Hz, the times have {found:.5g} Hz; "
-                               "the times were taken")  # fmt: skip
+                               "the times were used")  # fmt: skip
 
 
 def _take_markers(table: Table, markers: list[str], factor: float, result: Recording) -> None:
@@ -124,6 +124,6 @@ def _take_markers(table: Table, markers: list[str], factor: float, result: Recor
         result.markers[marker] = positions[:, k]
     zero = (positions == 0.0).all(axis=2).any(axis=0)
     if zero.any():
-        names = listed([marker for marker, some in zip(markers, zero, strict=True) if some])
+        names = list_names([marker for marker, some in zip(markers, zero, strict=True) if some])
         result.warnings.append(f"markers at exactly (0, 0, 0) in some rows: {names}; leave the "
                                "cells empty if they are gaps")  # fmt: skip

@@ -1,4 +1,4 @@
-"""What drives the joints in a simulation: each form that a user may give, as torques over time."""
+"""Controls of a simulation: every form that a user may give becomes torques over time."""
 
 from __future__ import annotations
 
@@ -10,39 +10,38 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.curves.bspline import BSpline
-from predyn.dynamics.evaluations import Evaluation
-from predyn.dynamics.rnea import RNEA
 from predyn.errors import InputError
 from predyn.kernels.arguments import finite, real
-from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
+from predyn.simulation.predicted_phases import Pieces, PredictedPhase, distinct
 from predyn.solution import ROUNDING, Curve, Solution
+from predyn.solution.evaluation import phase_starts
 
 Floats = NDArray[np.float64]
 Torques = Callable[[float, Floats, Floats], Floats]  # (t, q, v) -> tau
 
 
 class Control(ABC):
-    """Torques over time of a flat batch of B trajectories: (B, n), or (1, n) for all of them."""
+    """Torques over time for a flat batch of B trajectories: (B, n), or (1, n) for all of them."""
 
-    lead: tuple[int, ...] = ()  # leading shape that was given
+    lead: tuple[int, ...] = ()  # leading shape as given
     breaks: Floats = np.zeros(0)  # times at which the torques are not smooth
 
     def flat(self, lead: tuple[int, ...]) -> Control:
-        """The same for trajectories of this leading shape, in a row."""
+        """The same control for a flat batch of trajectories of this leading shape."""
         return self
 
     def of(self, row: int) -> Control:
-        """The control of one of the trajectories of a flat batch."""
+        """The control of one trajectory of a flat batch."""
         return self
 
     def on(self, start: float, end: float) -> Torques:
-        """The torques within one interval that has no breaks inside, smooth up to its ends."""
+        """The torques within an interval without breaks inside, smooth up to its ends."""
         return self.at
 
     @abstractmethod
     def at(self, t: float, q: Floats, v: Floats) -> Floats:
-        """The torques at any time; from the right where they jump."""
+        """The torques at any time; at a jump, those from the right."""
 
     def open_loop(self, t: Floats) -> Floats | None:
         """Torques (B or 1, K, n) at times (K,), or None if they depend on the state."""
@@ -81,7 +80,7 @@ class Samples(Control):
 
 
 class Feedback(Control):
-    """A function control(t, q, v) of the user: q, v (..., n) in, torques (n,) or (..., n) out."""
+    """A user's function control(t, q, v): q, v (..., n) in, torques (n,) or (..., n) out."""
 
     def __init__(self, model: Model, function: Torques, lead: tuple[int, ...] = ()) -> None:
         self._model, self._function, self._shape = model, function, (*lead, model.n)
@@ -103,49 +102,10 @@ class Feedback(Control):
 
 
 def read_only(x: Floats, shape: tuple[int, ...]) -> Floats:
-    """The numbers for a function of the user, which shall not change them."""
+    """A read-only view for a user's function, which must not change the numbers."""
     view = x.reshape(shape).view()
     view.flags.writeable = False
     return view
-
-
-class Pieces:
-    """Curves with their derivatives in time, as polynomials between their break points."""
-
-    def __init__(self, curves: tuple[Curve, ...]) -> None:
-        starts, series = [], []
-        begin = 0.0
-        for curve in curves:
-            spline = BSpline(curve.degree, curve.knots)
-            parts = spline.evaluate(
-                curve.control, spline.breaks[:-1], curve.duration, derivatives=curve.degree
-            )
-            factorial = np.cumprod([1.0, *range(1, curve.degree + 1)])
-            terms = np.stack(parts, axis=1) / factorial[:, None]  # (segments, degree + 1, n)
-            starts.append(begin + curve.duration * spline.breaks[:-1])
-            series += [_with_derivatives(part) for part in terms]
-            begin += curve.duration
-        self.starts, self.end = np.concatenate(starts), begin
-        self._series = series
-
-    def at(self, t: float, piece: int) -> Floats:
-        """(3, n): the curve and two derivatives, continued from one piece."""
-        series = self._series[piece]
-        x = np.power(t - self.starts[piece], np.arange(series.shape[1]))
-        return np.asarray(x @ series)
-
-    def piece(self, t: float) -> int:
-        """The piece at time t, from the right."""
-        return max(int(np.searchsorted(self.starts, t, side="right")) - 1, 0)
-
-
-def _with_derivatives(series: Floats) -> Floats:
-    """Coefficients (3, degree + 1, n) of a polynomial and its first two derivatives."""
-    out = np.zeros((3, *series.shape))
-    out[0] = series
-    for d in (1, 2):
-        out[d, :-1] = out[d - 1, 1:] * np.arange(1.0, len(series))[:, None]
-    return out
 
 
 class TorqueCurve(Control):
@@ -168,21 +128,24 @@ class TorqueCurve(Control):
 
 
 class Predicted(Control):
-    """The torques of a solution: those that its curves need, none at its passive joints."""
+    """The torques of a solution: those that its curves require, zero at its passive joints."""
 
     def __init__(self, solution: Solution) -> None:
         self.pieces = Pieces(solution.curves)
-        self.breaks = self.pieces.starts[1:]
-        self.driven = ~np.isin(solution.model.joint_names, solution.passive)
-        forces = [ExternalForce(**force) for force in solution.forces]
-        self._inverse = Evaluation(RNEA, solution.model, forces)
+        starts = phase_starts(solution).tolist()
+        self.phases = [PredictedPhase(solution, k, start) for k, start in enumerate(starts)]
+        self._starts = np.array(starts)
+        breaks = [self.pieces.starts[1:], *(phase.breaks for phase in self.phases)]
+        self.breaks = distinct(np.concatenate(breaks), solution.duration)
 
     def on(self, start: float, end: float) -> Torques:
-        piece = self.pieces.piece(0.5 * (start + end))
+        middle = 0.5 * (start + end)
+        piece, phase = self.pieces.piece(middle), self.phases[self._phase(middle)]
+        forces = phase.forces_near(middle)
 
         def torques(t: float, q: Floats, v: Floats) -> Floats:
             state = self.pieces.at(t, piece)
-            return np.where(self.driven, self._inverse(state[:1], state[1:2], state[2:]), 0.0)
+            return phase.torques((state[:1], state[1:2], state[2:]), forces(t))
 
         return torques
 
@@ -192,46 +155,55 @@ class Predicted(Control):
 
     def open_loop(self, t: Floats) -> Floats:
         states = np.stack([self.pieces.at(x, self.pieces.piece(x)) for x in t], axis=1)
-        return np.where(self.driven, self._inverse(*np.ascontiguousarray(states)), 0.0)[None]
+        out, phases = np.empty(states.shape[1:]), np.array([self._phase(x) for x in t])
+        for k in np.unique(phases):
+            rows, phase = phases == k, self.phases[k]
+            forces = phase.forces_at(t[rows])
+            out[rows] = phase.torques(tuple(np.ascontiguousarray(states[:, rows])), forces)
+        return out[None]
+
+    def _phase(self, t: float) -> int:
+        """The phase at time t, from the right."""
+        return max(int(np.searchsorted(self._starts, t, side="right")) - 1, 0)
 
 
-def control_of(model: Model, control: Any, t: Floats) -> Control:
-    """The control that a user means, checked to cover the times t."""
+def read_control(model: Model, control: Any, t: Floats) -> Control:
+    """Read a control in any of its forms, and check that it covers the times t."""
     if control is None:
         return Samples(np.zeros(1), np.zeros((1, model.n)))
     if isinstance(control, Solution):
         if control.model.n != model.n:
             raise InputError(
-                f"control: the solution {control.name!r} moves {control.model.n} joints, model "
+                f"control: the solution {control.name!r} has {control.model.n} joints, but model "
                 f"{model.name!r} has {model.n}"
             )
-        _covers(f"the solution {control.name!r}", 0.0, control.duration, t)
+        _check_cover(f"the solution {control.name!r}", 0.0, control.duration, t)
         return Predicted(control)
     if isinstance(control, Curve):
         expected = (BSpline(control.degree, control.knots).n_control, model.n)
         if np.shape(control.control) != expected:
             raise InputError(
-                f"control: expected torques {expected} as control points of the curve, got shape "
+                f"control: expected control points (torques) of shape {expected}, got "
                 f"{np.shape(control.control)}"
             )
-        _covers("the curve", 0.0, control.duration, t)
+        _check_cover("the curve", 0.0, control.duration, t)
         return TorqueCurve(control)
     if isinstance(control, tuple) and len(control) == 2 and np.ndim(control[0]) == 1:
-        return _samples(model, *control, t)
+        return _read_samples(model, *control, t)
     if callable(control):
         return Feedback(model, control)
     constant = finite("control", real(model, "control", control, (model.n,)))
     return Samples(np.zeros(1), constant[..., None, :])
 
 
-def _samples(model: Model, knots: ArrayLike, torques: ArrayLike, t: Floats) -> Samples:
-    times = increasing("control times", knots)
+def _read_samples(model: Model, knots: ArrayLike, torques: ArrayLike, t: Floats) -> Samples:
+    times = check_times("control times", knots)
     values = finite("control", real(model, "control", torques, (len(times), model.n)))
-    _covers("the range of its samples", times[0], times[-1], t)
+    _check_cover("the range of its samples", times[0], times[-1], t)
     return Samples(times, values)
 
 
-def increasing(name: str, values: ArrayLike) -> Floats:
+def check_times(name: str, values: ArrayLike) -> Floats:
     """At least two times that increase."""
     try:
         times = np.asarray(values)
@@ -248,15 +220,15 @@ def increasing(name: str, values: ArrayLike) -> Floats:
         k = int(falls[0])
         raise InputError(
             f"{name}: expected increasing times, got {times[k]!r} s and then {times[k + 1]!r} s at "
-            f"index {k + 1}; sort them and leave out what is there twice"
+            f"index {k + 1}; sort them and remove duplicates"
         )
     return times
 
 
-def _covers(what: str, first: float, last: float, t: Floats) -> None:
+def _check_cover(what: str, first: float, last: float, t: Floats) -> None:
     slack = ROUNDING * max(abs(first), abs(last))
     if t[0] < first - slack or t[-1] > last + slack:
         raise InputError(
             f"control: {what} covers {first:g} to {last:g} s, but t goes from {t[0]:g} to "
-            f"{t[-1]:g} s; shorten t, or give torques for all of it"
+            f"{t[-1]:g} s; shorten t, or give torques for its whole range"
         )

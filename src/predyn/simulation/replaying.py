@@ -20,13 +20,14 @@ from predyn.dynamics.energy import kinetic_energy, potential_energy
 from predyn.dynamics.evaluations import Accelerations, Evaluation
 from predyn.dynamics.rnea import RNEA
 from predyn.errors import InputError
-from predyn.kernels.forces import ExternalForce
 from predyn.model import PRISMATIC, Model
 from predyn.simulation.controls import Predicted
+from predyn.simulation.predicted_phases import PredictedPhase
 from predyn.simulation.simulation import LEAST_RTOL, positive, step_count
 from predyn.simulation.stepping import STEP_LIMIT, Adaptive, Slope, run
 from predyn.simulation.trajectories import DIVERGED, FINISHED, LIMITED
 from predyn.solution import MOST_LISTED, Solution
+from predyn.solution.evaluation import has_motor
 
 Floats = NDArray[np.float64]
 JUMP = 1e-6  # rad, m, rad/s, m/s; a larger step between phases is meant, not a solver's tolerance
@@ -49,13 +50,15 @@ class Replay:
     tau: Floats  # what was applied: zero at passive joints
     dq: Floats  # (K, n) simulated less predicted
     dv: Floats
-    energy: Floats  # (K,) J, kinetic and potential
+    energy: Floats  # (K,) J, kinetic and potential, with what is carried
     work_torques: Floats  # (K,) J done on the mechanism since the start
     work_friction: Floats  # not positive
     work_forces: Floats
-    energy_error: Floats  # (K,) change of the energy less all work, and less that of jumps
+    energy_error: Floats  # (K,) change of the energy less all work, and less energy_jumps
+    energy_jumps: Floats  # (K,) J gained by jumps of the state and changes of the load
     passive: tuple[str, ...] = ()  # names of the joints without a motor
     jumps: tuple[float, ...] = ()  # times at which the predicted state jumps, and this one with it
+    load_changes: tuple[float, ...] = ()  # times at which a payload comes or goes
 
     @property
     def max_position_error(self) -> float:
@@ -108,6 +111,11 @@ class Replay:
         if self.jumps:
             times = ", ".join(f"{t:.4g}" for t in self.jumps)
             lines.append(f"the predicted state jumps at {times} s, and this one with it")
+        if self.load_changes:
+            times = ", ".join(f"{t:.4g}" for t in self.load_changes)
+            lines.append(f"the load changes at {times} s")
+        if self.jumps or self.load_changes:
+            lines.append(f"which adds {self.energy_jumps[-1]:.6g} J, counted in the balance")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -130,56 +138,75 @@ def replay(
     most = step_count(max_steps)
     model, control = solution.model, Predicted(solution)
     n, times = model.n, np.unique(solution.t)
-    slopes = _slopes(solution, control)
     first = solution.at(0.0)
     y = np.concatenate((first.q, first.v, np.zeros(3)))
     starts = np.cumsum([0.0, *(curve.duration for curve in solution.curves)])
     rows: list[Floats] = []
     kept: list[Floats] = []
-    jumps: list[tuple[float, float]] = []  # time, change of energy
+    counts: list[int] = []  # rows of each phase
+    steps: list[tuple[float, float]] = []  # time, change of energy
+    jumps, load_changes = [], []
     message, status = "", FINISHED
     for k, (begin, end) in enumerate(itertools.pairwise(starts.tolist())):
+        now = control.phases[k].model
         if k > 0:
-            jump = _jump(control, begin)
+            earlier = control.phases[k - 1].model
+            before, jump = _energy(earlier, y), _jump(control, begin)
             if np.abs(jump).max() > JUMP:
-                before, y = _energy(model, y), y + np.append(jump, np.zeros(3))
-                jumps.append((float(begin), _energy(model, y) - before))
+                y = y + np.append(jump, np.zeros(3))
+                jumps.append(begin)
+            if not np.array_equal(now.inertia, earlier.inertia):
+                load_changes.append(begin)
+            steps.append((begin, _energy(now, y) - before))
         last = k == len(solution.curves) - 1
         inside = times[(times > begin) & (times < end)]
         grid = np.concatenate(([begin], inside, [end]))
+        slopes = _slopes(control.phases[k], control)
         stepper = Adaptive(slopes, (begin, end), y, n, control.breaks, rtol, atol, math.inf, most)
         part = run(stepper, grid, n)
         stays = len(part.t) if last or part.trouble else len(part.t) - 1
         kept.append(part.t[:stays])
+        counts.append(stays)
         rows.append(part.y[:stays])
         y = part.y[-1]
         if part.trouble is not None:
             message = part.trouble.text(model)
             status = LIMITED if part.trouble.place == STEP_LIMIT else DIVERGED
             break
-    found = _compared(solution, control, np.concatenate(kept), np.concatenate(rows), jumps)
-    return replace(found, status=status, message=message)
+    phase = np.repeat(np.arange(len(counts)), counts)
+    found = _compared(solution, control, phase, np.concatenate(kept), np.concatenate(rows), steps)
+    return replace(
+        found,
+        status=status,
+        message=message,
+        jumps=tuple(jumps),
+        load_changes=tuple(load_changes),
+    )
 
 
-def _slopes(solution: Solution, control: Predicted) -> Callable[[float, float], Slope]:
-    """dy/dt of y = (q, v, work of torques, of friction, of external forces)."""
-    model = solution.model
+def _slopes(phase: PredictedPhase, control: Predicted) -> Callable[[float, float], Slope]:
+    """dy/dt of y = (q, v, work of torques, of friction, of external forces) in a phase."""
+    model = phase.model
     n = model.n
-    forces = [ExternalForce(**force) for force in solution.forces]
-    accelerations = Accelerations(model, forces)
-    loaded, free = Evaluation(RNEA, model, forces), Evaluation(RNEA, model, ())
+    first = phase.first_forces
+    accelerations = Accelerations(model, first)
+    loaded, free = Evaluation(RNEA, model, first), Evaluation(RNEA, model, ())
     rest = np.zeros((1, n))
     speed = np.where(model.coulomb_speed > 0.0, model.coulomb_speed, 1.0)
 
     def within(start: float, end: float) -> Slope:
-        torques = control.on(start, end)
+        torques, forces = control.on(start, end), phase.forces_near(0.5 * (start + end))
 
         def slope(t: float, y: Floats) -> Floats:
             q, v = y[None, :n], y[None, n : 2 * n]
             tau = torques(t, q, v)
+            if not phase.constant:
+                acting = forces(t)
+                accelerations.load(acting)
+                loaded.load(acting)
             friction = model.damping * v + model.coulomb * np.tanh(v / speed)
             pushed = 0.0
-            if forces:
+            if phase.forces:
                 pushed = float(np.sum((free(q, rest, rest) - loaded(q, rest, rest)) * v))
             powers = (float(np.sum(tau * v)), -float(np.sum(friction * v)), pushed)
             return np.concatenate((v[0], accelerations(q, v, tau)[0], powers))
@@ -204,35 +231,38 @@ def _jump(control: Predicted, t: float) -> Floats:
 def _compared(
     solution: Solution,
     control: Predicted,
+    phase: NDArray[np.int64],
     t: Floats,
     y: Floats,
-    jumps: list[tuple[float, float]],
+    steps: list[tuple[float, float]],
 ) -> Replay:
-    model = solution.model
-    n = model.n
+    n = solution.model.n
     q, v = np.ascontiguousarray(y[:, :n]), np.ascontiguousarray(y[:, n : 2 * n])
     predicted = solution.at(np.minimum(t, solution.duration))
-    energy = kinetic_energy(model, q, v) + potential_energy(model, q)
+    energy = np.empty(len(t))
+    for k in np.unique(phase):
+        rows, model = phase == k, control.phases[k].model
+        energy[rows] = kinetic_energy(model, q[rows], v[rows]) + potential_energy(model, q[rows])
     work = y[:, 2 * n :].T
-    lifted = np.zeros(len(t))
-    for time, change in jumps:
-        lifted[t >= time] += change
+    jumps = np.zeros(len(t))
+    for time, change in steps:
+        jumps[t >= time] += change
     return Replay(
         name=solution.name,
-        model=model,
+        model=solution.model,
         status=FINISHED,
         message="",
         t=t,
         q=q,
         v=v,
-        tau=np.where(control.driven, predicted.tau, 0.0),
+        tau=np.where(has_motor(solution, phase), predicted.tau, 0.0),
         dq=q - predicted.q,
         dv=v - predicted.v,
         energy=energy,
         work_torques=work[0],
         work_friction=work[1],
         work_forces=work[2],
-        energy_error=energy - energy[0] - work.sum(axis=0) - lifted,
+        energy_error=energy - energy[0] - work.sum(axis=0) - jumps,
+        energy_jumps=jumps,
         passive=solution.passive,
-        jumps=tuple(time for time, _ in jumps),
     )

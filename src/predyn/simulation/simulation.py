@@ -1,4 +1,4 @@
-"""Forward simulation: what a mechanism does under given torques, from a given state on."""
+"""Forward simulation: the motion of a mechanism under given torques from a given state."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.aba import forward_dynamics
-from predyn.dynamics.evaluations import Accelerations, force_of
-from predyn.dynamics.rk4 import LARGEST, Marched, Plan, march, marches
+from predyn.dynamics.evaluations import Accelerations, select_force
+from predyn.dynamics.rk4 import LARGEST, Marched, Plan, can_march, march
 from predyn.errors import InputError, unknown_name
 from predyn.kernels.arguments import finite, joints, real
 from predyn.kernels.forces import ExternalForce, placed_forces, vector
 from predyn.model import Model
-from predyn.simulation.controls import Control, Samples, control_of, increasing
-from predyn.simulation.stepping import RK4, Adaptive, Event, Fixed, march_plainly, run
-from predyn.simulation.trajectories import Trajectory, gathered, marched_of
+from predyn.simulation.controls import Control, Samples, check_times, read_control
+from predyn.simulation.stepping import RK4, Adaptive, Event, Fixed, march_in_numpy, run
+from predyn.simulation.trajectories import Trajectory, gather_runs, gather_trajectory
 
 Floats = NDArray[np.float64]
 METHODS = ("adaptive", "rk4")
@@ -43,63 +43,63 @@ def simulate(
     events: Event | Sequence[Event] = (),
     max_steps: int = 100_000,
 ) -> Trajectory:
-    """Simulate the mechanism from q0, v0 at t[0] on; states at the increasing times t (K,).
+    """Simulate the mechanism from q0, v0 at t[0]; returns states at the increasing times t (K,).
 
     q0, v0   (..., n): one trajectory or a batch of them
-    control  None (no torques); torques (..., n), held; (times (S,), torques (..., S, n)), linear
+    control  None (no torques); constant torques (..., n); (times (S,), torques (..., S, n)), linear
              in between; a Solution, for its torques; a solution.Curve of torques; or a function
              control(t, q, v) -> torques (n,) or (..., n)
     method   "adaptive": DOP853 with tolerances rtol and atol, one trajectory after the other;
-             "rk4": fixed steps, the whole batch at once. A function control is called with q and v
-             (n,) by the first and (..., n) by the second
-    step     s, the longest step; rk4 divides each interval of t into equal ones, and without it
-             takes one step for each
-    forces   external forces; leading shapes broadcast with that of q0
+             "rk4": fixed steps, the whole batch at once. A control function is called with q and v
+             (n,) by "adaptive" and (..., n) by "rk4"
+    step     s, the longest step; "rk4" divides each interval of t into equal steps (default: one
+             step per interval)
+    forces   external forces; their leading shapes broadcast with that of q0
     events   functions event(t, q, v) -> number; the first change of sign stops the trajectory
-    max_steps  of the adaptive method; then a trajectory is stopped (status "step_limit"): strong
-             damping, stiff springs or steep friction ask for steps that are too short for it
+    max_steps  of the adaptive method; after that, a trajectory is stopped (status "step_limit"):
+             strong damping, stiff springs or steep friction need very short steps
 
-    Springs, friction and rotors are those of the model. A trajectory that is no longer finite, or
-    passes 1e6 rad, m, rad/s or m/s, is stopped (status "diverged").
+    Springs, friction and rotors are those of the model. A trajectory that becomes infinite or NaN,
+    or exceeds 1e6 rad, m, rad/s or m/s, is stopped (status "diverged").
     """
-    n, times = joints(model), increasing("t", t)
+    n, times = joints(model), check_times("t", t)
     if not isinstance(method, str) or method not in METHODS:
         raise unknown_name("method", method, METHODS)
     longest = math.inf if step is None else positive("step", step)
     positive("rtol", rtol, least=LEAST_RTOL)
     positive("atol", atol)
     most = step_count(max_steps)
-    given = control_of(model, control, times)
-    stops = _events(events)
-    starts = [_bounded(name, real(model, name, x, n)) for name, x in (("q0", q0), ("v0", v0))]
-    lead = _common_lead(model, starts, given, forces)
+    given = read_control(model, control, times)
+    stops = _read_events(events)
+    starts = [_check_bounds(name, real(model, name, x, n)) for name, x in (("q0", q0), ("v0", v0))]
+    lead = _broadcast_lead(model, starts, given, forces)
     q, v = (np.array(np.broadcast_to(x, (*lead, *n)), order="C").reshape(-1, *n) for x in starts)
-    loads = [_flat(force, lead) for force in forces]
+    loads = [_flatten_force(force, lead) for force in forces]
     driven = given.flat(lead)
     if method == "rk4" and not stops:
-        _determined(model, q, v, driven, times[0], loads)
-        plan = _plan(times, longest)
+        _check_start(model, q, v, driven, times[0], loads)
+        plan = _plan_steps(times, longest)
         parts, none = _march(model, q, v, driven, plan, loads), np.full(len(q), -1)
-        return gathered(model, times, parts, none, driven, lead, tuple(forces), stops)
+        return gather_trajectory(model, times, parts, none, driven, lead, tuple(forces), stops)
     controls, runs = [driven.of(row) for row in range(len(q))], []
     for row, alone in enumerate(controls):
         y = np.concatenate((q[row], v[row]))
-        pushes = [force_of(force, row) for force in loads]
-        _determined(model, q[row : row + 1], v[row : row + 1], alone, times[0], pushes)
+        pushes = [select_force(force, row) for force in loads]
+        _check_start(model, q[row : row + 1], v[row : row + 1], alone, times[0], pushes)
         accelerations = Accelerations(model, pushes)
         stepper: Fixed | Adaptive
         if method == "rk4":
-            stepper = Fixed(RK4(accelerations, alone.at), _plan(times, longest), y)
+            stepper = Fixed(RK4(accelerations, alone.at), _plan_steps(times, longest), y)
         else:
-            slopes = _slopes(accelerations, alone, model.n)
+            slopes = _make_slopes(accelerations, alone, model.n)
             span = (float(times[0]), float(times[-1]))
             stepper = Adaptive(slopes, span, y, model.n, alone.breaks, rtol, atol, longest, most)
         runs.append(run(stepper, times, model.n, stops))
-    parts, event = marched_of(runs, times, model.n)
-    return gathered(model, times, parts, event, controls, lead, tuple(forces), stops)
+    parts, event = gather_runs(runs, times, model.n)
+    return gather_trajectory(model, times, parts, event, controls, lead, tuple(forces), stops)
 
 
-def _determined(
+def _check_start(
     model: Model,
     q: Floats,
     v: Floats,
@@ -107,7 +107,7 @@ def _determined(
     t: float,
     forces: Sequence[ExternalForce],
 ) -> None:
-    """Refuse a start without accelerations: a singular mass matrix, a control that gives NaN."""
+    """Refuse a start without accelerations: a singular mass matrix, or a control that is NaN."""
     tau = finite("control(t, q, v)", np.broadcast_to(control.at(float(t), q, v), q.shape))
     forward_dynamics(model, q, v, tau, forces=forces)
 
@@ -124,19 +124,19 @@ def _march(
     torques: Floats | None
     if isinstance(control, Samples):
         knots, torques = control.knots, control.torques
-    else:  # known at the half steps, which is all that RK4 looks at
+    else:  # known at the half steps, the only times that RK4 uses
         h = np.repeat(np.diff(plan.t) / plan.steps, plan.steps)
         within = np.concatenate([np.arange(m) for m in plan.steps])
         starts = np.repeat(plan.t[:-1], plan.steps) + within * h
         knots = np.append(np.stack((starts, starts + 0.5 * h), axis=1).ravel(), plan.t[-1])
         torques = control.open_loop(knots)
-    if torques is None or not marches(model):
+    if torques is None or not can_march(model):
         step = RK4(Accelerations(model, forces), control.at)
-        return march_plainly(step, q, v, plan)
+        return march_in_numpy(step, q, v, plan)
     return march(model, q, v, torques, plan._replace(knots=knots), forces)
 
 
-def _slopes(accelerations: Accelerations, control: Control, n: int) -> Callable[..., Any]:
+def _make_slopes(accelerations: Accelerations, control: Control, n: int) -> Callable[..., Any]:
     """dy/dt within an interval, for y = (q, v)."""
 
     def within(start: float, end: float) -> Callable[[float, Floats], Floats]:
@@ -152,47 +152,47 @@ def _slopes(accelerations: Accelerations, control: Control, n: int) -> Callable[
     return within
 
 
-def _plan(t: Floats, longest: float) -> Plan:
-    """Equal steps within each interval of t, no longer than told."""
+def _plan_steps(t: Floats, longest: float) -> Plan:
+    """Equal steps within each interval of t, none longer than `longest`."""
     count = np.maximum(np.ceil(np.diff(t) / longest * (1.0 - 1e-12)), 1.0)
     if count.sum() > MOST_STEPS:
         raise InputError(
-            f"step: {longest:g} s makes {count.sum():.3g} steps from {t[0]:g} to {t[-1]:g} s, more "
-            f"than {MOST_STEPS:g}; choose a longer one"
+            f"step: {longest:g} s means {count.sum():.3g} steps from {t[0]:g} to {t[-1]:g} s, more "
+            f"than {MOST_STEPS:g}; choose a longer step"
         )
     return Plan(t, count.astype(np.int64), np.zeros(1), np.zeros(1, np.int64))
 
 
 def positive(name: str, value: Any, least: float = 0.0) -> float:
-    """A finite number above 0, and not below `least`."""
+    """Check a finite number above 0 and at least `least`."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not 0.0 < value <= sys.float_info.max or value < least:
-        bound = f"from {least:g} on" if least else "above 0"
+        bound = f"of at least {least:g}" if least else "above 0"
         raise InputError(f"{name}: expected a finite number {bound}, got {value!r:.60}")
     return float(value)
 
 
 def step_count(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"max_steps: expected a whole number from 1 on, got {value!r:.60}")
+        raise InputError(f"max_steps: expected a whole number of at least 1, got {value!r:.60}")
     return int(value)
 
 
-def _bounded(name: str, state: Floats) -> Floats:
+def _check_bounds(name: str, state: Floats) -> Floats:
     if (np.abs(finite(name, state)) >= LARGEST).any():
         worst = float(np.abs(state).max())
         raise InputError(f"{name}: expected numbers below {LARGEST:g}, got {worst:g}")
     return state
 
 
-def _events(events: Any) -> list[Event]:
+def _read_events(events: Any) -> list[Event]:
     given = [events] if callable(events) else events
     if not isinstance(given, list | tuple) or not all(callable(event) for event in given):
         raise InputError(f"events: expected functions event(t, q, v), got {events!r:.60}")
     return list(given)
 
 
-def _common_lead(
+def _broadcast_lead(
     model: Model, starts: list[Floats], control: Control, forces: Sequence[ExternalForce]
 ) -> tuple[int, ...]:
     leads = {"q0": starts[0].shape[:-1], "v0": starts[1].shape[:-1], "control": control.lead}
@@ -203,15 +203,15 @@ def _common_lead(
     try:
         lead = np.broadcast_shapes(*leads.values())
     except ValueError:
-        told = ", ".join(f"{name} {shape}" for name, shape in leads.items() if shape)
-        raise InputError(f"the leading shapes do not fit together: {told}") from None
+        shapes = ", ".join(f"{name} {shape}" for name, shape in leads.items() if shape)
+        raise InputError(f"the leading shapes do not broadcast: {shapes}") from None
     if 0 in lead:
-        raise InputError(f"q0: expected at least one trajectory, got the leading shape {lead}")
+        raise InputError(f"q0: expected at least one trajectory, got leading shape {lead}")
     return lead
 
 
-def _flat(force: ExternalForce, lead: tuple[int, ...]) -> ExternalForce:
-    """The force on a flat batch."""
+def _flatten_force(force: ExternalForce, lead: tuple[int, ...]) -> ExternalForce:
+    """The force for a flat batch."""
     moment, vector = (
         x if x.ndim == 1 else np.broadcast_to(x, (*lead, 3)).reshape(-1, 3)
         for x in (np.asarray(y, np.float64) for y in (force.moment, force.force))

@@ -1,6 +1,6 @@
-"""One simulation step by step: fixed RK4 steps or SciPy's adaptive DOP853, with events to stop at.
+"""Time stepping: fixed RK4 steps or SciPy's adaptive DOP853, with events that stop a simulation.
 
-A state y holds q, v and whatever else is integrated with them, one after the other.
+A state y holds q, v and any other integrated quantities, one after the other.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Floats = NDArray[np.float64]
 Event = Callable[[float, Floats, Floats], float]
 Slope = Callable[[float, Floats], Floats]  # dy/dt at (t, y)
 EPS = float(np.finfo(float).eps)
-STEP_LIMIT = -1  # in the place of a joint
+STEP_LIMIT = -1  # as Trouble.place
 
 
 class Trouble(NamedTuple):
-    """Why a simulation cannot go on: time, joint and value, or that the steps are used up.
+    """Why a simulation cannot continue: time, joint and value, or the step limit.
 
     place: the joint, plus n for its velocity, plus 2 n for its acceleration.
     """
@@ -38,14 +38,14 @@ class Trouble(NamedTuple):
     def text(self, model: Model) -> str:
         if self.place == STEP_LIMIT:
             return (
-                f"at t = {self.t:.9g} s {self.value:.0f} steps were taken: the time is long, or "
-                "what is stiff (strong damping or springs, steep friction) asks for short steps; "
-                "raise max_steps, loosen rtol and atol, or simulate by rk4"
+                f"the limit of {self.value:.0f} steps was reached at t = {self.t:.9g} s: the time "
+                "is long, or stiffness (strong damping or springs, steep friction) requires short "
+                "steps; raise max_steps, loosen rtol and atol, or use rk4"
             )
         order, j = divmod(self.place, model.n)
         unit = ("m" if model.kind[j] == PRISMATIC else "rad") + ("", "/s", "/s^2")[order]
         what = ("position", "velocity", "acceleration")[order]
-        ahead = ", and no step was small enough for what lies ahead" if order == 2 else ""
+        ahead = ", and no step was small enough to continue" if order == 2 else ""
         return (
             f"at t = {self.t:.9g} s the {what} of joint {model.joint_names[j]!r} was "
             f"{self.value:.6g} {unit}{ahead}"
@@ -53,7 +53,7 @@ class Trouble(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One trajectory, as far as it went; the last row is where it stopped."""
+    """One trajectory up to the point where it stopped, which is its last row."""
 
     t: Floats  # (K,)
     y: Floats  # (K, m)
@@ -62,9 +62,9 @@ class Run(NamedTuple):
 
 
 class Stepper(Protocol):
-    """Goes on step by step: the latest one led from t_old to t, where the state is y.
+    """Advances step by step: the latest step led from t_old to t, where the state is y.
 
-    advance says why it cannot go on; then t and y stay.
+    `advance` returns why it cannot continue, or None; if it cannot, t and y stay.
     """
 
     t_old: float
@@ -76,8 +76,8 @@ class Stepper(Protocol):
     def between(self, t: float) -> Floats: ...
 
 
-def beyond(t: float, y: Floats, n: int) -> Trouble | None:
-    """The first position or velocity that left every bound."""
+def find_excess(t: float, y: Floats, n: int) -> Trouble | None:
+    """The first position or velocity that is NaN or beyond the largest value allowed."""
     outside = ~(np.abs(y[: 2 * n]) < LARGEST)
     if not outside.any():
         return None
@@ -88,7 +88,7 @@ def beyond(t: float, y: Floats, n: int) -> Trouble | None:
 class Adaptive:
     """DOP853 of SciPy (Hairer, Norsett, Wanner: Solving Ordinary Differential Equations I, II.5).
 
-    It starts anew at each break, where the slope is not smooth. slopes: (start, end) -> dy/dt.
+    It restarts at each break, where the slope is not smooth. slopes: (start, end) -> dy/dt.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Adaptive:
                 rates = np.abs(self._solver.fun(self.t, self.y)[self._n : 2 * self._n])
             worst = int(np.argmax(np.where(np.isfinite(rates), rates, np.inf)))
             return Trouble(self.t, 2 * self._n + worst, float(rates[worst]))
-        trouble = beyond(self._solver.t, self._solver.y, self._n)
+        trouble = find_excess(self._solver.t, self._solver.y, self._n)
         if trouble is None:
             self.t_old, self.t, self.y = self._solver.t_old, self._solver.t, self._solver.y
             self._dense = None
@@ -142,7 +142,7 @@ class Adaptive:
         slope, first = self._slopes(self.t, end), None
         if self._solver is not None:
             first = min(float(self._solver.h_abs), end - self.t)
-        else:  # SciPy would look for a first step for ever
+        else:  # SciPy would search for a first step forever
             wrong = ~np.isfinite(slope(self.t, self.y)[: 2 * self._n])
             if wrong.any():
                 return Trouble(self.t, int(np.argmax(wrong)), math.nan)
@@ -173,16 +173,16 @@ class Fixed:
     def advance(self) -> Trouble | None:
         self._k += 1
         self._y_old, self.t_old = self.y, float(self._starts[self._k])
-        y, troubles = self._stepped(float(self._h[self._k]))
+        y, troubles = self._take_step(float(self._h[self._k]))
         if troubles:
             return troubles[0]
         self.t, self.y = float(self._ends[self._k]), y
         return None
 
     def between(self, t: float) -> Floats:
-        return self.y if t == self.t else self._stepped(t - self.t_old)[0]
+        return self.y if t == self.t else self._take_step(t - self.t_old)[0]
 
-    def _stepped(self, h: float) -> tuple[Floats, dict[int, Trouble]]:
+    def _take_step(self, h: float) -> tuple[Floats, dict[int, Trouble]]:
         q, v = self._y_old[None, : self._n], self._y_old[None, self._n :]
         q, v, troubles = self._step(self.t_old, h, q, v)
         return np.concatenate((q[0], v[0])), troubles
@@ -197,7 +197,7 @@ class RK4:
     def __call__(
         self, t: float, h: float, q: Floats, v: Floats
     ) -> tuple[Floats, Floats, dict[int, Trouble]]:
-        """State after the step; those that left the bounds, by row, are put to rest at zero."""
+        """The state after the step; rows that left the bounds are set to rest at zero."""
         troubles: dict[int, Trouble] = {}
         qs, vs = q, v
         a = sum_v = sum_a = np.zeros_like(v)
@@ -219,14 +219,14 @@ class RK4:
     def _retire(t: float, q: Floats, v: Floats, troubles: dict[int, Trouble]) -> None:
         inside = (np.abs(q) < LARGEST).all(axis=1) & (np.abs(v) < LARGEST).all(axis=1)
         for row in np.flatnonzero(~inside):
-            trouble = beyond(t, np.concatenate((q[row], v[row])), q.shape[1])
+            trouble = find_excess(t, np.concatenate((q[row], v[row])), q.shape[1])
             assert trouble is not None
             troubles.setdefault(int(row), trouble)
             q[row] = v[row] = 0.0
 
 
-def march_plainly(step: RK4, q: Floats, v: Floats, plan: Plan) -> Marched:
-    """The same as predyn.dynamics.rk4.march, in NumPy: for what has no compiled path."""
+def march_in_numpy(step: RK4, q: Floats, v: Floats, plan: Plan) -> Marched:
+    """predyn.dynamics.rk4.march in NumPy, for controls and models without a compiled path."""
     B, n = q.shape
     K = len(plan.t)
     out = empty_march(B, K, n)
@@ -253,16 +253,16 @@ def march_plainly(step: RK4, q: Floats, v: Floats, plan: Plan) -> Marched:
 def run(stepper: Stepper, t: Floats, n: int, events: Sequence[Event] = ()) -> Run:
     """Step to the last of the times t, or to the first change of sign of an event."""
     rows, k = [stepper.y], 1
-    signs = [_sign(e, j, stepper.t, stepper.y, n) for j, e in enumerate(events)]
+    signs = [_find_sign(e, j, stepper.t, stepper.y, n) for j, e in enumerate(events)]
     while k < len(t):
         trouble = stepper.advance()
         if trouble is not None:
-            return _stopped(t[:k], rows, stepper.t, stepper, None, trouble)
+            return _stop_run(t[:k], rows, stepper.t, stepper, None, trouble)
         crossed = None
-        now = [_sign(e, j, stepper.t, stepper.y, n) for j, e in enumerate(events)]
+        now = [_find_sign(e, j, stepper.t, stepper.y, n) for j, e in enumerate(events)]
         for j, (before, after) in enumerate(zip(signs, now, strict=True)):
             if before * after < 0.0 or (before and not after):
-                at = _crossing(events[j], j, stepper, n, before)
+                at = _find_crossing(events[j], j, stepper, n, before)
                 if crossed is None or at < crossed[0]:
                     crossed = (at, j)
         signs = [after or before for before, after in zip(signs, now, strict=True)]
@@ -271,26 +271,26 @@ def run(stepper: Stepper, t: Floats, n: int, events: Sequence[Event] = ()) -> Ru
             rows.append(stepper.between(t[k]))
             k += 1
         if crossed is not None:
-            return _stopped(t[:k], rows, crossed[0], stepper, crossed[1], None)
+            return _stop_run(t[:k], rows, crossed[0], stepper, crossed[1], None)
     return Run(t, np.array(rows), None, None)
 
 
-def _stopped(
+def _stop_run(
     t: Floats, rows: list[Floats], at: float, stepper: Stepper, event: int | None,
     trouble: Trouble | None,
 ) -> Run:  # fmt: skip
-    """What there is up to `at`, which becomes the last row."""
+    """The trajectory up to `at`, which becomes the last row."""
     if at > t[-1]:
         t = np.append(t, at)
         rows.append(stepper.between(at))
     return Run(t, np.array(rows), event, trouble)
 
 
-def _sign(event: Event, j: int, t: float, y: Floats, n: int) -> float:
-    return float(np.sign(_value(event, j, t, y, n)))
+def _find_sign(event: Event, j: int, t: float, y: Floats, n: int) -> float:
+    return float(np.sign(_evaluate_event(event, j, t, y, n)))
 
 
-def _value(event: Event, j: int, t: float, y: Floats, n: int) -> float:
+def _evaluate_event(event: Event, j: int, t: float, y: Floats, n: int) -> float:
     value = np.asarray(event(float(t), read_only(y[:n], (n,)), read_only(y[n : 2 * n], (n,))))
     if value.shape != () or value.dtype.kind not in "fiu" or not np.isfinite(value):
         raise InputError(
@@ -300,12 +300,12 @@ def _value(event: Event, j: int, t: float, y: Floats, n: int) -> float:
     return float(value)
 
 
-def _crossing(event: Event, j: int, stepper: Stepper, n: int, before: float) -> float:
-    """The time in the latest step at which the event leaves the sign it had before."""
+def _find_crossing(event: Event, j: int, stepper: Stepper, n: int, before: float) -> float:
+    """The time in the latest step at which the event changes sign."""
     from scipy.optimize import brentq
 
     def signed(t: float) -> float:
-        return before * _value(event, j, t, stepper.between(t), n)
+        return before * _evaluate_event(event, j, t, stepper.between(t), n)
 
     if signed(stepper.t) == 0.0 or signed(stepper.t_old) <= 0.0:
         return stepper.t if signed(stepper.t) == 0.0 else stepper.t_old

@@ -1,4 +1,4 @@
-"""What a simulation returns: one motion, or a batch of them, and how each ended."""
+"""The result of a simulation: one motion, or a batch of them, and how each ended."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ FINISHED, EVENT, LIMITED, DIVERGED = "finished", "event", "step_limit", "diverge
 class Trajectory:
     """A simulated motion, or a batch of them: arrays (..., K, n), times (K,).
 
-    A single one that stopped early ends with the state in which it stopped. In a batch the
-    rows after a stop are NaN, and `end_t`, `end_q`, `end_v` hold the last state of each.
+    A single trajectory that stopped early ends with the state in which it stopped. In a batch, rows
+    after a stop are NaN, and `end_t`, `end_q`, `end_v` hold the last state of each trajectory.
     """
 
     model: Model
     t: Floats  # (K,) s
     q: Floats  # (..., K, n)
     v: Floats
-    tau: Floats  # what the control gave
+    tau: Floats  # from the control
     status: str  # finished, event, step_limit or diverged: the worst of a batch
     message: str
     statuses: NDArray[np.str_]  # (...)
-    event: NDArray[np.int64]  # (...) which event stopped it, -1: none
+    event: NDArray[np.int64]  # (...) index of the event that stopped it, -1: none
     end_t: Floats  # (...)
     end_q: Floats  # (..., n)
     end_v: Floats
@@ -48,27 +48,28 @@ class Trajectory:
     def a(self) -> Floats:
         """Joint accelerations (..., K, n)."""
         forces = [
-            replace(f, force=_over_time(f.force), moment=_over_time(f.moment)) for f in self.forces
+            replace(f, force=_add_time_axis(f.force), moment=_add_time_axis(f.moment))
+            for f in self.forces
         ]
-        return self._where_known(
+        return self._evaluate_known(
             lambda q, v, tau: forward_dynamics(self.model, q, v, tau, forces=forces)
         )
 
     @cached_property
     def energy(self) -> Floats:
         """Kinetic and potential energy (..., K), J, springs included."""
-        return self._where_known(
+        return self._evaluate_known(
             lambda q, v, tau: kinetic_energy(self.model, q, v) + potential_energy(self.model, q)
         )
 
     def __repr__(self) -> str:
-        told = f"{self.status}: {self.message}" if self.message else self.status
+        ending = f"{self.status}: {self.message}" if self.message else self.status
         return (
             f"Trajectory of {self.model.name!r}, q {self.q.shape}, t {self.t[0]:.6g} to "
-            f"{self.t[-1]:.6g} s, {told}"
+            f"{self.t[-1]:.6g} s, {ending}"
         )
 
-    def _where_known(self, function: Callable[..., Floats]) -> Floats:
+    def _evaluate_known(self, function: Callable[..., Floats]) -> Floats:
         known = np.asarray(np.isfinite(self.q).all(axis=-1))
         rows = [np.where(known[..., None], x, 0.0) for x in (self.q, self.v, self.tau)]
         out = np.array(function(*rows))
@@ -76,7 +77,7 @@ class Trajectory:
         return out
 
 
-def marched_of(runs: Sequence[Run], t: Floats, n: int) -> tuple[Marched, NDArray[np.int64]]:
+def gather_runs(runs: Sequence[Run], t: Floats, n: int) -> tuple[Marched, NDArray[np.int64]]:
     """Single runs as a batch, and the event that ended each (-1: none)."""
     B, K = len(runs), len(t)
     out = empty_march(B, K, n)
@@ -90,7 +91,7 @@ def marched_of(runs: Sequence[Run], t: Floats, n: int) -> tuple[Marched, NDArray
     return out, np.array([-1 if part.event is None else part.event for part in runs])
 
 
-def gathered(
+def gather_trajectory(
     model: Model,
     t: Floats,
     parts: Marched,
@@ -100,9 +101,9 @@ def gathered(
     forces: tuple[ExternalForce, ...],
     events: Sequence[Event],
 ) -> Trajectory:
-    """A flat batch as one trajectory, or as a batch of the leading shape.
+    """One trajectory, or a batch of the leading shape, from a flat batch.
 
-    controls: one for the whole batch, or one for each.
+    controls: one for the whole batch, or one for each trajectory.
     """
     n, B = model.n, len(parts.q)
     diverged = ~np.isnan(parts.stop[:, 1])
@@ -110,7 +111,7 @@ def gathered(
     message = ""
     if len(stopped):
         row = int(stopped[np.argmax(diverged[stopped])])
-        message = _told(model, parts, row, int(event[row]), events)
+        message = _describe_stop(model, parts, row, int(event[row]), events)
         if lead:
             where = tuple(int(k) for k in np.unravel_index(row, lead))
             message = f"{len(stopped)} of {B} stopped early; trajectory {where}: {message}"
@@ -125,11 +126,13 @@ def gathered(
                 for x, end in ((q, parts.last_q), (v, parts.last_v))
             )
     if isinstance(controls, Control):
-        tau = _torques(controls, t, q, v, parts)
+        tau = _evaluate_torques(controls, t, q, v, parts)
     else:
         tau = np.concatenate(
             [
-                _torques(control, t, q[k : k + 1], v[k : k + 1], Marched(*(x[k:] for x in parts)))
+                _evaluate_torques(
+                    control, t, q[k : k + 1], v[k : k + 1], Marched(*(x[k:] for x in parts))
+                )
                 for k, control in enumerate(controls)
             ]
         )
@@ -152,7 +155,9 @@ def gathered(
     )
 
 
-def _told(model: Model, parts: Marched, row: int, event: int, events: Sequence[Event]) -> str:
+def _describe_stop(
+    model: Model, parts: Marched, row: int, event: int, events: Sequence[Event]
+) -> str:
     if event < 0:
         time, place, value = parts.stop[row]
         trouble = Trouble(float(time), int(place), float(value))
@@ -163,8 +168,8 @@ def _told(model: Model, parts: Marched, row: int, event: int, events: Sequence[E
     return f"events[{event}] ({name}) changed sign at t = {parts.last_t[row]:.9g} s"
 
 
-def _torques(control: Control, t: Floats, q: Floats, v: Floats, parts: Marched) -> Floats:
-    """What the control gives along flat motions (B, K, n), NaN where those are."""
+def _evaluate_torques(control: Control, t: Floats, q: Floats, v: Floats, parts: Marched) -> Floats:
+    """The torques of the control along flat motions (B, K, n), NaN where the motions are NaN."""
     known = control.open_loop(t)
     gone = np.isnan(q)
     if known is None:
@@ -177,6 +182,6 @@ def _torques(control: Control, t: Floats, q: Floats, v: Floats, parts: Marched) 
     return np.where(gone, np.nan, known) if gone.any() else known
 
 
-def _over_time(value: Any) -> Floats:
+def _add_time_axis(value: Any) -> Floats:
     array = np.asarray(value, np.float64)
     return array if array.ndim == 1 else array[..., None, :]

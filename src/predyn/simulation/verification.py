@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from predyn.errors import InputError, PredynError
 from predyn.simulation.replaying import Replay, replay
 from predyn.solution import Solution
+from predyn.solution.evaluation import has_motor, passive_joints
 from predyn.solution.verification import (
     MOST_POINTS,
     PassiveTorques,
@@ -47,11 +48,12 @@ def verify(solution: Solution) -> Solution:
 
 def _torques(solution: Solution) -> tuple[int, float, PassiveTorques]:
     """The joint whose motor has the largest effort, that effort, and torques at passive joints."""
-    joints = [solution.model.joint_index(name) for name in solution.passive]
+    joints = [solution.model.joint_index(name) for name in passive_joints(solution)]
+    acting = np.where(has_motor(solution, solution.phase), solution.tau, 0.0)
     if not joints:
         none = np.zeros(0)
         passive = PassiveTorques(none, np.zeros((0, 0)), none, none, none)
-        return *_largest_motor(solution.tau, joints), passive
+        return *_largest_motor(acting), passive
     inside = (np.arange(PER_PIECE) + 0.5) / PER_PIECE
     times, start = [], 0.0
     for curve in solution.curves:
@@ -61,20 +63,20 @@ def _torques(solution: Solution) -> tuple[int, float, PassiveTorques]:
         start += curve.duration
     t = np.concatenate(times)
     t = t[:: max(1, len(t) // MOST_INSTANTS)]
-    tau = solution.at(t).tau
-    size = np.abs(tau[:, joints])
+    tau, motors = solution.at(t).tau, has_motor(solution, solution.phase_at(t))
+    errors = np.where(motors, 0.0, tau)[:, joints]
+    size, count = np.abs(errors), (~motors[:, joints]).sum(axis=0)
     passive = PassiveTorques(
-        *_thinned(t, tau[:, joints]),
+        *_thinned(t, errors),
         largest=size.max(axis=0),
         largest_t=t[size.argmax(axis=0)],
-        rms=np.sqrt(np.mean(size**2, axis=0)),
+        rms=np.sqrt(np.sum(size**2, axis=0) / np.maximum(count, 1)),
     )
-    return *_largest_motor(np.concatenate((tau, solution.tau)), joints), passive
+    return *_largest_motor(np.concatenate((np.where(motors, tau, 0.0), acting))), passive
 
 
-def _largest_motor(tau: Floats, passive: list[int]) -> tuple[int, float]:
+def _largest_motor(tau: Floats) -> tuple[int, float]:
     sizes = np.abs(tau).max(axis=0)
-    sizes[passive] = 0.0
     return int(sizes.argmax()), float(sizes.max())
 
 
@@ -112,8 +114,10 @@ def _numbers(run: Replay) -> ReplayNumbers:
         work_torques=run.work_torques[few],
         work_friction=run.work_friction[few],
         work_forces=run.work_forces[few],
+        energy_jumps=run.energy_jumps[few],
         max_dq=np.abs(run.dq).max(axis=0),
         max_dv=np.abs(run.dv).max(axis=0),
         max_energy_error=run.max_energy_error,
         jumps=np.array(run.jumps, np.float64),
+        load_changes=np.array(run.load_changes, np.float64),
     )

@@ -3,7 +3,9 @@
 CSV files have the phase (from 0) too. Two rows share the time of a phase boundary, one of each
 phase; in STO and MOT files, whose times increase strictly, the later phase stands there.
 
-Efforts are what acts: zero at passive joints, whatever their curves need.
+Efforts are what acts: zero at joints that are passive in the phase, whatever their curves need.
+Signals stand in further columns, NaN in phases without them; parameters in the header of STO and
+MOT files.
 """
 
 from __future__ import annotations
@@ -12,10 +14,13 @@ import os
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from predyn.errors import InputError
-from predyn.recordings.motion_tables import WRITERS, Table
-from predyn.solution.solution import ROUNDING, Floats, Solution
+from predyn.recordings.motion_tables import WRITERS, Column, Table
+from predyn.solution.evaluation import has_motor
+from predyn.solution.parts import ROUNDING, Floats
+from predyn.solution.solution import Solution
 from predyn.storage.files import write_text
 
 MOST_ROWS = 10_000_000
@@ -34,9 +39,8 @@ def export_solution(
 
 
 def _stored(solution: Solution) -> Table:
-    phase = [int(k) for k in solution.phase]
-    motion = (solution.q, solution.v, solution.a, _acting(solution, solution.tau))
-    return Table(solution.name, solution.model, solution.t, *motion, {"phase": phase})
+    motion = (solution.q, solution.v, solution.a, solution.tau)
+    return _table(solution, solution.t, solution.phase, motion, solution.signals)
 
 
 def _resampled(solution: Solution, rate: float) -> Table:
@@ -48,11 +52,27 @@ def _resampled(solution: Solution, rate: float) -> Table:
         raise InputError(f"rate: {rate:g} Hz makes more than {MOST_ROWS} rows; choose a lower one")
     t = np.minimum(np.arange(int(last) + 1) / float(rate), solution.duration)
     at = solution.at(t)
-    motion = (at.q, at.v, at.a, _acting(solution, at.tau))
-    phase = solution.phase_at(t).tolist()
-    return Table(solution.name, solution.model, t, *motion, {"phase": phase})
+    signals = {name: solution.channel(f"signal:{name}", t) for name in solution.signal_curves}
+    return _table(solution, t, solution.phase_at(t), (at.q, at.v, at.a, at.tau), signals)
 
 
-def _acting(solution: Solution, tau: Floats) -> Floats:
-    """The efforts (K, n) of the motors: passive joints have none."""
-    return np.where(np.isin(solution.model.joint_names, solution.passive), 0.0, tau)
+def _table(
+    solution: Solution,
+    t: Floats,
+    phase: NDArray[np.int64],
+    motion: tuple[Floats, Floats, Floats, Floats],
+    signals: dict[str, Floats],
+) -> Table:
+    q, v, a, tau = motion
+    columns = [
+        Column(name, component, signal.unit, values)
+        for name, signal in solution.signal_curves.items()
+        for component, values in zip(signal.components, signals[name].T, strict=True)
+    ]
+    units = solution.parameter_units
+    return Table(
+        solution.name, solution.model, t, q, v, a, np.where(has_motor(solution, phase), tau, 0.0),
+        more={"phase": phase.tolist()},
+        signals=tuple(columns),
+        parameters={n: (x, units.get(n, "1")) for n, x in solution.parameters.items()},
+    )  # fmt: skip

@@ -3,6 +3,9 @@
 At the top level t (K,), phase (K,), q, v, a, tau (K, n), reactions (K, n, 6) and x; groups model,
 curves, limits, costs, multipliers, history and so on as in `Solution`. hdf5_tree.py has the format.
 Files of version 0.2, and solutions that were saved without one, have no group verification.
+
+Version 2 adds signals, parameters and systems, each only if there is one. Files that mean the same
+without them are written as version 1, which predyn 0.2 reads too.
 """
 
 from __future__ import annotations
@@ -13,19 +16,31 @@ from typing import Any
 
 import numpy as np
 
-from predyn.curves.bspline import BSpline
 from predyn.errors import FileError
 from predyn.model import Limits, Model
 from predyn.model.stored import model_of, tree_of_model
 from predyn.samples.registry import units
-from predyn.solution.solution import FAILURE, SUCCESS, Curve, Solution, Violation
+from predyn.solution.parts import FAILURE, SUCCESS, Violation
+from predyn.solution.solution import Solution
+from predyn.solution.stored_systems import (
+    axes_of,
+    curve_of,
+    is_plain,
+    link_of,
+    signal_of,
+    system_of,
+    tree_of_force,
+    tree_of_signal,
+    tree_of_system,
+    vector_of,
+)
 from predyn.solution.verification_file import verification_of
 from predyn.storage import hdf5_tree
 from predyn.storage.files import write_bytes
 from predyn.storage.hdf5_tree import Tree
 from predyn.storage.tree_reader import TreeReader, located, read_file
 
-KIND, VERSION = "predyn solution", 1
+KIND, VERSION = "predyn solution", 2
 SCALARS: dict[str, type] = {
     "name": str, "status": str, "message": str, "objective": float, "iterations": int,
     "solve_seconds": float, "max_violation": float, "max_violation_dense": float,
@@ -34,8 +49,6 @@ SCALARS: dict[str, type] = {
 SAMPLED = ("q", "v", "a", "tau")
 ARRAYS = (*SAMPLED, "t", "reactions", "x")
 WORDS = ("phase_names", "active", "passive")
-FORCE = ("force", "moment", "point")
-LARGEST = 1e15  # N, N m or m
 VIOLATIONS = ("violations", "dense_violations")
 NUMBERS = tuple(name for name in Violation._fields if name != "name")
 
@@ -43,7 +56,8 @@ NUMBERS = tuple(name for name in Violation._fields if name != "name")
 def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
     """Write a solution to an HDF5 file, whole or not at all; equal solutions give equal bytes."""
     try:
-        data = hdf5_tree.encode(_tree_of(solution), _notes(solution.model), KIND, VERSION)
+        version = 1 if is_plain(solution) else VERSION
+        data = hdf5_tree.encode(_tree_of(solution), _notes(solution.model), KIND, version)
     except (ValueError, OSError, RuntimeError) as error:  # of a value, or of the HDF5 library
         raise FileError(f"{path}: this solution cannot be saved: {error}") from error
     write_bytes(path, data)
@@ -71,15 +85,23 @@ def _tree_of(solution: Solution) -> Tree:
             field: np.array([getattr(row, field) for row in rows], float) for field in NUMBERS
         }
     tree["curves"] = [curve._asdict() for curve in solution.curves]
-    tree["forces"] = [
-        {name: force[name] for name in ("link", "frame")}
-        | {name: np.asarray(force[name], float) for name in FORCE}
-        for force in solution.forces
-    ]
+    tree["forces"] = [tree_of_force(force) for force in solution.forces]
     tree["starts"] = list(solution.starts)
     rows, columns = (np.asarray(x, np.int32) for x in solution.jacobian)
     tree["jacobian"] = {"rows": rows, "columns": columns}
     tree["model"] = tree_of_model(solution.model)
+    if solution.signals.keys() != solution.signal_curves.keys():
+        raise ValueError("signals: expected samples and curves of the same names")
+    if solution.signal_curves:
+        tree["signals"] = {
+            name: tree_of_signal(signal, solution.signals[name])
+            for name, signal in solution.signal_curves.items()
+        }
+    if solution.parameters:
+        tree["parameters"] = {name: float(value) for name, value in solution.parameters.items()}
+        tree["parameter_units"] = solution.parameter_units
+    if solution.systems:
+        tree["systems"] = [tree_of_system(system) for system in solution.systems]
     if solution.verification is not None:
         tree["verification"] = asdict(solution.verification)
     return tree
@@ -112,7 +134,7 @@ def _solution_of(file: TreeReader) -> Solution:
     entries["history"] = file.mapping("history", lambda group, key: group.array(key, (None,)))
     for name in ("costs", "timings"):
         entries[name] = file.mapping(name, lambda group, key: group.value(key, float))
-    curves = tuple(_curve_of(group, n) for group in file.groups("curves"))
+    curves = tuple(curve_of(group, n) for group in file.groups("curves"))
     if not curves or len(curves) != len(entries["phase_names"]):
         raise FileError(
             f"curves: expected one for each of {len(entries['phase_names'])} phases, "
@@ -135,10 +157,45 @@ def _solution_of(file: TreeReader) -> Solution:
         **entries,
     )
     _check_values(file, solution)
+    solution = _with_unknowns(file, solution)
     if "verification" in file.tree:
         checks = verification_of(file.group("verification"), solution)
         return replace(solution, verification=checks)
     return solution
+
+
+def _with_unknowns(file: TreeReader, solution: Solution) -> Solution:
+    """The solution with the signals, parameters and systems that the file may have."""
+    found: dict[str, Any] = {}
+    if "signals" in file.tree:
+        pairs = file.mapping(
+            "signals",
+            lambda group, key: signal_of(group.group(key), solution.phase, solution.curves),
+        )
+        found["signal_curves"] = {name: signal for name, (signal, _) in pairs.items()}
+        found["signals"] = {name: samples for name, (_, samples) in pairs.items()}
+    if "parameters" in file.tree:
+        values = file.mapping("parameters", lambda group, key: group.value(key, float))
+        units = file.mapping("parameter_units", lambda group, key: group.value(key, str))
+        file.require(units.keys() <= values.keys(), "parameter_units", "names of parameters")
+        found |= {"parameters": values, "parameter_units": units}
+    if "systems" in file.tree:
+        groups, signals = file.groups("systems"), found.get("signal_curves", {})
+        if len(groups) != len(solution.curves):
+            count = len(solution.curves)
+            raise FileError(f"systems: expected one for each of {count} phases, got {len(groups)}")
+        found["systems"] = tuple(
+            system_of(group, solution.model, signals, k) for k, group in enumerate(groups)
+        )
+    if solution.success:
+        for name, signal in found.get("signal_curves", {}).items():
+            known = all(
+                curve is None or np.isfinite(curve.control).all() for curve in signal.curves
+            )
+            file.require(known, "signals", f"finite numbers for {name!r}, since it converged")
+        numbers = list(found.get("parameters", {}).values())
+        file.require(np.isfinite(numbers), "parameters", "finite numbers, since it converged")
+    return replace(solution, **found)
 
 
 def _check_values(file: TreeReader, solution: Solution) -> None:
@@ -167,16 +224,6 @@ def _check_values(file: TreeReader, solution: Solution) -> None:
             )
 
 
-def _curve_of(group: TreeReader, n: int) -> Curve:
-    degree, knots = group.value("degree", int), group.array("knots", (None,))
-    with located(group):
-        spline = BSpline(degree, knots)
-    control = group.array("control", (spline.n_control, n))
-    duration = group.value("duration", float)
-    group.require(0.0 < duration < np.inf, "duration", "a positive number of seconds")
-    return Curve(degree, knots, control, duration)
-
-
 def _violations_of(group: TreeReader) -> tuple[Violation, ...]:
     names = group.words("name")
     columns = [group.array(field, (len(names),)).tolist() for field in NUMBERS]
@@ -192,11 +239,8 @@ def _start_of(group: TreeReader) -> Tree:
 
 
 def _force_of(group: TreeReader, model: Model) -> Tree:
-    force: Tree = {"link": group.value("link", str)}
-    for name in FORCE:
-        force[name] = group.array(name, (3,))
-        group.require(np.abs(force[name]) <= LARGEST, name, f"numbers up to {LARGEST:g}")
-    force["frame"] = group.value("frame", str)
-    with located(group):
-        model.frame(force["link"])
-    return force
+    return {
+        "link": link_of(group, model),
+        **{name: vector_of(group, name) for name in ("force", "moment", "point")},
+        "frame": axes_of(group),
+    }

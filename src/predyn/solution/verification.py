@@ -26,7 +26,10 @@ ANGLE_WARNING, LENGTH_WARNING = 5.0, 0.01  # degrees, m: so does a replay that e
 
 @dataclass(frozen=True, eq=False)
 class PassiveTorques:
-    """Torques that the curves of P passive joints require, zero if the curves are exact."""
+    """Torques that the curves of P passive joints require, zero if the curves are exact.
+
+    A joint that is passive in some phases only has none in the others.
+    """
 
     t: Floats  # (K,) s; K is 0 if there are no passive joints
     tau: Floats  # (K, P); each stands for the instants around it and is the largest of them
@@ -48,10 +51,12 @@ class ReplayNumbers:
     work_torques: Floats  # (K,) J since the start
     work_friction: Floats
     work_forces: Floats
+    energy_jumps: Floats  # (K,) J gained by jumps of the state and changes of the load
     max_dq: Floats  # (n,) sizes
     max_dv: Floats
     max_energy_error: float  # J
     jumps: Floats  # (J,) s, at which the predicted state jumps, and the simulated one with it
+    load_changes: Floats  # (L,) s, at which a payload comes or goes
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from predyn.solution.evaluation import passive_joints
 from predyn.solution.solution import Solution
 from predyn.solution.verification import (
     FINISHED,
@@ -18,7 +19,8 @@ from predyn.solution.verification import (
 from predyn.storage.tree_reader import TreeReader
 
 DIFFERENCES = ("dq", "dv")
-ENERGIES = ("energy", "work_torques", "work_friction", "work_forces")
+ENERGIES = ("energy", "work_torques", "work_friction", "work_forces", "energy_jumps")
+CHANGES = ("jumps", "load_changes")
 
 
 def verification_of(group: TreeReader, solution: Solution) -> Verification:
@@ -40,7 +42,7 @@ def verification_of(group: TreeReader, solution: Solution) -> Verification:
 
 
 def _passive_of(group: TreeReader, solution: Solution) -> PassiveTorques:
-    count, t = len(solution.passive), _times(group, solution)
+    count, t = len(passive_joints(solution)), _times(group, solution)
     group.require(bool(len(t)) == bool(count), "t", "times if there are passive joints, else none")
     entries: dict[str, Any] = {"t": t, "tau": group.array("tau", (len(t), count))}
     entries |= {name: group.array(name, (count,)) for name in ("largest", "largest_t", "rms")}
@@ -72,11 +74,10 @@ def _replay_of(group: TreeReader, solution: Solution) -> ReplayNumbers:
     if status == FINISHED:
         for name in entries:
             group.require(np.isfinite(entries[name]), name, "finite numbers, since it finished")
-    jumps = group.times("jumps")
-    _within(group, "jumps", jumps, solution)
-    return ReplayNumbers(
-        status=status, message=group.value("message", str), t=t, jumps=jumps, **entries
-    )
+    for name in CHANGES:
+        entries[name] = group.times(name)
+        _within(group, name, entries[name], solution)
+    return ReplayNumbers(status=status, message=group.value("message", str), t=t, **entries)
 
 
 def _times(group: TreeReader, solution: Solution) -> Any:

@@ -1,1 +1,1 @@
-"""Files written whole or not at all, their formats, and signals held back meanwhile."""
+"""Atomic writing of files, their formats, and signals that wait until a write is complete."""

@@ -1,7 +1,7 @@
-"""Files are written whole or not at all: a failure leaves what was there before.
+"""Files are written completely or not at all: after a failure the old file is unchanged.
 
-A process that is killed while it writes leaves a temporary file behind. Its name holds the process
-and the machine, so that whoever locks the folder next can tell that it is abandoned.
+A process that is killed while it writes leaves a temporary file behind. Its name identifies the
+process and the machine, so that the next process to lock the folder can tell it is abandoned.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ NEXT_STEPS = {
 }
 
 _TEMPORARY = re.compile(r"\.predyn-(?P<pid>\d+)-(?P<host>[0-9a-f]{8})-[0-9a-f]{8}(\.\w+)?")
-_ABANDONED_SECONDS = 86400.0  # where nobody knows whether the process still runs
+_ABANDONED_SECONDS = 86400.0  # used if it is unknown whether the process still runs
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], None]) -> None:
-    """Let `write` fill a new file in the same folder, then put that in the place of `path`.
+    """Let `write` fill a new file in the same folder, then replace `path` with it.
 
     `write` gets an empty file with a temporary name and the same suffix. If it raises, or the disk
-    is full, the file at `path` is as it was and the temporary file is gone; OSErrors become
-    FileErrors. A symbolic link stays, its target is replaced. Permissions stay; those of a new file
-    are the user's default.
+    is full, the file at `path` is unchanged and the temporary file is removed; OSErrors become
+    FileErrors. A symbolic link is kept and its target replaced. Permissions are kept; a new file
+    gets the user's default.
     """
-    _no_nul(path)
+    _refuse_nul(path)
     try:
         target = Path(os.path.realpath(path))
         earlier = target.exists()
@@ -74,16 +74,16 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a whole UTF-8 file atomically; line ends stay as they are.
+    """Write a whole UTF-8 file atomically; line ends are kept.
 
-    A character that UTF-8 cannot hold (half of a surrogate pair) becomes its \\u escape.
+    A character that UTF-8 cannot represent (half of a surrogate pair) becomes its \\u escape.
     """
     write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
 
 
 def writable_folder(path: str | os.PathLike[str]) -> Path:
-    """The folder, made if missing; a FileError if no file can be written there."""
-    _no_nul(path)
+    """Create the folder if it is missing; raise a FileError if no file can be written there."""
+    _refuse_nul(path)
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -99,15 +99,15 @@ def writable_folder(path: str | os.PathLike[str]) -> Path:
 
 
 def temporary_name(suffix: str = "") -> str:
-    """A name that nobody else uses; it says which process of which machine does."""
+    """A unique name that identifies this process and machine."""
     return f".predyn-{os.getpid()}-{_host()}-{secrets.token_hex(4)}{suffix}"
 
 
 def remove_leftovers(folder: Path) -> None:
     """Remove the temporary files and folders of processes that no longer run.
 
-    For folders that this process has locked: from within a container, the processes of another one
-    look as if they had ended.
+    Only for folders that this process has locked: from within a container, the processes of another
+    container look as if they had ended.
     """
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -121,7 +121,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _is_abandoned(entry: os.DirEntry[str], pid: int, host: str) -> bool:
-    if host == _host() and os.name != "nt":  # there os.kill(pid, 0) would interrupt the process
+    if host == _host() and os.name != "nt":  # on Windows os.kill(pid, 0) would interrupt it
         try:
             os.kill(pid, 0)
         except (ProcessLookupError, OverflowError):
@@ -138,9 +138,9 @@ def _host() -> str:
     return hashlib.sha256(gethostname().encode()).hexdigest()[:8]
 
 
-def _no_nul(path: str | os.PathLike[str]) -> None:
+def _refuse_nul(path: str | os.PathLike[str]) -> None:
     if "\0" in os.fspath(path):
-        raise FileError(f"{os.fspath(path)!r}: a path cannot hold a NUL character")
+        raise FileError(f"{os.fspath(path)!r}: a path cannot contain a NUL character")
 
 
 def _fill(path: Path, data: bytes) -> None:
@@ -155,7 +155,7 @@ def not_written(path: str | os.PathLike[str], error: OSError) -> FileError:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the new name last through a power cut, where the system can."""
+    """Make the new name survive a power cut, if the system supports it."""
     with contextlib.suppress(OSError):  # Windows, some network folders
         descriptor = os.open(folder, os.O_RDONLY)
         try:

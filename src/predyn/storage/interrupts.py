@@ -1,4 +1,4 @@
-"""Signals, above all Ctrl-C, held back while something must not be cut in two."""
+"""Delay signals, above all Ctrl-C, during work that must not be interrupted."""
 
 from __future__ import annotations
 
@@ -13,27 +13,31 @@ from typing import Any
 
 @contextmanager
 def held_back(every: bool = False) -> Iterator[None]:
-    """A Ctrl-C in here takes effect at the end; processes that are started in here see none.
+    """Delay a Ctrl-C until the end of the block; processes started in the block do not receive it.
 
-    With `every`, all signals that Python functions handle wait likewise; a signal that comes
-    several times is handled once.
+    With `every`, all signals handled by Python functions are delayed; a signal that arrives several
+    times is handled once.
     """
-    with _blocked(), _noted(signal.valid_signals() if every else (signal.SIGINT,)):
+    with (
+        _block_interrupts(),
+        _delay_handlers(signal.valid_signals() if every else (signal.SIGINT,)),
+    ):
         yield
 
 
 @contextmanager
-def _noted(signals: Iterable[int]) -> Iterator[None]:
-    """A mask is not enough: another thread may take the signal, and Python raises in the main one.
+def _delay_handlers(signals: Iterable[int]) -> Iterator[None]:
+    """Record signals and handle them at the end.
 
-    Only the main thread has handlers, and only it is interrupted.
+    A mask is not enough: another thread may receive the signal, and Python raises in the main one.
+    Only the main thread runs handlers, and only it is interrupted.
     """
     before: dict[int, Callable[[int, FrameType | None], Any]] = {}
-    came: dict[int, FrameType | None] = {}
+    arrived: dict[int, FrameType | None] = {}
 
     def deliver(number: int) -> None:
-        if number in came:
-            before[number](number, came[number])
+        if number in arrived:
+            before[number](number, arrived[number])
 
     if threading.current_thread() is threading.main_thread():
         for number in sorted(signals):
@@ -42,10 +46,10 @@ def _noted(signals: Iterable[int]) -> Iterator[None]:
                 before[number] = handler
     try:
         for number in before:
-            signal.signal(number, came.__setitem__)
+            signal.signal(number, arrived.__setitem__)
         yield
     finally:
-        # Handlers may raise: even so all are put back, and all are called.
+        # Handlers may raise; even then all are restored, and all are called.
         with ExitStack() as stack:
             for number in before:
                 stack.callback(deliver, number)
@@ -54,8 +58,8 @@ def _noted(signals: Iterable[int]) -> Iterator[None]:
 
 
 @contextmanager
-def _blocked() -> Iterator[None]:
-    """Processes inherit the mask of the thread that starts them."""
+def _block_interrupts() -> Iterator[None]:
+    """Block Ctrl-C in this thread: processes inherit the mask of the thread that starts them."""
     if sys.platform == "win32":
         yield
         return

@@ -1,4 +1,4 @@
-"""What may be read: regular files only, since opening a named pipe would wait for a writer."""
+"""Only regular files are read: opening a named pipe would wait for a writer."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from predyn.errors import FileError
 
 KINDS: Final = (
     (stat.S_ISDIR, "a folder; name a file in it"),
-    (stat.S_ISFIFO, "a named pipe; write what comes out of it to a file, and name that"),
-    (stat.S_ISSOCK, "a socket; write what comes out of it to a file, and name that"),
+    (stat.S_ISFIFO, "a named pipe; write its output to a file, and name that file"),
+    (stat.S_ISSOCK, "a socket; write its output to a file, and name that file"),
 )
 
 
 def refuse_irregular(path: str | os.PathLike[str]) -> None:
-    """A FileError if the path leads to something that is not a file; nothing is opened.
+    """Raise a FileError if the path is not a regular file; does not open it.
 
-    A path that leads nowhere, or is none, is left to whoever opens it, who says so.
+    A path that does not exist or is invalid passes: opening it fails with a message.
     """
     try:
         mode = os.stat(os.fspath(path)).st_mode

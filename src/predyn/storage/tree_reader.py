@@ -1,4 +1,4 @@
-"""Checked entries out of the trees that files hold: errors name what is missing or wrong."""
+"""Checked reading of the trees in files: errors name what is missing or wrong."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 def read_file(
     path: str | os.PathLike[str], kind: str, version: int, make: Callable[[TreeReader], T]
 ) -> T:
-    """What `make` finds in a file of this kind; every error is a FileError with the path."""
+    """The object that `make` builds from a file; every error is a FileError with the path."""
     refuse_irregular(path)
     try:
         with open(os.fspath(path), "rb") as file:
@@ -33,7 +33,7 @@ def read_file(
 
 
 class TreeReader:
-    """Takes checked entries out of a tree; a FileError names what is missing or wrong."""
+    """Reads checked entries from a tree; a FileError names what is missing or wrong."""
 
     def __init__(self, tree: Any, where: str = "") -> None:
         self.where = where
@@ -54,7 +54,7 @@ class TreeReader:
         return value
 
     def require(self, good: Any, name: str, expected: str) -> None:
-        """A FileError unless the entry is `good`, which may be an array."""
+        """Raise a FileError unless `good`, which may be an array, is true throughout."""
         if not np.all(good):
             got = self.tree[name]
             shown = "" if isinstance(got, np.ndarray | dict) else f", got {got!r:.60}"
@@ -113,7 +113,7 @@ class TreeReader:
 
 @contextmanager
 def located(group: TreeReader) -> Iterator[None]:
-    """Name the group in an error about what it holds."""
+    """Name the group in errors about its contents."""
     try:
         yield
     except FileError:

@@ -1,4 +1,4 @@
-"""Terms: what a motion costs and what it must keep to."""
+"""Terms: the costs and constraints of a motion."""
 
 from predyn.terms.duration import TotalTime
 from predyn.terms.effort import Effort

@@ -8,21 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.errors import InputError
-from predyn.terms.selection import Floats, real
+from predyn.terms.selection import Floats, read_real
 
 
 class Curve:
     """The C2 cubic spline through values (K, m) at times (K,).
 
-    Its third derivative is continuous at the second and at the last but one time ("not a knot"), so
-    that a cubic is reproduced; 2 points give the line and 3 the parabola. Before the first and
-    after the last time the end pieces go on.
+    Its third derivative is continuous at the second and the second-last time ("not a knot"), so
+    that cubics are reproduced; 2 points give a line and 3 a parabola. Before the first and after
+    the last time, the end pieces continue.
     """
 
     def __init__(
         self, times: ArrayLike, values: ArrayLike, names: Sequence[str], what: str
     ) -> None:
-        t, y = real(times, f"{what}: times"), real(values, f"{what}: values")
+        t, y = read_real(times, f"{what}: times"), read_real(values, f"{what}: values")
         if t.ndim != 1 or len(t) < 2 or not np.all(np.isfinite(t)) or np.any(np.diff(t) <= 0.0):
             raise InputError(
                 f"{what}: times: expected at least 2 finite, increasing numbers (s), "
@@ -67,7 +67,7 @@ class Curve:
 def _knot_slopes(h: Floats, slope: Floats) -> Floats:
     """Slopes (K, m) at the points from steps (K - 1, 1) and mean slopes (K - 1, m).
 
-    Continuity of the second derivative inside and of the third next to the ends makes a
+    Continuity of the second derivative at inner points, and of the third next to the ends, gives a
     tridiagonal system (de Boor, A Practical Guide to Splines, chapter IV).
     """
     K = len(h) + 1

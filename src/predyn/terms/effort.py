@@ -1,4 +1,4 @@
-"""Effort: joint torques to be kept small."""
+"""Effort: small joint torques."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from predyn.errors import InputError
 from predyn.model import Model
 from predyn.terms.linear import Block, Linear
 from predyn.terms.selection import (
-    choice,
+    check_choice,
     effort_limits,
     joint_indices,
     joint_names,
     joint_scale,
     joint_units,
-    positive,
+    read_positive,
 )
 from predyn.terms.term import Term
 
 
 @dataclass(frozen=True, eq=False)
 class Effort(Term):
-    """Torques of the named joints (None: all), each over `per` and weighted.
+    """Torques of the named joints (None: all), each divided by `per` and weighted.
 
-    form "square" costs the sum of weight (tau / per)^2, "abs" that of weight |tau / per|, rounded
-    off within `width` of zero. per: N m or N, 1 unless told; normalised=True takes the model's
-    effort limits, the larger of both sides.
+    form "square" costs the sum of weight (tau / per)^2, "abs" the sum of weight |tau / per|,
+    rounded off within `width` of zero. per: N m or N, default 1; normalised=True uses the model's
+    effort limits, the larger of the two sides.
     """
 
     joints: Sequence[str] | None = None
@@ -45,21 +45,23 @@ class Effort(Term):
     def __post_init__(self) -> None:
         if not isinstance(self.normalised, bool | np.bool_):
             raise InputError(f"effort: normalised: expected true or false, got {self.normalised!r}")
-        choice("form of effort", self.form, ("square", "abs"))
-        positive(self.width, "effort: width", ("width",))
+        check_choice("form of effort", self.form, ("square", "abs"))
+        read_positive(self.width, "effort: width", ("width",))
         object.__setattr__(self, "loss", self.form)
 
     def bind(self, model: Model) -> Linear:
         index = joint_indices(model, self.joints, self.kind)
         names = joint_names(model, index)
-        weights = positive(self.weights, "effort: weights (leave joints out by joints=)", names)
+        weights = read_positive(
+            self.weights, "effort: weights (use joints= to exclude joints)", names
+        )
         per = np.ones(len(index))
         if self.normalised:
             if self.per is not None:
                 raise InputError("effort: expected either normalised or per, got both")
             per = effort_limits(model, index, "effort: normalised")
         elif self.per is not None:
-            per = positive(self.per, "effort: per", names)
+            per = read_positive(self.per, "effort: per", names)
         factors = (np.sqrt(weights) if self.form == "square" else weights) / per
         plain = not self.normalised and self.per is None
         return Linear(

@@ -1,4 +1,4 @@
-"""Position, velocity, orientation and axes of frames; all are linear in a frame's channel."""
+"""Position, velocity, orientation and axes of frames; all are linear in the frame's channel."""
 
 from __future__ import annotations
 
@@ -14,11 +14,19 @@ from predyn.model import Model
 from predyn.model.parts import turn
 from predyn.samples import FRAME_PARTS
 from predyn.terms.linear import Block, Linear
-from predyn.terms.selection import AXES, Floats, choice, moving_frame, numbers, positive, real
+from predyn.terms.selection import (
+    AXES,
+    Floats,
+    check_choice,
+    frame_channel,
+    read_numbers,
+    read_positive,
+    read_real,
+)
 from predyn.terms.term import Term
 
 ROTATION_ERROR = 1e-6  # how far a target's R R^T may be from the identity
-TINY = 1e-15  # of a direction cosine: rounding, hence no entry
+TINY = 1e-15  # a direction cosine below this is rounding and gets no entry
 Vector = ArrayLike | Sequence[float | None]  # None: free
 Bounds = tuple[Floats | None, Floats | None]
 
@@ -27,7 +35,7 @@ Bounds = tuple[Floats | None, Floats | None]
 class FramePosition(Term):
     """Position of a frame's origin minus a target, m, world axes.
 
-    None or NaN in the target leaves an axis out.
+    None or NaN in the target leaves an axis free.
     """
 
     frame: str
@@ -36,8 +44,8 @@ class FramePosition(Term):
     kind = "frame_position"
 
     def bind(self, model: Model) -> Linear:
-        channel = moving_frame(model, self.frame, self.kind)
-        axes, target = _chosen(self.target, "frame_position: target")
+        channel = frame_channel(model, self.frame, self.kind)
+        axes, target = _find_axes(self.target, "frame_position: target")
         if not len(axes):
             raise InputError("frame_position: target leaves all axes free; give at least one")
         return Linear(
@@ -53,7 +61,7 @@ class FramePosition(Term):
 class FrameVelocity(Term):
     """Velocity of a frame's origin (m/s) and angular velocity (rad/s) minus targets, world axes.
 
-    None in place of a vector leaves that part out; None or NaN in it leaves out an axis.
+    None in place of a vector leaves that part free; None or NaN in a vector leaves an axis free.
     """
 
     frame: str
@@ -63,12 +71,14 @@ class FrameVelocity(Term):
     kind = "frame_velocity"
 
     def bind(self, model: Model) -> Linear:
-        channel = moving_frame(model, self.frame, self.kind)
-        v, v_target = _chosen(self.linear, "frame_velocity: linear")
-        w, w_target = _chosen(self.angular, "frame_velocity: angular")
+        channel = frame_channel(model, self.frame, self.kind)
+        v, v_target = _find_axes(self.linear, "frame_velocity: linear")
+        w, w_target = _find_axes(self.angular, "frame_velocity: angular")
         components = np.concatenate((FRAME_PARTS["v"].start + v, FRAME_PARTS["w"].start + w))
         if not len(components):
-            raise InputError("frame_velocity: linear and angular leave all free; give at least one")
+            raise InputError(
+                "frame_velocity: linear and angular leave everything free; give at least one"
+            )
         rows = [f"{self.frame} v{AXES[k]}" for k in v] + [f"{self.frame} w{AXES[k]}" for k in w]
         return Linear(
             tuple(rows),
@@ -81,14 +91,14 @@ class FrameVelocity(Term):
 
 @dataclass(frozen=True, eq=False)
 class FrameOrientation(Term):
-    """How far a frame is turned from a target: a rotation matrix, or roll, pitch, yaw in radians.
+    """Rotation of a frame away from a target: a rotation matrix, or roll, pitch, yaw in radians.
 
-    form "equal"  sin(angle) times the axis of the turn from the target, in target axes (3 rows),
-                  and 1 - cos(angle), which is bounded by 1: without it a half turn were as good
-                  as none. As a square cost the rows add up to 2 - 2 cos(angle).
-         "angle"  1 - cos(angle) alone, bounded by that of `tolerance` (rad; without it a constraint
-                  needs bounds of its own).
-    Roll, pitch, yaw are turns about the world's x, then y, then z.
+    form "equal"  sin(angle) times the axis of the rotation from the target, in target axes
+                  (3 rows), and 1 - cos(angle), which is bounded by 1: otherwise a half turn would
+                  be as good as none. As a square cost, the rows add up to 2 - 2 cos(angle).
+         "angle"  1 - cos(angle) alone, bounded by its value at `tolerance` (rad; without one, a
+                  constraint must give its own bounds).
+    Roll, pitch, yaw are rotations about the world's x, then y, then z.
     """
 
     frame: str
@@ -102,7 +112,7 @@ class FrameOrientation(Term):
         _check_form(self.kind, self.form, self.tolerance)
 
     def bind(self, model: Model) -> Linear:
-        channel = moving_frame(model, self.frame, self.kind)
+        channel = frame_channel(model, self.frame, self.kind)
         target = rotation_of(self.target, self.kind)
         names, matrix = _turn_rows(self.frame, target)
         bounds = _turn_bounds(3)
@@ -132,8 +142,8 @@ class FramePose(Term):
     kind = "frame_pose"
 
     def bind(self, model: Model) -> Linear:
-        channel = moving_frame(model, self.frame, self.kind)
-        axes, target = _chosen(self.position, "frame_pose: position")
+        channel = frame_channel(model, self.frame, self.kind)
+        axes, target = _find_axes(self.position, "frame_pose: position")
         names, matrix = _turn_rows(self.frame, rotation_of(self.orientation, self.kind))
         m = len(axes)
         blocks = [Block(m, channel, np.arange(9), matrix)]
@@ -151,12 +161,13 @@ class FramePose(Term):
 
 @dataclass(frozen=True, eq=False)
 class FrameAxis(Term):
-    """How far an axis ("x", "y", "z") of a frame points away from a direction of the world.
+    """Deviation of an axis ("x", "y", "z") of a frame from a direction in the world.
 
-    form "equal"  the axis along two directions at right angles to that one, and 1 - cos(angle),
-                  which is bounded by 1; as a square cost they add up to 2 - 2 cos(angle)
-         "angle"  1 - cos(angle) alone, bounded by that of `tolerance` (rad; without it a constraint
-                  needs bounds of its own)
+    form "equal"  components of the axis along two directions perpendicular to the target, and
+                  1 - cos(angle), which is bounded by 1; as a square cost they add up to
+                  2 - 2 cos(angle)
+         "angle"  1 - cos(angle) alone, bounded by its value at `tolerance` (rad; without one, a
+                  constraint must give its own bounds)
     """
 
     frame: str
@@ -168,15 +179,15 @@ class FrameAxis(Term):
     kind = "frame_axis"
 
     def __post_init__(self) -> None:
-        choice("axis", self.axis, tuple(AXES))
+        check_choice("axis", self.axis, tuple(AXES))
         _check_form(self.kind, self.form, self.tolerance)
 
     def bind(self, model: Model) -> Linear:
-        channel = moving_frame(model, self.frame, self.kind)
+        channel = frame_channel(model, self.frame, self.kind)
         along = unit_direction(self.direction, "frame_axis: direction")
         side = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
-        side = _clean(side / np.linalg.norm(side))
-        matrix = np.stack((side, _clean(np.cross(along, side)), -along))
+        side = _zero_rounding(side / np.linalg.norm(side))
+        matrix = np.stack((side, _zero_rounding(np.cross(along, side)), -along))
         names = tuple(f"{self.frame} {self.axis} {part}" for part in ("side1", "side2", "1-cos"))
         bounds = _turn_bounds(2)
         if self.form == "angle":
@@ -195,20 +206,20 @@ class FrameAxis(Term):
 
 
 def unit_direction(value: ArrayLike | str, what: str) -> Floats:
-    """A unit vector (3,) from an axis name or from any vector but zero."""
+    """A unit vector (3,) from an axis name or any nonzero vector."""
     if isinstance(value, str):
-        choice(what, value, tuple(AXES))
+        check_choice(what, value, tuple(AXES))
         return np.asarray(np.eye(3)[AXES.index(value)])
-    vector = numbers(value, what, AXES)
+    vector = read_numbers(value, what, AXES)
     length = np.linalg.norm(vector)
     if np.ndim(value) != 1 or not length > 0.0:
-        raise InputError(f"{what}: expected a vector (3,) that is not zero, got {value!r:.60}")
-    return _clean(vector / length)
+        raise InputError(f"{what}: expected a nonzero vector (3,), got {value!r:.60}")
+    return _zero_rounding(vector / length)
 
 
-def _chosen(value: Vector | None, what: str) -> tuple[NDArray[np.int64], Floats]:
-    """Axes that have a number, and the numbers."""
-    vector = np.full(3, np.nan) if value is None else real(value, what)
+def _find_axes(value: Vector | None, what: str) -> tuple[NDArray[np.int64], Floats]:
+    """The axes with a number, and the numbers."""
+    vector = np.full(3, np.nan) if value is None else read_real(value, what)
     if vector.shape != (3,) or np.any(np.isinf(vector)):
         raise InputError(
             f"{what}: expected (x, y, z), each a number or None to leave it free, got {value!r:.60}"
@@ -229,10 +240,10 @@ def _turn_rows(frame: str, target: Floats) -> tuple[tuple[str, ...], Floats]:
 
 
 def rotation_of(value: ArrayLike, what: str) -> Floats:
-    target = real(value, f"{what}: target")
+    target = read_real(value, f"{what}: target")
     if target.shape == (3,) and np.all(np.isfinite(target)):
         x, y, z = np.eye(3)
-        return _clean(turn(z, target[2]) @ turn(y, target[1]) @ turn(x, target[0]))
+        return _zero_rounding(turn(z, target[2]) @ turn(y, target[1]) @ turn(x, target[0]))
     if target.shape != (3, 3):
         raise InputError(
             f"{what}: expected a rotation matrix (3, 3) or roll, pitch, yaw in radians, "
@@ -241,34 +252,34 @@ def rotation_of(value: ArrayLike, what: str) -> Floats:
     error = np.abs(target @ target.T - np.eye(3)).max()
     if not error <= ROTATION_ERROR or np.linalg.det(target) < 0.0:
         raise InputError(
-            f"{what}: the target is no rotation matrix: R R^T is off the identity by {error:.1e}, "
-            f"determinant {np.linalg.det(target):.3g}"
+            f"{what}: the target is not a rotation matrix: R R^T differs from the identity by "
+            f"{error:.1e}, determinant {np.linalg.det(target):.3g}"
         )
-    return _clean(target)
+    return _zero_rounding(target)
 
 
-def _clean(values: Floats) -> Floats:
+def _zero_rounding(values: Floats) -> Floats:
     return np.where(np.abs(values) < TINY, 0.0, values)
 
 
 def _check_form(kind: str, form: str, tolerance: float | None) -> None:
-    choice(f"form of {kind}", form, ("equal", "angle"))
+    check_choice(f"form of {kind}", form, ("equal", "angle"))
     if tolerance is not None:
-        positive(tolerance, f"{kind}: tolerance", ("angle",))
+        read_positive(tolerance, f"{kind}: tolerance", ("angle",))
         if form != "angle" or tolerance > np.pi:
             raise InputError(
-                f"{kind}: a tolerance goes with form 'angle' and is at most pi, "
+                f"{kind}: a tolerance needs form 'angle' and is at most pi, "
                 f"got {tolerance:g} with form {form!r}"
             )
 
 
 def _turn_bounds(zeros: int) -> Bounds:
-    """Rows that are zero; 1 - cos(angle) is at most 1, and needs no lower bound."""
+    """Zero for all rows but the last: 1 - cos(angle) is at most 1 and needs no lower bound."""
     return np.append(np.zeros(zeros), -np.inf), np.append(np.zeros(zeros), 1.0)
 
 
 def _angle_bounds(tolerance: float | None) -> Bounds:
-    """Of 1 - cos(angle), without the cancellation at small angles; none without a tolerance."""
+    """Bounds of 1 - cos(angle), without cancellation at small angles; none without a tolerance."""
     if tolerance is None:
         return None, None
     return np.array([-np.inf]), np.array([2.0 * np.sin(0.5 * tolerance) ** 2])

@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike
 
 from predyn.model import Model
 from predyn.terms.linear import Block, Linear
-from predyn.terms.selection import joint_indices, joint_names, joint_scale, joint_units, numbers
+from predyn.terms.selection import (
+    joint_indices,
+    joint_names,
+    joint_scale,
+    joint_units,
+    read_numbers,
+)
 from predyn.terms.term import Term
 
 
@@ -31,7 +37,7 @@ class JointTerm(Term):
             joint_units(model, index, self.channel),
             joint_scale(model, index, self.channel),
             [Block(0, self.channel, index, np.ones(len(index)))],
-            numbers(self.target, f"{self.kind}: target", names),
+            read_numbers(self.target, f"{self.kind}: target", names),
         )
 
 

@@ -1,4 +1,4 @@
-"""Residuals that are linear in channels: most terms are."""
+"""Residuals that are linear in channels, as most terms are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from predyn.terms.term import Residual
 
 
 class Block(NamedTuple):
-    """What a channel adds to the rows from `start` on.
+    """The contribution of a channel to the rows from `start` on.
 
     factors times channel[components]: one for each (m,), or a matrix (rows, m).
     """

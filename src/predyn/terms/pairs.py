@@ -1,4 +1,4 @@
-"""Two instants compared: the start and end of a step, the two sides of a phase boundary."""
+"""Comparisons of two instants: start and end of a step, or the two sides of a phase boundary."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from predyn.terms.frames import unit_direction
 from predyn.terms.linear import Block, Linear
 from predyn.terms.selection import (
     Floats,
-    choice,
+    check_choice,
+    frame_channel,
     joint_indices,
     joint_names,
     joint_scale,
     joint_units,
-    moving_frame,
-    numbers,
+    read_numbers,
 )
 from predyn.terms.term import Term
 
@@ -34,7 +34,7 @@ class Periodic(Term):
     """Channels of the named joints (None: all) at the second instant minus those at the first.
 
     channels: some of q, v, a, jerk, tau. offset (rad or m; one for all or one for each joint) is
-    what q gains in a period.
+    the gain of q per period.
     """
 
     channels: Sequence[str] = ("q", "v")
@@ -45,21 +45,21 @@ class Periodic(Term):
     pairs: ClassVar[bool] = True
 
     def bind(self, model: Model) -> Linear:
-        channels = _channels(self.channels, self.kind)
+        channels = _check_channels(self.channels, self.kind)
         index = joint_indices(model, self.joints, self.kind)
-        gain = numbers(self.offset, "periodic: offset", joint_names(model, index))
+        gain = read_numbers(self.offset, "periodic: offset", joint_names(model, index))
         if np.any(gain) and "q" not in channels:
             raise InputError(f"periodic: an offset belongs to q, which is not in {channels!r:.60}")
-        return _difference(model, channels, index, index, np.ones(len(index)), gain)
+        return _build_difference(model, channels, index, index, np.ones(len(index)), gain)
 
 
 @dataclass(frozen=True, eq=False)
 class Symmetric(Term):
-    """Channels at the second instant minus those of the mirrored joints at the first, signed.
+    """Channels at the second instant minus those of the mirrored joints at the first, with signs.
 
-    swap   {"left_hip": "right_hip", ...}: joints that change places, each pair named once; joints
-           that are not named stay their own mirror image
-    signs  {"spine_roll": -1, ...}: joints that change sign in the mirror; of a pair, one is enough
+    swap   {"left_hip": "right_hip", ...}: joints that change places, each pair named once; other
+           joints are their own mirror image
+    signs  {"spine_roll": -1, ...}: joints that change sign in the mirror; name one of a pair
     """
 
     swap: Mapping[str, str] = field(default_factory=dict)
@@ -71,9 +71,9 @@ class Symmetric(Term):
     pairs: ClassVar[bool] = True
 
     def bind(self, model: Model) -> Linear:
-        channels = _channels(self.channels, self.kind)
+        channels = _check_channels(self.channels, self.kind)
         index = joint_indices(model, self.joints, self.kind)
-        image, signs = self._image(model), np.ones(model.n)
+        image, signs = self._find_images(model), np.ones(model.n)
         given: dict[int, float] = {}
         for name, sign in self.signs.items():
             j = model.joint_index(name)
@@ -86,9 +86,11 @@ class Symmetric(Term):
                 )
             given[j] = sign
             signs[[j, image[j]]] = sign
-        return _difference(model, channels, index, image[index], signs[index], np.zeros(len(index)))
+        return _build_difference(
+            model, channels, index, image[index], signs[index], np.zeros(len(index))
+        )
 
-    def _image(self, model: Model) -> NDArray[np.int64]:
+    def _find_images(self, model: Model) -> NDArray[np.int64]:
         image = np.arange(model.n)
         for name, other in self.swap.items():
             i, j = model.joint_index(name), model.joint_index(other)
@@ -104,7 +106,7 @@ class Symmetric(Term):
 
 @dataclass(frozen=True, eq=False)
 class Continuity(Term):
-    """q and its time derivatives up to an order, at the second instant minus at the first."""
+    """q and its time derivatives up to an order: second instant minus first."""
 
     order: int = 2
     joints: Sequence[str] | None = None
@@ -120,14 +122,14 @@ class Continuity(Term):
             )
         index = joint_indices(model, self.joints, self.kind)
         ones = np.ones(len(index))
-        return _difference(model, STATES[: self.order + 1], index, index, ones, 0.0 * ones)
+        return _build_difference(model, STATES[: self.order + 1], index, index, ones, 0.0 * ones)
 
 
 @dataclass(frozen=True, eq=False)
 class FrameStep(Term):
-    """How far a frame's origin goes from the first instant to the second, minus a target, m.
+    """Displacement of a frame's origin from the first instant to the second, minus a target, m.
 
-    axis: "x", "y", "z" or a direction of the world, along which it is measured.
+    axis: "x", "y", "z" or the direction in the world along which it is measured.
     """
 
     frame: str
@@ -138,7 +140,7 @@ class FrameStep(Term):
     pairs: ClassVar[bool] = True
 
     def bind(self, model: Model) -> Linear:
-        channel = moving_frame(model, self.frame, self.kind)
+        channel = frame_channel(model, self.frame, self.kind)
         along = unit_direction(self.axis, "frame_step: axis")[None]
         p = np.arange(FRAME_PARTS["p"].start, FRAME_PARTS["p"].stop)
         name = f"{self.frame} step"
@@ -147,20 +149,20 @@ class FrameStep(Term):
             ("m",),
             np.ones(1),
             [Block(0, f"second.{channel}", p, along), Block(0, f"first.{channel}", p, -along)],
-            numbers(self.target, "frame_step: target", (name,)),
+            read_numbers(self.target, "frame_step: target", (name,)),
         )
 
 
-def _channels(channels: Sequence[str], kind: str) -> tuple[str, ...]:
+def _check_channels(channels: Sequence[str], kind: str) -> tuple[str, ...]:
     names = tuple(channels)
     if isinstance(channels, str) or not names or len(set(names)) < len(names):
         raise InputError(f"{kind}: channels: expected different names, got {channels!r:.60}")
     for name in names:
-        choice(f"channel of {kind}", name, JOINT_CHANNELS)
+        check_choice(f"channel of {kind}", name, JOINT_CHANNELS)
     return names
 
 
-def _difference(
+def _build_difference(
     model: Model,
     channels: Sequence[str],
     joints: NDArray[np.int64],

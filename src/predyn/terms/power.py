@@ -13,11 +13,11 @@ from predyn.model import Model
 from predyn.samples import Samples
 from predyn.terms.selection import (
     as_slice,
-    choice,
+    check_choice,
     joint_indices,
     joint_names,
     joint_scale,
-    positive,
+    read_positive,
 )
 from predyn.terms.term import Residual, Term
 
@@ -27,8 +27,8 @@ class MechanicalEnergy(Term):
     """Power tau v of the named joints (None: all), W; as a cost it is integrated to energy, J.
 
     form "abs"       |tau v|: braking costs as much as driving
-         "positive"  the positive part: braking is free, and nothing is recovered
-         "net"       tau v: what braking gives is recovered
+         "positive"  the positive part: braking is free, and no energy is recovered
+         "net"       tau v: braking recovers energy
     The first two are rounded off within `width` (W) of zero; they are zero at zero.
     """
 
@@ -39,8 +39,8 @@ class MechanicalEnergy(Term):
     kind = "energy"
 
     def __post_init__(self) -> None:
-        choice("form of energy", self.form, ("abs", "positive", "net"))
-        positive(self.width, "energy: width", ("width",))
+        check_choice("form of energy", self.form, ("abs", "positive", "net"))
+        read_positive(self.width, "energy: width", ("width",))
         object.__setattr__(self, "loss", "abs" if self.form == "abs" else "linear")
 
     def bind(self, model: Model) -> Residual:

@@ -1,4 +1,4 @@
-"""What joints carry: forces and moments through a joint."""
+"""Reactions: forces and moments through a joint."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from predyn.errors import InputError
 from predyn.model import Model
 from predyn.samples import Samples
 from predyn.terms.linear import Block, Linear
-from predyn.terms.selection import choice, positive
+from predyn.terms.selection import check_choice, read_positive
 from predyn.terms.term import Residual, Term
 
 COMPONENTS = ("mx", "my", "mz", "fx", "fy", "fz")
@@ -23,12 +23,12 @@ PARTS = {"moment": (0, 1, 2), "force": (3, 4, 5), "wrench": (0, 1, 2, 3, 4, 5)} 
 
 @dataclass(frozen=True, eq=False)
 class JointReaction(Term):
-    """Force (N) or moment (N m) that a link receives through its joint: link axes, at its origin.
+    """Force (N) or moment (N m) on a link through its joint, in link axes, at the link's origin.
 
     part  "force", "moment", "wrench" (both), or one of mx, my, mz, fx, fy, fz
     form  "components", or "magnitude" of the force or of the moment: sqrt(|F|^2 + width^2), which
-          has all derivatives at zero and grows as |F| does, so that limits are in N and scale well.
-          It is never below |F|; the width matters near zero only.
+          is differentiable at zero and grows like |F|, so that limits are in N and scale well.
+          It is never below |F|; the width matters only near zero.
     """
 
     joint: str
@@ -39,9 +39,9 @@ class JointReaction(Term):
     kind = "reaction"
 
     def __post_init__(self) -> None:
-        choice("part of reaction", self.part, tuple(PARTS))
-        choice("form of reaction", self.form, ("components", "magnitude"))
-        positive(self.width, "reaction: width", ("width",))
+        check_choice("part of reaction", self.part, tuple(PARTS))
+        check_choice("form of reaction", self.form, ("components", "magnitude"))
+        read_positive(self.width, "reaction: width", ("width",))
         if self.form == "magnitude" and self.part not in ("force", "moment"):
             raise InputError(
                 "reaction: a magnitude has one unit: expected part 'force' or 'moment', "

@@ -1,4 +1,4 @@
-"""Reading of what terms are given: joints by name, a number for each row, a choice of a form."""
+"""Reading of arguments of terms: joints by name, a number for each row, the choice of a form."""
 
 from __future__ import annotations
 
@@ -40,34 +40,34 @@ def joint_units(model: Model, index: NDArray[np.int64], channel: str) -> tuple[s
 
 
 def joint_limits(model: Model, index: NDArray[np.int64], channel: str) -> Floats:
-    """Largest magnitude that the model's limits allow, inf where there is none: (len(index),)."""
+    """Largest magnitude within the model's limits, inf without a limit: (len(index),)."""
     if channel not in LIMITS:
         return np.full(len(index), np.inf)
     return np.asarray(np.abs(getattr(model.limits, LIMITS[channel])[index]).max(axis=1))
 
 
 def effort_limits(model: Model, index: NDArray[np.int64], what: str) -> Floats:
-    """The model's effort limits, the larger of both sides; an InputError names a joint without."""
+    """The model's effort limits, the larger of the two sides; an InputError names a missing one."""
     limit = joint_limits(model, index, "tau")
     for j, size in zip(index, limit, strict=True):
         if not 0.0 < size < np.inf:
             raise InputError(
                 f"{what}: joint {model.joint_names[j]!r} needs an effort limit above 0, the model "
-                f"has {size:g}; give the sizes to this term, or set model.with_limits(effort=...)"
+                f"has {size:g}; give limits to this term, or use model.with_limits(effort=...)"
             )
     return limit
 
 
 def joint_scale(model: Model, index: NDArray[np.int64], channel: str) -> Floats:
-    """Typical size of a channel: the limit if there is one, else pi for angles and 1."""
+    """Typical size of a channel: the limit if there is one, else pi for angles and 1 for others."""
     limit = joint_limits(model, index, channel)
     usual = np.where(model.kind[index] == PRISMATIC, 1.0, np.pi) if channel == "q" else 1.0
     return np.where(np.isfinite(limit) & (limit > 0.0), limit, usual)
 
 
-def numbers(value: ArrayLike, what: str, names: Sequence[str]) -> Floats:
-    """A finite number for each name, from one number for all or from one for each."""
-    array = real(value, what)
+def read_numbers(value: ArrayLike, what: str, names: Sequence[str]) -> Floats:
+    """A finite number for each name, given one number for all or one for each."""
+    array = read_real(value, what)
     if array.shape not in ((), (len(names),)) or not np.all(np.isfinite(array)):
         raise InputError(
             f"{what}: expected one finite number or {len(names)} ({', '.join(names)}), "
@@ -76,16 +76,16 @@ def numbers(value: ArrayLike, what: str, names: Sequence[str]) -> Floats:
     return np.broadcast_to(array, (len(names),)).copy()
 
 
-def positive(value: ArrayLike, what: str, names: Sequence[str]) -> Floats:
+def read_positive(value: ArrayLike, what: str, names: Sequence[str]) -> Floats:
     """A number above zero for each name."""
-    array = numbers(value, what, names)
+    array = read_numbers(value, what, names)
     if np.any(array <= 0.0):
         k = int(np.argmax(array <= 0.0))
         raise InputError(f"{what}: expected numbers above 0, got {array[k]:g} for {names[k]!r}")
     return array
 
 
-def real(value: ArrayLike | Sequence[float | None], what: str) -> Floats:
+def read_real(value: ArrayLike | Sequence[float | None], what: str) -> Floats:
     """An array of real numbers; None becomes NaN."""
     try:
         return np.array(value, dtype=float)
@@ -93,14 +93,14 @@ def real(value: ArrayLike | Sequence[float | None], what: str) -> Floats:
         raise InputError(f"{what}: expected numbers, got {value!r:.60}") from None
 
 
-def choice(what: str, got: object, valid: Sequence[str]) -> None:
-    """Refuse what is not one of the valid names."""
+def check_choice(what: str, got: object, valid: Sequence[str]) -> None:
+    """Raise an InputError unless `got` is one of the valid names."""
     if got not in valid:
         raise unknown_name(what, got, valid)
 
 
-def moving_frame(model: Model, frame: str, what: str) -> str:
-    """Channel of a frame that moves."""
+def frame_channel(model: Model, frame: str, what: str) -> str:
+    """The channel of a frame; an InputError if it is fixed to the world."""
     if model.frame(frame).link < 0:
         raise InputError(
             f"{what}: frame {frame!r} is fixed to the world and never moves; "
@@ -110,12 +110,12 @@ def moving_frame(model: Model, frame: str, what: str) -> str:
 
 
 def column(values: NDArray, like: NDArray) -> NDArray:
-    """values (rows,) shaped to broadcast over the instants of `like` (rows, ...)."""
+    """`values` (rows,), reshaped to broadcast over the instants of `like` (rows, ...)."""
     return values.reshape(-1, *(1,) * (like.ndim - 1))
 
 
 def as_slice(index: NDArray[np.int64]) -> slice | NDArray[np.int64]:
-    """The same selection as a slice if it is a run of neighbours: a view instead of a copy."""
+    """The same selection as a slice if it is contiguous: a view instead of a copy."""
     first = int(index[0])
     if np.array_equal(index, np.arange(first, first + len(index))):
         return slice(first, first + len(index))

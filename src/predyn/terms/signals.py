@@ -12,7 +12,7 @@ from predyn.errors import InputError, unknown_name
 from predyn.model import Model
 from predyn.samples import Offer
 from predyn.terms.linear import Block, Linear
-from predyn.terms.selection import numbers
+from predyn.terms.selection import read_numbers
 from predyn.terms.term import Residual, Term
 
 
@@ -40,7 +40,7 @@ class _OnUnknown(Term):
             (unit,) * len(names),
             np.array(known.scale)[index],
             [Block(0, channel, index, np.ones(len(index)))],
-            numbers(target, f"{self.kind}: target", rows),
+            read_numbers(target, f"{self.kind}: target", rows),
         )
 
 

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from predyn.model import Model
 from predyn.terms.linear import Block, Linear
 from predyn.terms.selection import (
-    choice,
+    check_choice,
     joint_indices,
     joint_names,
     joint_scale,
     joint_units,
-    positive,
+    read_positive,
 )
 from predyn.terms.term import Term
 
@@ -25,9 +25,9 @@ ORDERS = {"acceleration": "a", "jerk": "jerk"}
 
 @dataclass(frozen=True, eq=False)
 class Smoothness(Term):
-    """Accelerations or jerks of the named joints (None: all), each over `per`.
+    """Accelerations or jerks of the named joints (None: all), each divided by `per`.
 
-    `per` makes joints that turn and joints that slide comparable; 1 unless told.
+    `per` (default 1) makes revolute and sliding joints comparable.
     """
 
     order: Literal["acceleration", "jerk"] = "jerk"
@@ -37,13 +37,15 @@ class Smoothness(Term):
     kind = "smoothness"
 
     def __post_init__(self) -> None:
-        choice("order of smoothness", self.order, tuple(ORDERS))
+        check_choice("order of smoothness", self.order, tuple(ORDERS))
 
     def bind(self, model: Model) -> Linear:
         channel = ORDERS[self.order]
         index = joint_indices(model, self.joints, self.kind)
         names = joint_names(model, index)
-        factors = 1.0 / positive(1.0 if self.per is None else self.per, "smoothness: per", names)
+        factors = 1.0 / read_positive(
+            1.0 if self.per is None else self.per, "smoothness: per", names
+        )
         return Linear(
             names,
             joint_units(model, index, channel) if self.per is None else ("1",) * len(index),

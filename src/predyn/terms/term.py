@@ -1,8 +1,8 @@
-"""What a term is: a residual of samples, its exact partials, its contracted second partials.
+"""The interface of terms: a residual of samples, its exact first and contracted second partials.
 
-A Term is what a user writes down; bound to a model it becomes a Residual, which names its rows and
-says, once, which channel components each row depends on. The same term serves as a cost or as a
-constraint, and knows nothing of how samples come about.
+A Term is what a user writes; bound to a model it becomes a Residual, which names its rows and
+declares, in one place, the channel components each row depends on. The same term serves as a cost
+or as a constraint, and does not know where samples come from.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Residual(ABC):
 
     rows     name of each residual, such as "joint2" or "tip x"
     units    unit of each residual, such as "N m"
-    scale    (rows,) its typical size, for scaling
-    entries  the first partials that may differ from zero, each (row, channel, component) once
-    curved   the second partials that may differ from zero, each unordered pair once
+    scale    (rows,) typical size of each residual, for scaling
+    entries  the first partials that may be nonzero, each (row, channel, component) once
+    curved   the second partials that may be nonzero, each unordered pair once
     constant whether the first partials are the same everywhere (then curved is empty)
     exact    whether the partials are exact to rounding
-    lower, upper  bounds that a constraint has unless it gives its own; None means zero
+    lower, upper  default bounds of a constraint; None means zero
     """
 
     rows: tuple[str, ...]
@@ -54,7 +54,7 @@ class Residual(ABC):
     def partials(self, s: Samples, out: NDArray) -> None:
         """out (entries, ...), in the order of `entries`."""
 
-    def curvature(  # noqa: B027 - nothing to do without curved pairs
+    def curvature(  # noqa: B027 - no-op without curved pairs
         self, s: Samples, weights: NDArray, out: NDArray
     ) -> None:
         """out (curved, ...): second partials of the sum over rows of weights * residual.
@@ -64,7 +64,7 @@ class Residual(ABC):
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """Channels it looks at, each once."""
+        """The channels it depends on, each once."""
         return tuple(dict.fromkeys(channel for _, channel, _ in self.entries))
 
 
@@ -72,9 +72,9 @@ class Term(ABC):
     """A quantity to make small or to keep within bounds.
 
     kind    its name in task files
-    loss    what a cost makes of each residual r unless told: r, r^2 or a smooth |r|
-    width   where the smooth |r| turns from round to straight, in the unit of r
-    pairs   whether it looks at pairs of instants
+    loss    default function of each residual r in a cost: r, r^2 or a smooth |r|
+    width   where the smooth |r| changes from round to straight, in the unit of r
+    pairs   whether it compares pairs of instants
     """
 
     kind: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Drives whose torque falls with speed."""
+"""Drives whose available torque falls with speed."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from numpy.typing import ArrayLike
 
 from predyn.model import Model
 from predyn.terms.linear import Block, Linear
-from predyn.terms.selection import effort_limits, joint_indices, joint_names, positive
+from predyn.terms.selection import effort_limits, joint_indices, joint_names, read_positive
 from predyn.terms.term import Term
 
 
 @dataclass(frozen=True, eq=False)
 class TorqueSpeed(Term):
-    """tau / effort + v / speed, which a drive keeps within -1 and 1 (its bounds unless told).
+    """tau / effort + v / speed, which a drive keeps between -1 and 1 (the default bounds).
 
-    The torque that drives a joint then falls linearly from `effort` (N m or N; None: the model's
-    limit, the larger of both sides) at rest to zero at `speed` (rad/s or m/s), and none is left for
-    going faster. It says nothing new about a braking torque: the flat limit of the model holds
-    along with it.
+    The driving torque of a joint then falls linearly from `effort` (N m or N; None: the model's
+    limit, the larger of the two sides) at rest to zero at `speed` (rad/s or m/s), so that the drive
+    cannot accelerate beyond it. Braking torques are limited only by the model's constant limit,
+    which also applies.
     """
 
     speed: ArrayLike
@@ -36,8 +36,8 @@ class TorqueSpeed(Term):
         if self.effort is None:
             effort = effort_limits(model, index, self.kind)
         else:
-            effort = positive(self.effort, f"{self.kind}: effort", names)
-        speed = positive(self.speed, f"{self.kind}: speed", names)
+            effort = read_positive(self.effort, f"{self.kind}: effort", names)
+        speed = read_positive(self.speed, f"{self.kind}: speed", names)
         ones = np.ones(len(index))
         return Linear(
             names,

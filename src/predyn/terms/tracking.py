@@ -1,4 +1,4 @@
-"""Following of given curves by joints or by the origin of a frame."""
+"""Tracking of given curves by joints or by the origin of a frame."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from predyn.terms.selection import (
     AXES,
     Floats,
     as_slice,
+    frame_channel,
     joint_indices,
     joint_names,
     joint_scale,
     joint_units,
-    moving_frame,
 )
 from predyn.terms.term import Residual, Term
 
@@ -30,7 +30,7 @@ class TrackJoints(Term):
     """Joint positions minus a curve through values (K, joints) at times (K,).
 
     Times count from the start of the phase, s. The curve is a C2 cubic spline; beyond its ends it
-    goes on as the last cubic, so give it as long as the longest duration.
+    continues as the last cubic, so let it cover the longest duration.
     """
 
     times: ArrayLike
@@ -55,7 +55,7 @@ class TrackJoints(Term):
 @dataclass(frozen=True, eq=False)
 class TrackPoint(Term):
     """Position of a frame's origin minus a curve through values (K, axes) at times (K,); see
-    TrackJoints. axes: "xyz", or those of them that have a column. Metres, world axes."""
+    TrackJoints. axes: "xyz", or those with a column. Metres, world axes."""
 
     frame: str
     times: ArrayLike
@@ -65,7 +65,7 @@ class TrackPoint(Term):
     kind = "track_point"
 
     def bind(self, model: Model) -> Residual:
-        channel = moving_frame(model, self.frame, self.kind)
+        channel = frame_channel(model, self.frame, self.kind)
         axes = self.axes
         if not axes or len(set(axes)) < len(axes) or not set(axes) <= set(AXES):
             raise InputError(f"track_point: axes: expected some of 'xyz', got {axes!r:.40}")

@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from predyn.errors import InputError
 from predyn.model import Model
 from predyn.samples import SIDES, Samples, channel_size
-from predyn.terms.selection import positive
+from predyn.terms.selection import read_positive
 from predyn.terms.term import Residual, Term
 
-STEP = 1e-30  # of complex steps: no cancellation, so as small as it likes
-DIFFERENCE = np.finfo(float).eps ** (1 / 3)  # of central differences, relative to 1 + |x|
-DISAGREE = 1e-4  # partials and differences further apart than this share are a fault
+STEP = 1e-30  # complex step: no cancellation, so it can be tiny
+DIFFERENCE = np.finfo(float).eps ** (1 / 3)  # step of central differences, relative to 1 + |x|
+DISAGREE = 1e-4  # partials and differences that differ by more than this share are an error
 MOST_ROWS = 10_000
-LOOKS = 4  # instants at which they are compared
+CHECKED = 4  # instants at which they are compared
 
 Channels = dict[str, NDArray]
 Variable = tuple[str, int]  # channel, component
@@ -27,17 +27,17 @@ Variable = tuple[str, int]  # channel, component
 
 @dataclass(frozen=True, eq=False)
 class UserTerm(Term):
-    """A residual by a function of samples: function(samples) -> (rows, K).
+    """A residual given by a function of samples: function(samples) -> (rows, K).
 
     samples["q"] is (n, K): component first, then K instants, which the function must treat alike
-    and apart from each other; it sees the declared channels only. rows: names, or how many there
-    are (1: the function may return (K,)). depends: {"q": (0, 2)} says which components of a channel
-    matter, all unless told; a derivative that is known to be zero is not computed.
+    and independently of each other; it sees only the declared channels. rows: names, or their
+    number (with 1, the function may return (K,)). depends: {"q": (0, 2)} names the components of a
+    channel that matter (default: all); derivatives known to be zero are not computed.
 
-    First partials come by complex steps: exact to rounding, if the function takes complex numbers
-    as they are (no abs, real, arctan2, norm; sqrt(x * x) serves as |x|). Second partials are
-    central differences of those: seven to ten digits, not exact, and slower than a built-in term by
-    the number of components.
+    First partials are computed by complex steps: exact to rounding if the function accepts complex
+    numbers (no abs, real, arctan2, norm; sqrt(x * x) serves as |x|). Second partials are central
+    differences of those: seven to ten digits, not exact, and slower than a built-in term by a
+    factor of the number of components.
     """
 
     function: Callable[[Samples], ArrayLike]
@@ -53,7 +53,7 @@ class UserTerm(Term):
         return UserResidual(self, model)
 
     def row_names(self) -> tuple[str, ...]:
-        """Names of the rows, made up from the term's if there is only a number."""
+        """Names of the rows, derived from the term's name if only their number is given."""
         rows = self.rows
         if (
             isinstance(rows, int | np.integer)
@@ -92,7 +92,7 @@ class UserTerm(Term):
             if not np.size(components) or np.ndim(components) != 1:
                 raise InputError(
                     f"term {self.name!r}: depends: {channel!r:.40} has no components in "
-                    f"{components!r:.40}; leave out the channel, or list those that matter"
+                    f"{components!r:.40}; remove the channel, or list the components that matter"
                 )
             if channel not in self.channels:
                 raise InputError(
@@ -103,8 +103,8 @@ class UserTerm(Term):
         for channel in dict.fromkeys(self.channels):
             if channel.split(".")[0] in SIDES:
                 raise InputError(
-                    f"term {self.name!r}: {channel!r:.40}: a user term looks at one instant; "
-                    "pairs of instants are for the terms periodic, symmetric and frame_step"
+                    f"term {self.name!r}: {channel!r:.40}: a user term uses one instant; "
+                    "only periodic, symmetric and frame_step use pairs of instants"
                 )
             size = channel_size(model, channel)
             for k in depends.get(channel, range(size)):
@@ -130,7 +130,7 @@ class UserResidual(Residual):
         self._name, self._function = term.name, term.function
         self.rows = term.row_names()
         self.units = ("1",) * len(self.rows)
-        self.scale = positive(term.scale, f"term {term.name!r}: scale", self.rows)
+        self.scale = read_positive(term.scale, f"term {term.name!r}: scale", self.rows)
         self._variables = term.variables(model)
         self._sizes = {c: channel_size(model, c) for c in dict.fromkeys(term.channels)}
         self.entries = tuple(
@@ -140,19 +140,19 @@ class UserResidual(Residual):
             (*one, *two) for one, two in combinations_with_replacement(self._variables, 2)
         )
         self._checked = False
-        self._try_out()
+        self._check_output()
 
     def value(self, s: Samples, out: NDArray) -> None:
-        out[:] = self._finite(self._call(self._flat(s))).reshape(out.shape)
+        out[:] = self._check_finite(self._call(self._flatten(s))).reshape(out.shape)
 
     def partials(self, s: Samples, out: NDArray) -> None:
-        x = self._flat(s)
+        x = self._flatten(s)
         if not self._checked:
-            self._check(x)
-        out[:] = self._slopes(x, self._variables).reshape(out.shape)
+            self._check_slopes(x)
+        out[:] = self._compute_slopes(x, self._variables).reshape(out.shape)
 
     def curvature(self, s: Samples, weights: NDArray, out: NDArray) -> None:
-        x = self._flat(s)
+        x = self._flatten(s)
         weights = weights.reshape(len(self.rows), 1, -1)
         flat = np.empty((len(self.curved), weights.shape[2]))
         done = 0
@@ -162,17 +162,19 @@ class UserResidual(Residual):
             for sign in (1.0, -1.0):
                 there = dict(x) | {channel: x[channel].copy()}
                 there[channel][component] += sign * step
-                moved.append((weights * self._slopes(there, self._variables[k:])).sum(axis=0))
+                moved.append(
+                    (weights * self._compute_slopes(there, self._variables[k:])).sum(axis=0)
+                )
             rest = len(self._variables) - k
             flat[done : done + rest] = (moved[0] - moved[1]) / (2.0 * step)
             done += rest
         out[:] = flat.reshape(out.shape)
 
-    def _flat(self, s: Samples) -> Channels:
-        """The declared channels with instants in one row."""
+    def _flatten(self, s: Samples) -> Channels:
+        """The declared channels, instants flattened to one axis."""
         return {c: s[c].reshape(size, -1) for c, size in self._sizes.items()}
 
-    def _slopes(self, x: Channels, variables: Sequence[Variable]) -> NDArray:
+    def _compute_slopes(self, x: Channels, variables: Sequence[Variable]) -> NDArray:
         """First partials (rows, variables, K) by complex steps, in one call."""
         m = len(variables)
         moved = {c: np.repeat(v.astype(complex)[:, None], m, axis=1) for c, v in x.items()}
@@ -180,8 +182,8 @@ class UserResidual(Residual):
             moved[channel][component, k] += STEP * 1j
         y = self._call({c: v.reshape(len(v), -1) for c, v in moved.items()})
         if not np.iscomplexobj(y):
-            raise self._not_complex("it returned real numbers for complex ones")
-        return self._finite(y.imag.reshape(len(self.rows), m, -1)) / STEP
+            raise self._complex_error("it returned real numbers for complex ones")
+        return self._check_finite(y.imag.reshape(len(self.rows), m, -1)) / STEP
 
     def _call(self, x: Channels) -> NDArray:
         instants = next(iter(x.values())).shape[1]
@@ -201,34 +203,34 @@ class UserResidual(Residual):
             )
         return y
 
-    def _finite(self, y: NDArray) -> NDArray:
+    def _check_finite(self, y: NDArray) -> NDArray:
         if not np.all(np.isfinite(y)):
             row, *_, instant = (int(k[0]) for k in np.nonzero(~np.isfinite(y)))
             raise InputError(
                 f"term {self._name!r}: its function gave a number that is not finite in row "
-                f"{self.rows[row]!r} at instant {instant} of {y.shape[-1]}; let it stay finite for "
-                "any samples, or keep the motion away by limits or another guess"
+                f"{self.rows[row]!r} at instant {instant} of {y.shape[-1]}; make it finite for "
+                "all samples, or avoid such motions by limits or another guess"
             )
         return y
 
-    def _try_out(self) -> None:
-        """Shape and number type, at made-up samples."""
+    def _check_output(self) -> None:
+        """Check shape and number type at made-up samples."""
         x = {c: np.linspace(0.1, 0.9, 3 * n).reshape(n, 3) for c, n in self._sizes.items()}
         self._call(x)
         try:
             y = self._call({c: v.astype(complex) for c, v in x.items()})
         except Exception as error:
-            raise self._not_complex(f"{type(error).__name__}: {error}") from error
+            raise self._complex_error(f"{type(error).__name__}: {error}") from error
         if not np.iscomplexobj(y):
-            raise self._not_complex("it returned real numbers for complex ones")
+            raise self._complex_error("it returned real numbers for complex ones")
 
-    def _check(self, x: Channels) -> None:
-        """Complex steps against differences at a few instants, undeclared components too."""
+    def _check_slopes(self, x: Channels) -> None:
+        """Compare complex steps with differences at a few instants, undeclared components too."""
         instants = next(iter(x.values())).shape[1]
-        few = np.unique(np.linspace(0, instants - 1, LOOKS).astype(int))
+        few = np.unique(np.linspace(0, instants - 1, CHECKED).astype(int))
         x = {c: np.ascontiguousarray(v[:, few].real) for c, v in x.items()}
         everything = [(c, k) for c, size in self._sizes.items() for k in range(size)]
-        slopes = self._slopes(x, everything)
+        slopes = self._compute_slopes(x, everything)
         size = np.abs(self._call(x)) + self.scale[:, None]
         for k, (channel, component) in enumerate(everything):
             step = DIFFERENCE * (1.0 + np.abs(x[channel][component]))
@@ -240,10 +242,12 @@ class UserResidual(Residual):
             difference = (ends[0] - ends[1]) / (2.0 * step)
             slope = slopes[:, k]
             bound = DISAGREE * (np.maximum(np.abs(slope), np.abs(difference)) + 1e-2 * size)
-            wrong = np.abs(slope - difference) > bound  # NaN next to a domain's edge is no fault
+            wrong = (
+                np.abs(slope - difference) > bound
+            )  # NaN next to a domain's edge is not an error
             if np.any(wrong):
                 row, instant = (int(i[0]) for i in np.nonzero(wrong))
-                raise self._not_complex(
+                raise self._complex_error(
                     f"at {channel}[{component}] row {self.rows[row]!r} has the slope "
                     f"{slope[row, instant]:.6g} by complex steps, {difference[row, instant]:.6g} "
                     "by differences"
@@ -255,9 +259,9 @@ class UserResidual(Residual):
                 )
         self._checked = True
 
-    def _not_complex(self, what: str) -> InputError:
+    def _complex_error(self, what: str) -> InputError:
         return InputError(
-            f"term {self._name!r}: its function must take complex numbers as it takes real ones, "
-            f"because its derivatives come by complex steps: {what}; avoid abs, real, arctan2, "
-            "hypot, norm and arrays filled in with a real dtype (sqrt(x * x) serves as |x|)"
+            f"term {self._name!r}: its function must accept complex numbers, because its "
+            f"derivatives are computed by complex steps: {what}; avoid abs, real, arctan2, hypot, "
+            "norm and arrays with a real dtype (sqrt(x * x) serves as |x|)"
         )

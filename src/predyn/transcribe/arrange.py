@@ -13,6 +13,7 @@ from predyn.errors import InputError
 from predyn.kernels.forces import ExternalForce, UnknownForce, forces_at
 from predyn.problem import At, Constraint, Cost, Problem, row_bounds, system_of
 from predyn.problem.offers import offer_in
+from predyn.samples import STATES
 from predyn.terms.duration import TotalTime
 from predyn.terms.joints import (
     JointAcceleration,
@@ -21,14 +22,13 @@ from predyn.terms.joints import (
     JointTorque,
     JointVelocity,
 )
-from predyn.terms.momentum import GeneralizedMomentum
-from predyn.terms.pairs import Continuity
-from predyn.terms.signals import SignalRate, SignalValue
+from predyn.terms.signals import SignalValue
 from predyn.terms.sums import SumTerm
 from predyn.terms.term import Residual, Smoothed, Term
 from predyn.transcribe.instants import Block, InstantSet
 from predyn.transcribe.layout import PhaseLayout
-from predyn.transcribe.lifting import Copies, Half, Lift, Lifted
+from predyn.transcribe.lifting import Copies, Lift, Lifted
+from predyn.transcribe.meetings import meeting_rows, two_parts
 from predyn.transcribe.pool import Pool
 from predyn.transcribe.rows import Part, Rows
 
@@ -41,7 +41,6 @@ LIMIT_TERMS = {
     "effort": JointTorque,
 }
 PASSIVE_TORQUE = "passive torque"  # that there is none
-SIGNAL_TERMS = (SignalValue, SignalRate)  # by order of the time derivative
 END_TERMS = {"q": JointPosition, "v": JointVelocity, "a": JointAcceleration}
 
 
@@ -90,7 +89,7 @@ class Arrangement:
             for cost in (*problem.costs, *phase.costs):
                 self._cost(p, cost)
         for p in range(len(layouts) - 1):
-            self._meeting(p)
+            self.rows += meeting_rows(self, p)
         self.add_dynamics()
         if total is not None:
             self._total_duration(total)
@@ -188,17 +187,15 @@ class Arrangement:
         those.
         """
         layout = self.layouts[p]
-        free = layout.columns >= 0  # (control points, joints)
-        direct = layout.components.direct
-        names = residual.channels
-        joints = {x for _, name, x in residual.entries if direct.get(name, (1,))[0] == 0}
-        if any(name not in direct and name != "t" for name in names):
+        free, direct = layout.columns >= 0, layout.components.direct  # (control points, joints)
+        joints = {x for _, name, x in residual.entries if name in STATES}
+        if any(name not in direct and name != "t" for name in residual.channels):
             joints = set(range(free.shape[1]))
-        if not joints or not set(names) <= {*direct, "t", *names} or self._pieces:
+        if not joints or self._pieces:
             return self.at(p, "knots")
         best = max(joints, key=lambda j: int(free[:, j].sum()))
-        inside = layout.spline.segments - 1
-        if inside + int(free[0].any()) + int(free[-1].any()) <= int(free[:, best].sum()):
+        knots = layout.spline.segments - 1 + int(free[0].any()) + int(free[-1].any())
+        if knots <= int(free[:, best].sum()):
             return self.at(p, "knots")
         return self.at(p, layout.spline.greville[free[:, best]].tolist())
 
@@ -323,91 +320,15 @@ class Arrangement:
         parts: list[Part] = []
         for factor, piece in pieces:
             if piece.pairs:
+                models = (self.systems[first].model, self.systems[last].model)
                 ends = (self.at(first, "start"), self.at(last, "end"))
-                parts += self._halves(piece, ends, (first, last), factor, name)
+                parts += two_parts(piece, models, ends, name, factor)
             else:
                 parts += [
                     self._summed(p, piece, "throughout", factor, name)
                     for p in range(first, last + 1)
                 ]
         self.rows.append(Rows(name, residual.rows, parts, *bounds, residual.scale, pointwise=False))
-
-    def _halves(
-        self,
-        term: Term,
-        ends: tuple[InstantSet, InstantSet],
-        phases: tuple[int, int],
-        factor: float,
-        name: str,
-    ) -> list[Part]:
-        """The two contributions of a term that is linear in a pair of instants."""
-        parts = []
-        for side, (points, p) in enumerate(zip(ends, phases, strict=True)):
-            model = self.systems[p].model
-            residual = term.bind(model)
-            if not residual.constant:
-                raise InputError(f"{name}: a term on pairs must be linear in its channels here")
-            half = Half(residual, side, model)
-            parts.append(Part(points, points.add(Block(name, half, weight=factor))))
-        return parts
-
-    def _meeting(self, p: int) -> None:
-        """Where a phase meets the next: continuity, or the momentum of an impact.
-
-        Accelerations of passive joints follow from the rest.
-        """
-        names, order = self.problem.model.joint_names, self.problem.continuity
-        ends = (self.at(p, "end"), self.at(p + 1, "start"))
-        both = (p, p + 1)
-        here, there = self.layouts[p].name, self.layouts[p + 1].name
-        between = f"continuity {here} to {there}"
-        if self.problem.phases[p + 1].impact:
-            self._join(Continuity(0, names), ends, both, between)
-            self._impact(p, ends, f"impact {here} to {there}")
-        else:
-            without = {*self.systems[p].passive, *self.systems[p + 1].passive}
-            active = tuple(name for name in names if name not in without)
-            passive = tuple(name for name in names if name in without)
-            for joints, most in ((active, order), (passive, min(order, 1))):
-                if joints:
-                    self._join(Continuity(most, joints), ends, both, between)
-        for signal in self.problem.signals:
-            channels = (f"signal:{signal.name}", f"rate:{signal.name}")[: signal.continuity + 1]
-            for k, channel in enumerate(channels):
-                if all(channel in self.layouts[x].components.direct for x in both):
-                    bound = [SIGNAL_TERMS[k](signal.name).bind_to(self.offers[x]) for x in both]
-                    self._difference(bound, ends, f"{between} {channel}")
-
-    def _join(
-        self,
-        term: Term,
-        ends: tuple[InstantSet, InstantSet],
-        phases: tuple[int, int],
-        name: str,
-    ) -> None:
-        residual = term.bind(self.problem.model)
-        parts = self._halves(term, ends, phases, 1.0, name)
-        zero = np.zeros(len(residual.rows))
-        self.rows.append(
-            Rows(name, residual.rows, parts, zero, zero, residual.scale, pointwise=False)
-        )
-
-    def _impact(self, p: int, ends: tuple[InstantSet, InstantSet], name: str) -> None:
-        """The generalized momentum after is that before: what is picked up was at rest."""
-        term = GeneralizedMomentum()
-        bound = [term.bind(self.systems[x].model) for x in (p, p + 1)]
-        self._difference(bound, ends, name)
-
-    def _difference(
-        self, bound: Sequence[Residual], ends: tuple[InstantSet, InstantSet], name: str
-    ) -> None:
-        """A residual at the second instant is what it is at the first."""
-        parts = [
-            Part(points, points.add(Block(name, residual, weight=factor)))
-            for points, residual, factor in zip(ends, bound, (-1.0, 1.0), strict=True)
-        ]
-        zero, scale = np.zeros(len(bound[0].rows)), bound[0].scale
-        self.rows.append(Rows(name, bound[0].rows, parts, zero, zero, scale, pointwise=False))
 
     def _summed(
         self,

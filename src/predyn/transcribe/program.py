@@ -85,7 +85,7 @@ class Program(NLP):
 
     def _check_fixed_rows(self) -> None:
         """Raise for rows that are outside their bounds and on which nothing free acts."""
-        x = np.zeros(self.n)
+        x = np.clip(np.zeros(self.n), self.x_lower, self.x_upper)
         for phase in self.phases:
             if phase.T_column >= 0:
                 x[phase.T_column] = phase.T

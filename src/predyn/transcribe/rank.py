@@ -23,6 +23,7 @@ Ints = NDArray[np.int64]
 SHIFT = 1e-13  # d, relative to rows of length 1
 ZERO = 1e-6  # a combination of length 1 with less slope than this has none
 NEAR = 0.01  # of the scale of each variable
+LARGEST = 1e12  # slope that an equation with a meaning has
 MOST = 8  # combinations looked for
 DENSE = 200  # equations up to which matrices are dense
 NAMED = 6  # quantities named in a message
@@ -69,12 +70,15 @@ def dependent_rows(program: Program, equal: Ints, free: Ints) -> Ints:
     entries = (row[rows[on]], column[columns[on]])
     slopes = slopes[on] * program.x_scale[columns[on]]
     lengths = np.sqrt(np.bincount(entries[0], slopes**2, len(equal)))
-    if not np.isfinite(lengths).all():  # the solver says what is wrong with the guess
+    if not (lengths < LARGEST).all():  # the solver says what is wrong with the guess
         return np.zeros(0, np.int64)
-    if (lengths == 0.0).any():
-        return equal[lengths == 0.0]
-    count = len(equal)
-    J, solve = _normal_equations(slopes / lengths[entries[0]], entries, (count, len(free)))
+    acting = lengths > 0.0  # the others hold by themselves, or the solver says that they cannot
+    equal, count = equal[acting], int(acting.sum())
+    on = acting[entries[0]]
+    slopes = (slopes / np.where(acting, lengths, 1.0)[entries[0]])[on]
+    number = np.cumsum(acting) - 1
+    inside = (number[entries[0][on]], entries[1][on])
+    J, solve = _normal_equations(slopes, inside, (count, len(free)))
     y = np.random.default_rng(0).standard_normal((count, min(MOST, count)))
     for _ in range(2):
         y = np.linalg.qr(solve(y))[0]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from predyn.dynamics.kinematics import frame_kinematics
 from predyn.estimate.result import Estimate
-from predyn.view.scene import scene_data
+from predyn.view.scene import points_or_none, scene_data
 from predyn.view.stage import ARROW, Floats, frame_count, lay_out
 
 LEAST_RATE, RATE = 15.0, 30.0  # frames a second
@@ -57,7 +57,7 @@ def _markers(estimate: Estimate, times: Floats, q: Floats) -> list[dict[str, Any
         never = ~np.isfinite(places).any(axis=0)
         points[:, never] = frame_kinematics(estimate.model, name, q).p[:, never]
         seen = near & np.isfinite(points).all(axis=1)
-        shown.append({"name": name, "points": _points_or_none(points, seen)})
+        shown.append({"name": name, "points": points_or_none(points, seen)})
     return shown
 
 
@@ -76,8 +76,8 @@ def _loads(estimate: Estimate, times: Floats, length: float) -> list[dict[str, A
         labels = [f"{x:.3g} N" for x in size]
         loads.append(
             {
-                "feet": _points_or_none(feet, acts),
-                "tips": _points_or_none(tips, acts),
+                "feet": points_or_none(feet, acts),
+                "tips": points_or_none(tips, acts),
                 "labels": labels,
             }
         )
@@ -89,7 +89,3 @@ def _nearest(t: Floats, times: Floats) -> tuple[NDArray[np.int64], NDArray[np.bo
     after = np.clip(np.searchsorted(t, times), 1, len(t) - 1)
     nearest = np.where(times - t[after - 1] < t[after] - times, after - 1, after)
     return nearest, np.abs(t[nearest] - times) <= NEAR * float(np.median(np.diff(t)))
-
-
-def _points_or_none(points: Floats, seen: NDArray[np.bool_]) -> list[list[float] | None]:
-    return [np.round(x, 6).tolist() if ok else None for x, ok in zip(points, seen, strict=True)]

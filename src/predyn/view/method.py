@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from predyn.solution import Solution
+from predyn.solution.evaluation import passive_joints
 
 SHOOTING = {
     "multiple": "separately in each segment, and the segments are joined (multiple shooting)",
@@ -21,7 +22,7 @@ def method_words(solution: Solution) -> str:
     degree, steps = options.get("degree"), options.get("steps")
     if not isinstance(degree, int):
         return ""
-    passive = ", ".join(solution.passive)
+    passive = ", ".join(passive_joints(solution))
     how = SHOOTING.get(options.get("shooting", ""))
     if kind == "Hybrid" and passive and how and isinstance(steps, int) and steps > 0:
         curves = _splines(solution, degree, steps)

@@ -58,6 +58,8 @@
     find("curves").hidden = false;
     const charts = timedCharts(clock, find("charts"), motionSpecs());
     showPicker(find("picker"), motion.joints, firstShown(), charts);
+    find("signals").hidden = data.signals.length === 0;
+    timedCharts(clock, find("signals"), data.signals);
     timedCharts(clock, find("checks"), data.verification);
     clock.seek(0);
   }

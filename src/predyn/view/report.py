@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from predyn.simulation.verification import verify
 from predyn.solution import Solution
 from predyn.storage.files import write_text
-from predyn.view import tables
-from predyn.view.curves import history_charts, motion_charts
+from predyn.view import systems, tables
+from predyn.view.curves import history_charts, motion_charts, signal_charts
 from predyn.view.figures import (
     film_poses,
     film_svg,
@@ -53,6 +53,7 @@ def report_html(solution: Solution) -> str:
     checks = solution.verification if stage else None
     data = {
         "motion": motion_charts(solution) if stage else None,
+        "signals": signal_charts(solution) if stage else [],
         "history": history_charts(solution),
         "scene": scene_data(stage) if stage else None,
         "verification": verification_data(solution, checks) if checks else [],
@@ -68,6 +69,11 @@ def report_html(solution: Solution) -> str:
             solution, verification_cards(solution, checks) if checks else []
         ),
         "costs": tables.costs(solution),
+        "parameters": (
+            '<h2 class="next">Parameters</h2>' + systems.parameters(solution)
+            if solution.parameters
+            else ""
+        ),
         "strobe": strobe_svg(stage) if stage else NO_MOTION,
         "strobe_step": _step(stage, strobe_poses(stage)) if stage else "",
         "paths": path_legend(stage) if stage else "",
@@ -83,8 +89,17 @@ def report_html(solution: Solution) -> str:
         "verification": verification_html(solution, checks) if checks else NO_MOTION,
         "starts": _section("Starts", tables.starts(solution)) if solution.starts else "",
         "links": tables.links(solution.model),
-        "joints": tables.joints(solution),
-        "forces": ("<h3>External forces</h3>" + tables.forces(solution) if solution.forces else ""),
+        "joints": systems.joints(solution),
+        "payloads": (
+            "<h3>Payloads</h3>" + systems.payloads(solution)
+            if systems.has_payloads(solution)
+            else ""
+        ),
+        "forces": (
+            "<h3>External forces</h3>" + systems.forces(solution)
+            if systems.has_forces(solution)
+            else ""
+        ),
         "provenance": tables.provenance(solution),
     }
     return assembled("page.html", values, data, SCRIPTS)

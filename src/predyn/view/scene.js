@@ -229,7 +229,7 @@ class Scene {
     c.fillText(label, b[0] + 10, b[1] + 4);
   }
 
-  // Markers as rings and measured forces as arrows, of the frame that is nearest in time.
+  // Markers as rings, and forces that change as arrows, of the frame that is nearest in time.
   drawMeasured() {
     const { markers = [], loads = [], times: instants } = this.data;
     const [before, share] = locate(instants, this.time);

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from predyn.model import PRISMATIC
 from predyn.view.numbers import rounded
@@ -40,6 +41,14 @@ def scene_data(stage: Stage) -> dict[str, Any]:
             }
             for arrow in stage.arrows
         ],
+        "loads": [
+            {
+                "feet": points_or_none(arrow.feet, arrow.seen),
+                "tips": points_or_none(arrow.tips, arrow.seen),
+                "labels": arrow.labels,
+            }
+            for arrow in stage.moving
+        ],
         "grid": _grid(stage),
         "camera": {
             "up": view.up.tolist(),
@@ -52,6 +61,10 @@ def scene_data(stage: Stage) -> dict[str, Any]:
             "half": view.half.tolist(),
         },
     }
+
+
+def points_or_none(points: Floats, seen: NDArray[np.bool_]) -> list[list[float] | None]:
+    return [np.round(x, 6).tolist() if ok else None for x, ok in zip(points, seen, strict=True)]
 
 
 def _solids(stage: Stage) -> list[dict[str, Any]]:

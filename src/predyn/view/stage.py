@@ -5,22 +5,26 @@ In world axes and SI units, at equal time steps; the page interpolates between t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.curves.profile import Profile
 from predyn.dynamics.kinematics import frame_kinematics
+from predyn.kernels.forces import ExternalForce
 from predyn.model import PRISMATIC, Model, Shape
 from predyn.solution import Solution
+from predyn.solution.evaluation import forces_in, parts_of
 
 Floats = NDArray[np.float64]
 
 FRAMES_FEW, FRAMES_MANY, FEW_JOINTS = 121, 61, 12
 MOST_PATHS = 6
 ARROW = 0.1  # length of the largest force over the diagonal of the box around the motion
+SMALL = 0.01  # of the largest force: less is not drawn where it changes
 FLAT = 1e-3  # a motion this thin, relative to its size, is planar
 
 
@@ -42,13 +46,26 @@ class End(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """An external force on a link: where it acts, and a vector as long as it is drawn, m."""
+    """A constant external force on a link: where it acts, and a vector as long as it is drawn."""
 
     label: str
     link: int
     point: Floats
-    vector: Floats  # world axes if `world`, else link axes
+    vector: Floats  # m, world axes if `world`, else link axes
     world: bool
+
+
+class MovingArrow(NamedTuple):
+    """An external force that changes: its arrow in each frame, world axes; NaN where none is."""
+
+    labels: list[str]
+    feet: Floats  # (F, 3)
+    tips: Floats
+
+    @property
+    def seen(self) -> NDArray[np.bool_]:
+        """(F,) whether there is an arrow."""
+        return np.asarray(np.isfinite(self.tips).all(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +106,7 @@ class Stage:
     ends: list[End]
     paths: list[Floats]  # (F, 3) of each end
     arrows: list[Arrow]
+    moving: list[MovingArrow]
     view: View
 
     def placed(self, link: int, point: Floats) -> Floats:
@@ -102,17 +120,15 @@ def set_stage(solution: Solution) -> Stage:
     """The motion in space; it must be finite."""
     model = solution.model
     times = np.linspace(0.0, solution.duration, frame_count(model))
-    return lay_out(model, times, solution.at(times).q, solution.forces)
+    return lay_out(model, times, solution.channel("q", times), forces_over(solution, times))
 
 
 def frame_count(model: Model) -> int:
     return FRAMES_FEW if model.n <= FEW_JOINTS else FRAMES_MANY
 
 
-def lay_out(
-    model: Model, times: Floats, q: Floats, forces: Sequence[Mapping[str, Any]] = ()
-) -> Stage:
-    """A finite motion, given at equal time steps, in space; forces as in a Solution."""
+def lay_out(model: Model, times: Floats, q: Floats, forces: Sequence[ExternalForce] = ()) -> Stage:
+    """A finite motion, given at equal time steps, in space; forces as `forces_over` gives them."""
     poses = [frame_kinematics(model, name, q) for name in model.link_names]
     R, p = np.stack([pose.R for pose in poses]), np.stack([pose.p for pose in poses])
     ends = ends_of(model)
@@ -127,14 +143,17 @@ def lay_out(
         centre = shape.p if shape.link < 0 else R[shape.link] @ shape.p + p[shape.link]
         points += [centre + reach * d for d in (*np.eye(3), *-np.eye(3))]
     cloud = np.concatenate([np.atleast_2d(block) for block in points])
-    arrows = arrows_of(model, forces, ARROW * float(np.linalg.norm(np.ptp(cloud, axis=0))))
+    length = ARROW * float(np.linalg.norm(np.ptp(cloud, axis=0)))
+    arrows, moving = arrows_of(model, forces, length, R, p)
     for arrow in arrows:
         turned = arrow.vector if arrow.world else R[arrow.link] @ arrow.vector
         tips = R[arrow.link] @ arrow.point + p[arrow.link] + turned
         cloud = np.concatenate([cloud, tips])
+    for each in moving:
+        cloud = np.concatenate([cloud, each.tips[each.seen]])
     return Stage(
         model, times, R, p, q, bars,
-        [ends[k] for k in shown], [paths[k] for k in shown], arrows,
+        [ends[k] for k in shown], [paths[k] for k in shown], arrows, moving,
         first_view(model, cloud, np.concatenate([p.reshape(-1, 3), *paths])),
     )  # fmt: skip
 
@@ -161,19 +180,55 @@ def ends_of(model: Model) -> list[End]:
     return ends
 
 
-def arrows_of(model: Model, forces: Sequence[Mapping[str, Any]], length: float) -> list[Arrow]:
-    """The external forces that are not zero; the largest is drawn with this length."""
-    arrows = []
-    largest = max((float(np.linalg.norm(f["force"])) for f in forces), default=0.0)
-    for f in forces:
-        force, frame = np.asarray(f["force"], dtype=float), model.frame(f["link"])
-        size = float(np.linalg.norm(force))
-        if size > 0.0:
-            world = f["frame"] == "world"
-            vector = (force if world else frame.R @ force) * (length / largest)
-            point = frame.p + frame.R @ np.asarray(f["point"], dtype=float)
+def forces_over(solution: Solution, times: Floats) -> list[ExternalForce]:
+    """External forces in numbers: (3,) where one acts alike throughout, else (F, 3) at the times,
+    NaN in phases that do not have it.
+    """
+    systems = [solution.system(k) for k in range(len(solution.curves))]
+    keys = [[_key(force) for force in system.forces] for system in systems]
+    common = [key for key in keys[0] if key and all(key in other for other in keys)]
+    found = [f for f, key in zip(systems[0].forces, keys[0], strict=True) if key in common]
+    for part in parts_of(solution, times):
+        for force, key in zip(forces_in(solution, part), keys[part.phase], strict=True):
+            if key not in common:
+                vectors = np.full((len(times), 3), np.nan)
+                vectors[part.rows] = np.asarray(force.force)
+                found.append(replace(force, force=vectors))
+    return found
+
+
+def _key(force: ExternalForce) -> tuple[object, ...] | None:
+    """What tells constant forces apart; None for one that changes."""
+    if isinstance(force.force, str | Profile):
+        return None
+    vectors = (tuple(np.asarray(x, float).tolist()) for x in (force.force, force.point))
+    return (force.link, force.frame, *vectors)
+
+
+def arrows_of(
+    model: Model, forces: Sequence[ExternalForce], length: float, R: Floats, p: Floats
+) -> tuple[list[Arrow], list[MovingArrow]]:
+    """The external forces that are not zero; the largest is drawn with this length.
+
+    R, p: poses (n, F, ...) of the links.
+    """
+    arrows, moving = [], []
+    sizes = [np.linalg.norm(np.asarray(f.force, float), axis=-1) for f in forces]
+    largest = max((float(np.nanmax(size)) for size in sizes), default=0.0)
+    for f, size in zip(forces, sizes, strict=True):
+        force, frame, world = np.asarray(f.force, float), model.frame(f.link), f.frame == "world"
+        if not np.any(size > 0.0):
+            continue
+        vector = (force if world else force @ frame.R.T) * (length / largest)
+        point = frame.p + frame.R @ np.asarray(f.point, dtype=float)
+        if force.ndim == 1:
             arrows.append(Arrow(f"{size:.4g} N", frame.link, point, vector, world))
-    return arrows
+        else:
+            feet = R[frame.link] @ point + p[frame.link]
+            turned = vector if world else np.einsum("fij,fj->fi", R[frame.link], vector)
+            seen = np.where((size > SMALL * largest)[:, None], turned, np.nan)
+            moving.append(MovingArrow([f"{x:.3g} N" for x in size], feet, feet + seen))
+    return arrows, moving
 
 
 def bars_of(model: Model, q: Floats, ends: list[End]) -> list[Bar]:

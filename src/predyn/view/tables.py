@@ -7,10 +7,10 @@ from html import escape
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from predyn.model import KINDS, PRISMATIC, Model
+from predyn.model import Model
 from predyn.solution import SUCCESS, Solution, Violation
+from predyn.solution.evaluation import passive_joints
 from predyn.view.numbers import NOTHING, seconds, shown
 
 MOST_ROWS = 40
@@ -85,7 +85,7 @@ def _between(solution: Solution) -> str:
 
     Torques of passive joints are not limits: the section on verification covers them.
     """
-    passive = tuple(f"passive torque {joint}" for joint in solution.passive)
+    passive = tuple(f"passive torque {joint}" for joint in passive_joints(solution))
     limits = [v for v in solution.dense_violations if not any(name in v.name for name in passive)]
     if not limits or not limits[0].relative > TOLERABLE:
         return ""
@@ -241,52 +241,6 @@ def links(model: Model) -> str:
     return (
         table(head, rows, "wwnn") + f"<p>Total mass {shown(model.inertia[:, 0].sum(), 5)} kg.</p>"
     )
-
-
-def joints(solution: Solution) -> str:
-    """Joints with the limits that held for this motion."""
-    model, rows = solution.model, []
-    for j, name in enumerate(model.joint_names):
-        slide = model.kind[j] == PRISMATIC
-        factor = 1.0 if slide else 180.0 / np.pi
-        cells = []
-        for quantity, unit in (
-            ("position", "m" if slide else "°"),
-            ("velocity", "m/s" if slide else "°/s"),
-            ("acceleration", "m/s²" if slide else "°/s²"),
-            ("effort", "N" if slide else "N m"),
-        ):
-            pair = solution.limits.get(quantity)
-            scale = 1.0 if quantity == "effort" else factor
-            cells.append(_range(scale * pair[j], unit) if pair is not None else NOTHING)
-        if name in solution.passive:
-            cells[-1] = "no motor"
-        rows.append((name, KINDS[model.kind[j]], *cells))
-    head = ("Joint", "Kind", "Position", "Velocity", "Acceleration", "Effort")
-    return table(head, rows, "wwnnnn")
-
-
-def _range(bounds: NDArray[np.float64], unit: str) -> str:
-    lower, upper = bounds.tolist()
-    if np.isinf(lower) and np.isinf(upper):
-        return "free"
-    if lower == -upper:
-        return f"±{shown(upper, 4)} {unit}"
-    return f"{shown(lower, 4)} to {shown(upper, 4)} {unit}"
-
-
-def forces(solution: Solution) -> str:
-    rows = [
-        (
-            str(f["link"]),
-            *(", ".join(shown(float(x), 5) for x in np.ravel(f[key]))
-              for key in ("force", "moment", "point")),
-            str(f["frame"]),
-        )
-        for f in solution.forces
-    ]  # fmt: skip
-    head = ("Link or frame", "Force [N]", "Moment [N m]", "Point [m]", "Axes")
-    return table(head, rows, "tnnnt")
 
 
 def provenance(solution: Solution) -> str:

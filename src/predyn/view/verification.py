@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from predyn.model import PRISMATIC, Model
 from predyn.solution import Solution
+from predyn.solution.evaluation import passive_joints
 from predyn.solution.verification import (
     DEGREES,
     FINISHED,
@@ -31,7 +32,7 @@ def verification_data(solution: Solution, checks: Verification) -> list[dict[str
         for unit, slides in (("N m", False), ("N", True)):
             lines = [
                 _line(model.joint_index(name), name, passive.tau[:, k])
-                for k, name in enumerate(solution.passive)
+                for k, name in enumerate(passive_joints(solution))
                 if (model.kind[model.joint_index(name)] == PRISMATIC) == slides
             ]
             if lines:
@@ -59,6 +60,8 @@ def verification_data(solution: Solution, checks: Verification) -> list[dict[str
         parts.append(("work of friction", run.work_friction))
     if np.any(run.work_forces):
         parts.append(("work of forces", run.work_forces))
+    if np.any(run.energy_jumps):
+        parts.append(("energy of jumps and loads", run.energy_jumps))
     lines = [_line(k, name, values) for k, (name, values) in enumerate(parts)]
     charts.append(_chart("Replay: balance of energy", "J", run.t, lines))
     return charts
@@ -110,7 +113,7 @@ def _meaning(solution: Solution, checks: Verification) -> str:
         small = (
             f"Torque at passive joints is small ({_percent(checks.passive_share)} of the motors' "
             "largest), yet the"
-            if solution.passive
+            if passive_joints(solution)
             else "The"
         )
         words.append(
@@ -128,7 +131,7 @@ def _percent(share: float) -> str:
 def _passive(solution: Solution, checks: Verification) -> str:
     """Largest torque error of each passive joint, next to the largest torque of the motors."""
     passive, rows = checks.passive, []
-    for k, name in enumerate(solution.passive):
+    for k, name in enumerate(passive_joints(solution)):
         unit = "N" if solution.model.kind[solution.model.joint_index(name)] == PRISMATIC else "N m"
         rows.append(
             (
@@ -164,12 +167,14 @@ def _differences(model: Model, run: ReplayNumbers) -> str:
 
 
 def _balance(run: ReplayNumbers) -> str:
-    jumps = (
-        f" The predicted state jumps at {', '.join(shown(t, 4) for t in run.jumps)} s, and the "
-        "simulated one with it."
-        if len(run.jumps)
-        else ""
-    )
+    jumps = ""
+    if len(run.jumps):
+        times = ", ".join(shown(t, 4) for t in run.jumps)
+        jumps += f" The predicted state jumps at {times} s, and the simulated one with it."
+    if len(run.load_changes):
+        jumps += f" The load changes at {', '.join(shown(t, 4) for t in run.load_changes)} s."
+    if jumps:
+        jumps += f" This adds {shown(float(run.energy_jumps[-1]), 5)} J, which is no imbalance."
     gained = float(run.energy[-1] - run.energy[0])
     return (
         "<p>Energy gained and work done should be equal: gained "
@@ -184,7 +189,7 @@ def _balance(run: ReplayNumbers) -> str:
 def verification_cards(solution: Solution, checks: Verification) -> list[Card]:
     """Key numbers: torque at passive joints, and how far the replay ends from the prediction."""
     cards = []
-    if solution.passive:
+    if passive_joints(solution):
         share = checks.passive_share
         note = "of the motors' largest; should be zero"
         warning = share > PASSIVE_WARNING

@@ -1,0 +1,93 @@
+"""Rows with a contribution at each of two instants: where phases meet, and terms on pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from predyn.errors import InputError
+from predyn.model import Model
+from predyn.terms.momentum import GeneralizedMomentum
+from predyn.terms.pairs import Continuity
+from predyn.terms.signals import SignalRate, SignalValue
+from predyn.terms.term import Residual, Term
+from predyn.transcribe.instants import Block, InstantSet
+from predyn.transcribe.lifting import Half
+from predyn.transcribe.rows import Part, Rows
+
+if TYPE_CHECKING:
+    from predyn.transcribe.arrange import Arrangement
+
+Ends = tuple[InstantSet, InstantSet]
+SIGNAL_TERMS = (SignalValue, SignalRate)  # by order of the time derivative
+
+
+def two_parts(
+    term: Term, models: tuple[Model, Model], ends: Ends, name: str, factor: float = 1.0
+) -> list[Part]:
+    """The two contributions of a term that is linear in a pair of instants."""
+    parts = []
+    for side, (model, points) in enumerate(zip(models, ends, strict=True)):
+        residual = term.bind(model)
+        if not residual.constant:
+            raise InputError(f"{name}: a term on pairs must be linear in its channels here")
+        half = Half(residual, side, model)
+        parts.append(Part(points, points.add(Block(name, half, weight=factor))))
+    return parts
+
+
+def meeting_rows(arrangement: Arrangement, p: int) -> list[Rows]:
+    """Where phase p meets the next: continuity, or the momentum of an impact.
+
+    Accelerations of passive joints follow from the rest.
+    """
+    problem, systems = arrangement.problem, arrangement.systems[p : p + 2]
+    names, order = problem.model.joint_names, problem.continuity
+    ends = (arrangement.at(p, "end"), arrangement.at(p + 1, "start"))
+    here, there = arrangement.layouts[p].name, arrangement.layouts[p + 1].name
+    between = f"continuity {here} to {there}"
+    models = (systems[0].model, systems[1].model)
+
+    def continuity(joints: tuple[str, ...], most: int) -> Rows:
+        term = Continuity(most, joints)
+        return _zero(between, term.bind(problem.model), two_parts(term, models, ends, between))
+
+    rows = []
+    if problem.phases[p + 1].impact:  # what is picked up was at rest
+        momenta = [GeneralizedMomentum().bind(model) for model in models]
+        rows = [continuity(names, 0), _equal(momenta, ends, f"impact {here} to {there}")]
+    else:
+        without = {*systems[0].passive, *systems[1].passive}
+        active = tuple(name for name in names if name not in without)
+        passive = tuple(name for name in names if name in without)
+        for joints, most in ((active, order), (passive, min(order, 1))):
+            if joints:
+                rows.append(continuity(joints, most))
+    return rows + _signal_rows(arrangement, p, ends, between)
+
+
+def _signal_rows(arrangement: Arrangement, p: int, ends: Ends, between: str) -> list[Rows]:
+    """Continuity of the signals that both phases have."""
+    rows, offers = [], arrangement.offers[p : p + 2]
+    for signal in arrangement.problem.signals:
+        if all(f"signal:{signal.name}" in offer.further for offer in offers):
+            for term in SIGNAL_TERMS[: signal.continuity + 1]:
+                bound = [term(signal.name).bind_to(offer) for offer in offers]
+                rows.append(_equal(bound, ends, f"{between} {term.kind}"))
+    return rows
+
+
+def _equal(bound: Sequence[Residual], ends: Ends, name: str) -> Rows:
+    """A residual at the second instant is what it is at the first."""
+    parts = [
+        Part(points, points.add(Block(name, residual, weight=factor)))
+        for points, residual, factor in zip(ends, bound, (-1.0, 1.0), strict=True)
+    ]
+    return _zero(name, bound[0], parts)
+
+
+def _zero(name: str, residual: Residual, parts: list[Part]) -> Rows:
+    zero = np.zeros(len(residual.rows))
+    return Rows(name, residual.rows, parts, zero, zero, residual.scale, pointwise=False)
