@@ -108,6 +108,9 @@ def test_the_task_page_names_every_key() -> None:
         "gravity",
         "payloads",
     ]
+    tables = (predyn.Signal, predyn.Parameter, predyn.System, predyn.Payload, predyn.Profile)
+    keys += [f.name for kind in tables for f in dataclasses.fields(kind) if f.name != "jerk_limit"]
+    keys += ["system", "impact", "over"]
     keys += [*predyn.DHRow.__dataclass_fields__, "convention", "floating_base", "jerk"]
     assert not [key for key in keys if f"`{key}`" not in page and f"`{key} =" not in page]
 

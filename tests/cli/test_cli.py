@@ -385,6 +385,21 @@ def test_check_names_passive_joints_and_the_method() -> None:
     assert "passive" not in run("check", TASK).stdout
 
 
+def test_check_names_unknowns_systems_and_forces() -> None:
+    good = TESTS / "problems" / "good"
+    wall = run("check", good / "press_on_wall.toml").stdout
+    assert "signal 'wall': x -20 .. -5, y 0, z 0 N; degree 2; all phases\n" in wall
+    assert "force on 'tip' at (0, 0, 0): signal 'wall' N, (0, 0, 0) N m, world axes\n" in wall
+    shared = run("check", good / "shared_duration.toml").stdout
+    assert "parameter 'T': 0.2 to 2 s, guess 1.1\n" in shared
+    assert "phase 1 'there': parameter 'T', 0.2 to 2 s, guess 1.1 s, 20 segments\n" in shared
+    assert "integral of effort() <= 30, over the whole motion\n" in shared
+    assert "curve from 0 to 1 of the phase, in N" in shared
+    loaded = run("check", good / "pick_up_by_impact.toml").stdout
+    assert "system 'loaded':\n  carries 0.4 kg on 'tip' at (0.02, 0, 0)\n  limits" in loaded
+    assert "  system 'loaded', picked up by an impact\n" in loaded
+
+
 def test_method_overrides_that_of_the_task(tmp_path: Path) -> None:
     task = tasks.path_of("cart-pole-swingup").read_text(encoding="utf-8")
     (tmp_path / "pole.toml").write_text(task)

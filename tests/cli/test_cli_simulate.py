@@ -147,6 +147,11 @@ def test_a_simulation_that_diverges_is_written_and_code_3() -> None:
         ([TASK, "--seconds", "-1"], "--seconds: expected a finite number above 0, got -1.0"),
         ([TASK, "--rate", "0"], "--rate: expected a finite number above 0"),
         ([TASK, "--rate", "1e12"], "gives more than 10000000 rows"),
+        (
+            [TESTS / "problems/good/press_on_wall.toml"],
+            "the force on 'tip' is signal 'wall', and a task is simulated with constant",
+        ),
+        ([TESTS / "problems/good/shared_duration.toml"], "the force on 'tip' is a curve, and a"),
     ],
 )
 def test_bad_input_is_one_message_and_code_2(
@@ -159,6 +164,12 @@ def test_bad_input_is_one_message_and_code_2(
     assert message in result.stderr
     assert "Traceback" not in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_system_of_the_first_phase_is_simulated() -> None:
+    result = run("simulate", "two-link-pick-place", "--seconds", "0.1")
+    assert result.exit_code == 0, result.output
+    assert "note: the system of the first phase is simulated; later phases have" in result.stderr
 
 
 def test_options_of_a_task_are_refused_for_a_solution() -> None:

@@ -414,10 +414,12 @@ def test_paths_as_they_are_written() -> None:
     assert described(("phases", 0, "start", "q", 1)) == "[[phases]] 1, start.q[2]"
     assert described(("phases", 0, "cost", 1)) == "[[phases]] 1, [[phases.cost]] 2"
     assert described(("name",)) == "name"
+    assert described(("systems", "loaded")) == "[systems.loaded]"
+    assert described(("systems", "loaded", "payloads", 0)) == "[systems.loaded] payloads[1]"
 
 
 def test_every_field_of_every_term_can_be_given() -> None:
     """No field has the name of a key that belongs to the entry and means something else."""
     for kind, term in TERMS.items():
         fields = set(term.__dataclass_fields__)
-        assert not fields & {"term", "weight", "at", "fractions", "loss", "integral"}, kind
+        assert not fields & {"term", "weight", "at", "fractions", "loss", "integral", "over"}, kind

@@ -36,6 +36,8 @@ def described(where: Path) -> str:
     if not where:
         return "the file"
     head, rest = str(where[0]), list(where[1:])
+    if head == "systems" and rest:
+        head, rest = f"systems.{rest[0]}", rest[1:]
     name = head
     if rest and isinstance(rest[0], int):
         name = f"[[{head}]] {rest[0] + 1}"
@@ -43,7 +45,7 @@ def described(where: Path) -> str:
         if len(rest) > 1 and isinstance(rest[1], int) and rest[0] in ("cost", "constraint"):
             name += f", [[{head}.{rest[0]}]] {rest[1] + 1}"
             rest = rest[2:]
-    elif rest or head in SECTIONS:
+    elif rest or head in SECTIONS or head.startswith("systems."):
         name = f"[{head}]"
     keys = ""
     for part in rest:

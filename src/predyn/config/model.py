@@ -12,7 +12,8 @@ from predyn import models
 from predyn.config.findings import Findings
 from predyn.config.joints import radians
 from predyn.config.lines import Path
-from predyn.config.schema import Force, ModelTable
+from predyn.config.schema import Force, ModelTable, ProfileTable
+from predyn.curves.profile import Profile
 from predyn.errors import FileError, InputError, PredynError, unknown_name
 from predyn.kernels.forces import ExternalForce
 from predyn.load.dh import DHRow, load_dh
@@ -124,22 +125,30 @@ def _rows(rows: list[dict[str, Any]], found: Findings) -> list[DHRow]:
     return made
 
 
-def forces_of(tables: list[Force], model: Model, found: Findings) -> tuple[ExternalForce, ...]:
+def forces_of(
+    tables: list[Force], model: Model, where: Path, found: Findings
+) -> tuple[ExternalForce, ...]:
     made = []
     for k, table in enumerate(tables):
-        with found.at(("forces", k, "link")):
+        with found.at((*where, k, "link")):
             model.frame(table.link)
-            with found.at(("forces", k, "point")):
+            with found.at((*where, k, "point")):
                 made.append(
                     ExternalForce(
                         table.link,
-                        table.force,
-                        table.moment,
+                        _push(table.force),
+                        _push(table.moment),
                         _point(table, model),
                         table.frame,
                     )
                 )
     return tuple(made)
+
+
+def _push(given: list[float] | str | ProfileTable) -> list[float] | str | Profile:
+    if isinstance(given, ProfileTable):
+        return Profile(given.times, given.values, given.over)
+    return given
 
 
 def _point(table: Force, model: Model) -> Any:

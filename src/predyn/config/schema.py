@@ -7,7 +7,8 @@ of a term, values by joint.
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Any, Literal, get_type_hints
+import math
+from typing import Annotated, Any, Literal, get_origin, get_type_hints
 
 from pydantic import (
     BaseModel,
@@ -51,11 +52,33 @@ class ModelTable(Table):
     payloads: list[Payload] = []
 
 
+class ProfileTable(Table):
+    times: list[Finite]
+    values: list[list[Finite]]
+    over: Literal["time", "phase"] = "time"
+
+
+def _form(value: object) -> str:
+    """Which form of a value is meant; paths of errors leave these tags out."""
+    return (
+        "<table>" if isinstance(value, dict) else "<name>" if isinstance(value, str) else "<plain>"
+    )
+
+
+Vector = Annotated[list[Finite], Field(min_length=3, max_length=3)]
+Push = Annotated[  # numbers, the name of a signal, or a curve
+    Annotated[Vector, Tag("<plain>")]
+    | Annotated[str, Tag("<name>")]
+    | Annotated[ProfileTable, Tag("<table>")],
+    Discriminator(_form),
+]
+
+
 class Force(Table):
     link: str
     point: Any = (0.0, 0.0, 0.0)  # coordinates, or the name of a frame
-    force: list[Finite] = Field([0.0, 0.0, 0.0], min_length=3, max_length=3)
-    moment: list[Finite] = Field([0.0, 0.0, 0.0], min_length=3, max_length=3)
+    force: Push = [0.0, 0.0, 0.0]
+    moment: Push = [0.0, 0.0, 0.0]
     frame: Literal["world", "link"] = "world"
 
 
@@ -88,21 +111,62 @@ class Between(Table):
     guess: Finite | None = None
 
 
-def _number_or_table(value: object) -> str:
-    return "<table>" if isinstance(value, dict) else "<number>"
-
-
 class PhaseTable(Table):
     name: str | None = None
-    duration: Annotated[
-        Annotated[Finite, Tag("<number>")] | Annotated[Between, Tag("<table>")],
-        Discriminator(_number_or_table),
+    duration: Annotated[  # the name is that of a parameter
+        Annotated[Finite, Tag("<plain>")]
+        | Annotated[str, Tag("<name>")]
+        | Annotated[Between, Tag("<table>")],
+        Discriminator(_form),
     ]
     segments: int | None = None
+    system: str | None = None
+    impact: bool = False
     start: StateTable = StateTable()
     end: StateTable = StateTable()
     cost: list[Row] = []
     constraint: list[Row] = []
+
+
+class SignalGuess(Table):
+    s: list[Finite]
+    values: list[list[Finite]]
+
+
+class SignalTable(Table):
+    """Bounds, scale and guess are a number or one for each component."""
+
+    name: str
+    components: list[str]
+    lower: Any = -math.inf
+    upper: Any = math.inf
+    guess: Annotated[
+        Annotated[Any, Tag("<plain>")]
+        | Annotated[str, Tag("<name>")]
+        | Annotated[SignalGuess, Tag("<table>")],
+        Discriminator(_form),
+    ] = 0.0
+    scale: Any = 1.0
+    unit: str = "1"
+    degree: int = 1
+    segments: int | None = None
+    phases: list[str] | None = None
+    continuity: int = -1
+
+
+class ParameterTable(Table):
+    name: str
+    min: float
+    max: float
+    guess: Finite | None = None
+    unit: str = "1"
+
+
+class SystemTable(Table):
+    payloads: list[Payload] = []
+    forces: list[Force] | None = None
+    passive: list[str] | None = None
+    limits: LimitsTable = LimitsTable()
 
 
 class CurveTable(Table):
@@ -159,6 +223,9 @@ class TaskTable(Table):
     model: ModelTable
     forces: list[Force] = []
     limits: LimitsTable = LimitsTable()
+    signals: list[SignalTable] = []
+    parameters: list[ParameterTable] = []
+    systems: dict[str, SystemTable] = {}
     phases: list[PhaseTable]
     continuity: int = 2
     passive: list[str] = []
@@ -186,11 +253,14 @@ def checked(raw: Row, found: Findings) -> TaskTable | None:
 def _keys(where: Path) -> list[str]:
     """The keys of the table at a path."""
     table: Any = TaskTable
-    for key in where:
+    keys = iter(where)
+    for key in keys:
         if isinstance(key, int):
             continue
-        found = _tables_in(table.model_fields[key].annotation)
-        table = found[0]
+        annotation = table.model_fields[key].annotation
+        table = _tables_in(annotation)[0]
+        if get_origin(annotation) is dict:
+            next(keys, None)  # the name of an entry
     return list(table.model_fields)
 
 

@@ -15,8 +15,8 @@ from predyn.config.joints import is_number, radians
 from predyn.config.lines import Path
 from predyn.config.model import Folder
 from predyn.errors import FileError, InputError, unknown_name
-from predyn.model import Model
 from predyn.problem import At, Constraint, Cost, Duration
+from predyn.problem.check_bindings import Binder
 from predyn.terms import TERMS
 from predyn.terms.term import Residual, Term
 
@@ -25,7 +25,10 @@ MIXED = "time_effort"  # (1 - mix) times the duration plus mix times the effort
 WHEN = ("throughout", "start", "end")
 PLACE_KEYS = ("at", "fractions", "times")
 COST_KEYS = ("term", *PLACE_KEYS, "name", "weight", "loss")
-CONSTRAINT_KEYS = ("term", *PLACE_KEYS, "name", "lower", "upper", "target", "tolerance", "integral")
+CONSTRAINT_KEYS = (
+    *("term", *PLACE_KEYS, "name", "lower", "upper", "target", "tolerance", "integral", "over"),
+)
+PART_KEYS = ("term", "factor")  # of a term in a sum
 BOUND_KEYS = ("lower", "upper", "target", "tolerance")
 ANGULAR = ("angular", "orientation")  # angles of terms that have lengths too
 LOSSES = ("linear", "square", "abs")
@@ -34,11 +37,12 @@ LOSSES = ("linear", "square", "abs")
 class Context(NamedTuple):
     """What the entries of a task file are read with."""
 
-    model: Model
     folder: Folder
     allow_code: bool
     found: Findings
     durations: Sequence[float | Duration]  # of the phases they hold in
+    phases: Sequence[int]
+    binder: Binder
 
 
 def costs_of(rows: Sequence[Row], where: Path, c: Context) -> list[tuple[Path, Cost]]:
@@ -69,18 +73,15 @@ def constraints_of(rows: Sequence[Row], where: Path, c: Context) -> list[tuple[P
         integral = row.get("integral", False)
         if not isinstance(integral, bool):
             c.found.add((*place, "integral"), f"expected true or false, got {integral!r:.60}")
-        made.append(
-            (
-                place,
-                Constraint(
-                    term,
-                    **_bounds(row, term, place, c),
-                    at=_at(row, term, place, c),
-                    integral=bool(integral),
-                    name=_text(row, "name", place, c.found),
-                ),
-            )
+        constraint = Constraint(
+            term,
+            **_bounds(row, term, place, c),
+            at=_at(row, term, place, c),
+            integral=bool(integral),
+            name=_text(row, "name", place, c.found),
+            over=row.get("over", "phase"),
         )
+        made.append((place, constraint))
     return made
 
 
@@ -144,17 +145,39 @@ def _term(row: Row, where: Path, c: Context, keys: Sequence[str]) -> Term | None
     try:
         if kind == "user":
             values["function"] = _function(values["function"], c)
+        if kind == "weighted_sum":
+            values["terms"] = _parts(values["terms"], (*where, "terms"), c)
+            if None in values["terms"]:
+                return None
         term = TERMS[kind](**values)
-        residual = term.bind(c.model)
+        residual, message = c.binder.bind(term, c.phases)
     except (InputError, FileError) as error:
         c.found.add(where, str(error))
         return None
     except (TypeError, ValueError) as error:
         c.found.add(where, f"a parameter of term {kind!r} does not fit: {error}")
         return None
+    if message is not None:
+        c.found.add(where, message)
+        return None
     for key in degrees:
         _check_angles(residual, (*where, key), c.found)
     return term
+
+
+def _parts(rows: Any, where: Path, c: Context) -> list[tuple[float, Term] | None]:
+    """The terms of a sum with their factors; None after saying what is wrong with one."""
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InputError("terms: expected a list of tables such as { factor = 1.0, term = 'time' }")
+    made: list[tuple[float, Term] | None] = []
+    for k, row in enumerate(rows):
+        factor: Any = row.get("factor", 1.0)
+        if not is_number(factor):
+            c.found.add((*where, k, "factor"), f"expected a number, got {factor!r:.60}")
+            factor = 1.0
+        term = _term(row, (*where, k), c, PART_KEYS)
+        made.append(None if term is None else (float(factor), term))
+    return made
 
 
 def _bounds(row: Row, term: Term, where: Path, c: Context) -> dict[str, Any]:
@@ -170,7 +193,8 @@ def _bounds(row: Row, term: Term, where: Path, c: Context) -> dict[str, Any]:
             value = row[name]
             if name != key:
                 value = radians(value, (*where, name), c.found)
-                _check_angles(term.bind(c.model), (*where, name), c.found, bound=True)
+                residual, _ = c.binder.bind(term, c.phases)
+                _check_angles(residual, (*where, name), c.found, bound=True)
             elif not (is_number(value) or _is_list(value)):
                 c.found.add(
                     (*where, name), f"expected a number or a list of numbers, got {value!r:.60}"
@@ -276,10 +300,14 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list) and all(is_number(x) for x in value)
 
 
-def _check_angles(residual: Residual, where: Path, found: Findings, bound: bool = False) -> None:
+def _check_angles(
+    residual: Residual | None, where: Path, found: Findings, bound: bool = False
+) -> None:
     """Degrees are for what turns. An orientation's rows are sines and cosines, of unit 1: its
     parameters may be angles, its bounds are not.
     """
+    if residual is None:  # told with the signals that it looks at
+        return
     key = str(where[-1])
     turning = [unit.startswith("rad") or (unit == "1" and not bound) for unit in residual.units]
     if all(turning) or (any(turning) and key.removesuffix("_deg") in ANGULAR):

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from predyn.errors import InputError, PredynError, unknown_name
-from predyn.model import Model
+from predyn.errors import InputError, unknown_name
+from predyn.problem.check_bindings import Binder
 from predyn.problem.check_phases import Finding, Path, finite, name_problems
-from predyn.samples import channel_size
-from predyn.terms.term import Residual, Term
+from predyn.terms.term import Residual
 
 if TYPE_CHECKING:
-    from predyn.problem.problem import Constraint
+    from predyn.problem.problem import Constraint, Cost
 
 WHEN = ("throughout", "start", "end")
+OVER = ("phase", "motion")
 LOSSES = ("linear", "square", "abs")
 
 
-def entry_problems(model: Model, where: Path, costs: Any, constraints: Any) -> Iterator[Finding]:
-    """Everything that is wrong with the costs and constraints at a path."""
+def entry_problems(
+    binder: Binder, where: Path, phases: Sequence[int], costs: Any, constraints: Any
+) -> Iterator[Finding]:
+    """Everything that is wrong with the costs and constraints of some phases, at a path."""
     from predyn.problem.problem import Constraint, Cost
 
     for field, entries, kind in (("costs", costs, Cost), ("constraints", constraints, Constraint)):
@@ -34,39 +36,52 @@ def entry_problems(model: Model, where: Path, costs: Any, constraints: Any) -> I
             if not isinstance(entry, kind):
                 yield place, f"expected a {kind.__name__}, got {type(entry).__name__}"
                 continue
-            residual, message = _bound(model, entry.term)
+            residual, message = binder.bind(entry.term, phases)
             if message is not None:
                 yield (*place, "term"), message
             yield from _place(entry.term, entry.at, place)
             yield from name_problems(entry.name, place)
             if isinstance(entry, Cost):
-                if getattr(entry.term, "pairs", False):
-                    yield (
-                        (*place, "term"),
-                        f"{entry.term.kind!r} looks at pairs of instants: a constraint only",
-                    )
-                if not finite(entry.weight):
-                    got = f"got {entry.weight!r:.60}"
-                    yield (*place, "weight"), f"expected a finite number, {got}"
-                if entry.loss is not None and entry.loss not in LOSSES:
-                    yield (*place, "loss"), str(unknown_name("loss", entry.loss, LOSSES))
-            elif residual is not None:
-                yield from _bounds(entry, residual, place)
+                yield from _cost(entry, place)
+            else:
+                yield from _over(entry, bool(where), place)
+                if residual is not None:
+                    yield from _bounds(entry, residual, place)
 
 
-def _bound(model: Model, term: Any) -> tuple[Residual | None, str | None]:
-    """The residual of a term, or why there is none."""
-    if isinstance(term, type) and issubclass(term, Term):
-        return None, f"expected a Term, got the class {term.__name__}: write {term.__name__}(...)"
-    if not isinstance(term, Term):
-        return None, f"expected a Term, got {type(term).__name__}"
-    try:
-        residual = term.bind(model)
-        for channel in residual.channels:
-            channel_size(model, channel)
-    except PredynError as error:
-        return None, str(error)
-    return residual, None
+def _cost(cost: Cost, where: Path) -> Iterator[Finding]:
+    if getattr(cost.term, "pairs", False):
+        message = f"{cost.term.kind!r} looks at pairs of instants: a constraint only"
+        yield (*where, "term"), message
+    if not finite(cost.weight):
+        yield (*where, "weight"), f"expected a finite number, got {cost.weight!r:.60}"
+    if cost.loss is not None and cost.loss not in LOSSES:
+        yield (*where, "loss"), str(unknown_name("loss", cost.loss, LOSSES))
+
+
+def _over(constraint: Constraint, in_phase: bool, where: Path) -> Iterator[Finding]:
+    """Whether it adds up what it may add up."""
+    over: Any = constraint.over
+    pairs = getattr(constraint.term, "pairs", False)
+    if not isinstance(over, str) or over not in OVER:
+        yield (*where, "over"), str(unknown_name("over", over, OVER))
+    elif over == "motion" and in_phase:
+        yield (
+            (*where, "over"),
+            "a constraint of a phase covers that phase; give it to the problem to cover the whole "
+            "motion",
+        )
+    elif over == "motion" and constraint.integral is False and not pairs:
+        yield (
+            (*where, "over"),
+            "only integrals add up over the whole motion; bound the integral (integral = true), "
+            "or leave `over` out",
+        )
+    if pairs and constraint.integral is True:
+        yield (
+            (*where, "integral"),
+            f"term {constraint.term.kind!r} looks at pairs of instants; leave `integral` out",
+        )
 
 
 def _place(term: Any, at: Any, where: Path) -> Iterator[Finding]:
@@ -104,7 +119,7 @@ def _bounds(constraint: Constraint, residual: Residual, where: Path) -> Iterator
         yield (*where, "integral"), f"expected true or false, got {constraint.integral!r:.60}"
         return
     rows = ("integral",) if constraint.integral else residual.rows
-    if not constraint.integral and not residual.entries:
+    if not constraint.integral and not residual.entries and not constraint.term.pairs:
         yield (
             where,
             f"{', '.join(residual.rows)!s:.60} is the same for every motion; bound its integral "

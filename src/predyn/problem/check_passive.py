@@ -2,71 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from predyn.errors import PredynError, unknown_name
+from predyn.model import Model
 from predyn.problem.check_phases import Finding, Path, numbers
+from predyn.problem.check_systems import jerk_limit_in
 from predyn.samples import split_side
 from predyn.terms.term import Term
 
 if TYPE_CHECKING:
     from predyn.problem.problem import Hybrid, Phase, Problem
 
+Mask = NDArray[np.bool_]
 OFF_GRID = 1e-9  # how far a fraction may lie from the grid of steps
 
 
-def passive_problems(problem: Problem) -> Iterator[Finding]:
-    """The names of the passive joints."""
-    names: Any = problem.passive
-    valid = problem.model.joint_names
+def passive_problems(model: Model, names: Any, where: Path) -> Iterator[Finding]:
+    """The names of the passive joints of a problem or of a system."""
+    valid = model.joint_names
     if isinstance(names, str) or not isinstance(names, tuple | list):
-        yield ("passive",), f"expected a list of joint names, got {names!r:.60}"
+        yield where, f"expected a list of joint names, got {names!r:.60}"
         return
     for k, name in enumerate(names):
         if not isinstance(name, str) or name not in valid:
-            yield ("passive",), str(unknown_name("joint", name, valid))
+            yield where, str(unknown_name("joint", name, valid))
         elif name in names[:k]:
-            yield ("passive",), f"joint {name!r} is named twice"
+            yield where, f"joint {name!r} is named twice"
     if set(valid) <= {name for name in names if isinstance(name, str)}:
         yield (
-            ("passive",),
+            where,
             f"no active joint: all {len(valid)} are passive, and nothing is left to choose; leave "
             "out those with a motor (predyn.simulate computes free motions)",
         )
 
 
-def integration_problems(problem: Problem) -> Iterator[Finding]:
-    """What the hybrid method cannot do for a problem whose options and joints are sound."""
+def integration_problems(problem: Problem, passive: Sequence[Mask]) -> Iterator[Finding]:
+    """What the hybrid method cannot do for a problem whose options and joints are sound.
+
+    passive: which joints have no motor, of each phase.
+    """
     from predyn.problem.problem import Hybrid
 
     method = problem.transcription
     if not isinstance(method, Hybrid):
         return
-    passive = [problem.model.joint_index(name) for name in problem.passive]
-    yield from _single_shooting(problem, method, passive)
-    yield from _jerk_limit(problem, passive)
+    yield from _single_shooting(problem, method, passive[0])
+    yield from _jerk_limits(problem, passive)
+    every = range(len(problem.phases))
     for where, phases, of in (
-        ((), problem.phases, problem),
-        *((("phases", k), (phase,), phase) for k, phase in enumerate(problem.phases)),
+        ((), every, problem),
+        *((("phases", k), (k,), phase) for k, phase in enumerate(problem.phases)),
     ):
+        integrated = np.any([passive[p] for p in phases], axis=0)
         for field in ("costs", "constraints"):
             entries = getattr(of, field)
             for k, entry in enumerate(entries if isinstance(entries, tuple | list) else ()):
                 place: Path = (*where, field, k)
-                yield from _jerk_term(problem, passive, getattr(entry, "term", None), place)
-                yield from _on_grid(method, phases, getattr(entry, "at", None), place)
+                term = getattr(entry, "term", None)
+                yield from _term_problems(problem, integrated, term, (*place, "term"))
+                at = getattr(entry, "at", None)
+                yield from _on_grid(method, [problem.phases[p] for p in phases], at, place)
 
 
-def _single_shooting(problem: Problem, method: Hybrid, passive: list[int]) -> Iterator[Finding]:
+def _single_shooting(problem: Problem, method: Hybrid, passive: Mask) -> Iterator[Finding]:
     if method.shooting != "single":
         return
     start = problem.phases[0].start
     for key in ("q", "v"):
         values = numbers(getattr(start, key, None))
-        for j in passive:
+        for j in np.flatnonzero(passive):
             if values is None or (values.shape == (problem.model.n,) and np.isnan(values[j])):
                 yield (
                     ("phases", 0, "start", key),
@@ -75,25 +84,36 @@ def _single_shooting(problem: Problem, method: Hybrid, passive: list[int]) -> It
                 )
 
 
-def _jerk_limit(problem: Problem, passive: list[int]) -> Iterator[Finding]:
-    jerk = None if problem.jerk_limit is None else numbers(problem.jerk_limit)
-    if jerk is None or jerk.shape not in ((), (problem.model.n,)):
-        return
-    limited = np.isfinite(np.broadcast_to(jerk, (problem.model.n,)))
-    for j in passive:
-        if limited[j]:
-            yield ("jerk_limit",), _no_jerk(problem.model.joint_names[j])
+def _jerk_limits(problem: Problem, passive: Sequence[Mask]) -> Iterator[Finding]:
+    """Of the problem and of its systems, each told once."""
+    n, told = problem.model.n, set()
+    for p, mask in enumerate(passive):
+        where, given = jerk_limit_in(problem, p)
+        jerk = None if given is None else numbers(given)
+        if jerk is None or jerk.shape not in ((), (n,)):
+            continue
+        limited = np.isfinite(np.broadcast_to(jerk, (n,)))
+        told |= {(where, j) for j in np.flatnonzero(limited & mask).tolist()}
+    for where, j in sorted(told):
+        yield where, _no_jerk(problem.model.joint_names[j])
 
 
-def _jerk_term(problem: Problem, passive: list[int], term: Any, where: Path) -> Iterator[Finding]:
+def _term_problems(problem: Problem, integrated: Mask, term: Any, where: Path) -> Iterator[Finding]:
     if not isinstance(term, Term):
         return
     try:
-        entries = term.bind(problem.model).entries
+        residual = term.bind(problem.model)
     except PredynError:  # told with the entry itself
         return
-    for j in sorted({j for _, name, j in entries if split_side(name)[1] == "jerk"} & {*passive}):
-        yield (*where, "term"), _no_jerk(problem.model.joint_names[j])
+    jerks = {j for _, name, j in residual.entries if split_side(name)[1] == "jerk"}
+    for j in sorted(jerks & set(np.flatnonzero(integrated).tolist())):
+        yield where, _no_jerk(problem.model.joint_names[j])
+    if term.pairs and not residual.constant:
+        yield (
+            where,
+            f"{term.kind!r} is not linear in the channels of its two instants, which method "
+            "'hybrid' cannot impose; use method 'spline'",
+        )
 
 
 def _no_jerk(joint: str) -> str:
@@ -103,7 +123,7 @@ def _no_jerk(joint: str) -> str:
     )
 
 
-def _on_grid(method: Hybrid, phases: tuple[Phase, ...], at: Any, where: Path) -> Iterator[Finding]:
+def _on_grid(method: Hybrid, phases: Sequence[Phase], at: Any, where: Path) -> Iterator[Finding]:
     """Fractions must be where steps begin or end, in every phase that they hold in."""
     fractions = None if isinstance(at, str) else numbers(at)
     if fractions is None or fractions.ndim != 1:

@@ -1,19 +1,22 @@
-"""What is wrong with the phases of a problem: durations, boundary values, freedom left."""
+"""What is wrong with the phases of a problem: durations and boundary values."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from predyn.errors import unknown_name
 from predyn.model import Limits, Model
 from predyn.model.parts import LARGEST, Array
+from predyn.problem.unknowns import Parameter
 
 if TYPE_CHECKING:
     from predyn.problem.problem import Phase, Problem
 
+T = TypeVar("T")
 Path = tuple[str | int, ...]
 Finding = tuple[Path, str]
 
@@ -25,9 +28,11 @@ ROUNDING = 1e-9  # how far, relative, a boundary value may lie outside a limit
 
 
 def phase_problems(
-    model: Model, limits: Limits, phase: Phase, where: Path, states: list[dict[str, Array]]
+    problem: Problem, limits: Limits, k: int, states: list[dict[str, Array]]
 ) -> Iterator[Finding]:
-    longest, bad = _duration(phase.duration)
+    """Phase k under the limits that hold in it; its boundary values are added to `states`."""
+    model, phase, where = problem.model, problem.phases[k], ("phases", k)
+    longest, bad = _duration(problem, phase)
     yield from (((*where, *place), message) for place, message in bad)
     if phase.segments is not None and not whole(phase.segments, 1, MOST_SEGMENTS):
         yield (
@@ -54,18 +59,21 @@ def phase_problems(
             )
 
 
-def _duration(given: Any) -> tuple[float, list[Finding]]:
+def _duration(problem: Problem, phase: Phase) -> tuple[float, list[Finding]]:
     """The longest duration, and what is wrong with it."""
     from predyn.problem.problem import Duration
 
+    given: Any = phase.duration
+    if isinstance(given, str):
+        return _named_duration(problem, given)
     if not isinstance(given, Duration):
-        if not _seconds(given):
+        if not is_duration(given):
             return 0.0, [(("duration",), f"expected {SECONDS}, got {given!r:.60}")]
         return float(given), []
     wrong: list[Finding] = []
     for name in ("min", "max", "guess"):
         value = getattr(given, name)
-        if not _seconds(value):
+        if not is_duration(value):
             wrong.append((("duration", name), f"expected {SECONDS}, got {value!r:.60}"))
     if not wrong and given.min > given.max:
         message = f"min {given.min:g} s is above max {given.max:g} s"
@@ -76,7 +84,21 @@ def _duration(given: Any) -> tuple[float, list[Finding]]:
     return float(given.max) if not wrong else 0.0, wrong
 
 
-def _seconds(value: Any) -> bool:
+def _named_duration(problem: Problem, name: str) -> tuple[float, list[Finding]]:
+    """A parameter as duration; its numbers are checked with the parameter."""
+    parameters = of_kind(problem.parameters, Parameter)
+    known = {x.name: x.max for x in parameters}
+    if name in known or len(parameters) < len(problem.parameters):
+        longest = known.get(name)
+        return float(longest) if longest is not None and is_duration(longest) else LONGEST, []
+    if known:
+        return 0.0, [(("duration",), str(unknown_name("parameter", name, known)))]
+    message = f"expected {SECONDS}, got {name!r:.60}, which no parameter has as its name"
+    return 0.0, [(("duration",), message)]
+
+
+def is_duration(value: Any) -> bool:
+    """Whether it is a number of seconds that a phase may last."""
     return finite(value) and SHORTEST <= value <= LONGEST
 
 
@@ -118,78 +140,15 @@ def _state(
             )
 
 
-def meeting_problems(
-    model: Model, problem: Problem, states: list[dict[str, Array]]
-) -> Iterator[Finding]:
-    """Where the end of a phase and the start of the next one say different things."""
-    if not whole(problem.continuity, 0):
-        return
-    for k in range(len(states) - 1):
-        for key in tuple(LIMIT)[: problem.continuity + 1]:
-            before, after = states[k][f"end.{key}"], states[k + 1][f"start.{key}"]
-            for j in np.flatnonzero(np.abs(after - before) > ROUNDING * (1.0 + np.abs(before))):
-                yield (
-                    ("phases", k + 1, "start", key),
-                    f"joint {model.joint_names[j]!r} starts at {after[j]:g}, but the phase before "
-                    f"ends at {before[j]:g}; motions are continuous (continuity = "
-                    f"{problem.continuity})",
-                )
-
-
-def freedom_problems(problem: Problem, states: list[dict[str, Array]]) -> Iterator[Finding]:
-    """Whether the boundary values leave something to choose."""
-    from predyn.problem.problem import Duration, Hybrid
-
-    spline, model = problem.transcription, problem.model
-    count = len(states)
-    if not whole(problem.continuity, 0):
-        return
-    sizes = []
-    for phase in problem.phases:
-        segments = spline.segments if phase.segments is None else phase.segments
-        if not isinstance(spline.knots, str):
-            segments = len(spline.knots) - 1
-        if not whole(segments, 1):
-            return
-        sizes.append(segments + spline.degree)
-    controls = sum(sizes) - (problem.continuity + 1) * (count - 1)
-    fixed = np.zeros(model.n, int)
-    for k, found in enumerate(states):
-        for order, key in enumerate(LIMIT):
-            start, end = ~np.isnan(found[f"start.{key}"]), ~np.isnan(found[f"end.{key}"])
-            if k > 0 and order <= problem.continuity:  # said once, by the phase before
-                start &= np.isnan(states[k - 1][f"end.{key}"])
-            fixed += start.astype(int) + end.astype(int)
-    passive = np.isin(model.joint_names, problem.passive)
-    curves = ~passive if isinstance(spline, Hybrid) else np.ones(model.n, bool)
-    tied = curves & (fixed > controls)
-    for j in np.flatnonzero(tied):
-        yield (
-            ("transcription", "segments"),
-            f"joint {model.joint_names[j]!r}: {fixed[j]} boundary values for {controls} control "
-            "points; use more segments, or leave boundary values free",
-        )
-    free_time = any(
-        isinstance(p.duration, Duration)
-        and not _duration(p.duration)[1]
-        and p.duration.min < p.duration.max
-        for p in problem.phases
-    )
-    open_start = np.isnan(states[0]["start.q"]) | np.isnan(states[0]["start.v"])
-    chosen = np.where(passive, open_start, fixed < controls)
-    if not free_time and not tied.any() and not chosen.any():
-        every = "every active" if passive.any() else "every"
-        yield (
-            ("transcription", "segments"),
-            f"no freedom left: the boundary values fix all {controls} control points of {every} "
-            "joint and the duration is fixed; use more segments",
-        )
-
-
 def name_problems(name: Any, where: Path) -> Iterator[Finding]:
     """A name goes into tables and files."""
     if name is not None and (not isinstance(name, str) or "\0" in name):
         yield (*where, "name"), f"expected a text without NUL characters, got {name!r:.60}"
+
+
+def of_kind(given: Any, kind: type[T]) -> tuple[T, ...]:
+    """The entries of a list that are of a kind; what is wrong with the others is told elsewhere."""
+    return tuple(x for x in given if isinstance(x, kind)) if isinstance(given, tuple | list) else ()
 
 
 def whole(value: Any, least: int, most: int = 2**31) -> bool:

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from predyn.errors import PredynError, unknown_name
-from predyn.kernels.forces import placed_forces, vector
+from predyn.errors import unknown_name
 from predyn.model import Limits, Model
 from predyn.model.parts import Array
 from predyn.nlp import SolverOptions
+from predyn.problem.check_bindings import Binder, unused_problems
 from predyn.problem.check_entries import entry_problems
+from predyn.problem.check_forces import force_problems, force_signals
+from predyn.problem.check_freedom import freedom_problems, meeting_problems
+from predyn.problem.check_limits import check_limits, jerk_problems
 from predyn.problem.check_passive import integration_problems, passive_problems
 from predyn.problem.check_phases import (
     Finding,
-    freedom_problems,
-    meeting_problems,
+    Path,
     name_problems,
     numbers,
     phase_problems,
     spans,
     whole,
 )
+from predyn.problem.check_systems import impact_problems, system_in, system_problems
 from predyn.problem.check_transcriptions import transcription_problems
+from predyn.problem.check_unknowns import unknown_problems
+from predyn.problem.system import System
 
 if TYPE_CHECKING:
     from predyn.problem.problem import Problem
@@ -55,96 +61,84 @@ def find_problems(problem: Problem) -> list[Finding]:
 
 
 def _all(problem: Problem) -> Iterator[Finding]:
-    model = problem.model
     yield from name_problems(problem.name, ())
-    spline = list(transcription_problems(problem))
-    yield from spline
-    passive = list(passive_problems(problem))
-    yield from passive
+    method = list(transcription_problems(problem))
+    yield from method
+    unknowns = unknowns_of(problem)
+    yield from unknowns
+    joints = list(_passive(problem))
+    yield from joints
     solver: Any = problem.solver
     if not isinstance(solver, SolverOptions):
         yield ("solver",), f"expected SolverOptions, got {type(solver).__name__}"
-    if not whole(problem.continuity, 0):
-        yield ("continuity",), f"expected 0, 1 or 2, got {problem.continuity!r:.60}"
-    elif problem.continuity > 2:
-        yield ("continuity",), f"expected 0, 1 or 2 (q, v, a), got {problem.continuity}"
-    limits, bad_limits = _limits(problem)
-    yield from bad_limits
-    yield from _jerk(problem)
-    if not spline and not passive:
-        yield from integration_problems(problem)
+    meets = whole(problem.continuity, 0, 2)
+    if not meets:
+        got = f"{problem.continuity!r:.60}"
+        yield ("continuity",), f"expected 0, 1 or 2 (q, v, a), got {got}"
+    limits, wrong = _limits(problem)
+    yield from wrong
+    masks = [] if joints else [_mask(problem, p) for p in range(len(problem.phases))]
+    if not method and not joints:
+        yield from integration_problems(problem, masks)
     states: list[dict[str, Array]] = []
-    for k, phase in enumerate(problem.phases):
-        yield from phase_problems(model, limits, phase, ("phases", k), states)
-    yield from meeting_problems(model, problem, states)
-    if not spline and not passive:
-        yield from freedom_problems(problem, states)
-    forces: Any = problem.forces
-    if not isinstance(forces, tuple | list):
-        yield ("forces",), f"expected a list of ExternalForce, got {type(forces).__name__}"
-    else:
-        for k, force in enumerate(forces):
-            try:
-                placed_forces(model, [force])
-                vector("force", force.force)
-                vector("moment", force.moment)
-            except PredynError as error:
-                yield (
-                    ("forces", k),
-                    str(error).removeprefix("forces[0].").removeprefix("forces[0]: "),
-                )
+    for k in range(len(problem.phases)):
+        yield from phase_problems(problem, limits[k], k, states)
+    if meets:
+        yield from meeting_problems(problem, states)
+    if meets and not method and not joints and not unknowns:
+        yield from freedom_problems(problem, states, masks)
+    forces = list(force_problems(problem, not unknowns))
+    yield from forces
     yield from _guess(problem)
-    yield from entry_problems(model, (), problem.costs, problem.constraints)
+    binder = Binder(problem, not unknowns and not method)
+    every = range(len(problem.phases))
+    yield from entry_problems(binder, (), every, problem.costs, problem.constraints)
     for k, phase in enumerate(problem.phases):
-        yield from entry_problems(model, ("phases", k), phase.costs, phase.constraints)
+        yield from entry_problems(binder, ("phases", k), (k,), phase.costs, phase.constraints)
+    if not (unknowns or forces or binder.failed):
+        yield from unused_problems(problem, binder.seen | force_signals(problem))
 
 
-def _limits(problem: Problem) -> tuple[Limits, list[Finding]]:
-    """The limits that hold, and what is wrong with them."""
+def unknowns_of(problem: Problem) -> list[Finding]:
+    """What is wrong with the signals, the parameters and the systems that terms are bound to."""
+    wrong = [*unknown_problems(problem), *system_problems(problem)]
+    return wrong or list(impact_problems(problem))
+
+
+def _passive(problem: Problem) -> Iterator[Finding]:
+    """Joints without a motor, of the problem and of its systems."""
+    yield from passive_problems(problem.model, problem.passive, ("passive",))
+    for where, system in _systems(problem):
+        if system.passive is not None:
+            yield from passive_problems(problem.model, system.passive, (*where, "passive"))
+
+
+def _mask(problem: Problem, p: int) -> NDArray[np.bool_]:
+    """Which joints have no motor in phase p."""
+    own = system_in(problem, p)[1].passive
+    return np.isin(problem.model.joint_names, list(problem.passive if own is None else own))
+
+
+def _limits(problem: Problem) -> tuple[list[Limits], list[Finding]]:
+    """The limits of each phase, and what is wrong with those of the problem and of systems."""
     model = problem.model
-    given: Any = problem.limits
-    if given is None:
-        return model.limits, []
-    if not isinstance(given, Limits):
-        return model.limits, [(("limits",), f"expected Limits, got {type(given).__name__}")]
-    wrong: list[Finding] = []
-    pairs = []
-    for name, value in zip(Limits._fields, given, strict=True):
-        pair = numbers(value)
-        usual = getattr(model.limits, name)
-        if pair is None or pair.shape != (model.n, 2):
-            shape = "no numbers" if pair is None else f"shape {pair.shape}"
-            wrong.append((("limits", name), f"expected shape ({model.n}, 2), got {shape}"))
-            pairs.append(usual)
-            continue
-        bad = _bad_pairs(model, pair)
-        wrong += [(("limits", name), message) for message in bad]
-        pairs.append(usual if bad else pair)
-    return Limits(*pairs), wrong
+    usual, wrong = check_limits(model, problem.limits, ("limits",))
+    wrong += jerk_problems(model, problem.jerk_limit, ("jerk_limit",))
+    own: dict[Path, Limits] = {}
+    for where, system in _systems(problem):
+        if system.limits is not None:
+            own[where], more = check_limits(model, system.limits, (*where, "limits"))
+            wrong += more
+        wrong += jerk_problems(model, system.jerk_limit, (*where, "jerk_limit"))
+    places = [system_in(problem, p)[0] for p in range(len(problem.phases))]
+    return [own.get(where, usual) for where in places], wrong
 
 
-def _jerk(problem: Problem) -> Iterator[Finding]:
-    if problem.jerk_limit is None:
-        return
-    n, jerk = problem.model.n, numbers(problem.jerk_limit)
-    if jerk is None or jerk.shape not in ((), (n,)) or not (jerk > 0.0).all():
-        yield (
-            ("jerk_limit",),
-            f"expected a number above 0 (plus and minus that), or {n}, one per joint, "
-            f"got {problem.jerk_limit!r:.60}",
-        )
-
-
-def _bad_pairs(model: Model, pairs: Array) -> list[str]:
-    wrong = []
-    for name, (lower, upper) in zip(model.joint_names, pairs.tolist(), strict=True):
-        if np.isnan(lower) or np.isnan(upper):
-            wrong.append(f"joint {name!r}: NaN is no bound; use infinity for none")
-        elif lower > upper:
-            wrong.append(f"joint {name!r}: lower {lower:g} is above upper {upper:g}")
-        elif lower == np.inf or upper == -np.inf:
-            wrong.append(f"joint {name!r}: nothing lies between {lower:g} and {upper:g}")
-    return wrong
+def _systems(problem: Problem) -> list[tuple[Path, System]]:
+    """The systems of a problem that are some, with their places."""
+    known: Any = problem.systems
+    named = known.items() if isinstance(known, Mapping) else ()
+    return [(("systems", str(name)), x) for name, x in named if isinstance(x, System)]
 
 
 def _guess(problem: Problem) -> Iterator[Finding]:

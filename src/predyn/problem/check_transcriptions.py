@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from predyn.errors import unknown_name
+from predyn.problem.check_forces import has_profiles
 from predyn.problem.check_phases import MOST_SEGMENTS, Finding, finite, numbers, spans, whole
 
 if TYPE_CHECKING:
@@ -45,7 +46,15 @@ def _hybrid(method: Hybrid) -> Iterator[Finding]:
 
 
 def _free_knots(problem: Problem) -> Iterator[str]:
-    """What free knots cannot be used with."""
+    """What free knots cannot be used with.
+
+    Their pieces are phases: signals, systems and curves of forces would begin anew in each.
+    """
+    for what in ("signals", "parameters", "systems"):
+        if getattr(problem, what):
+            yield f"'free' does not go with {what}; use 'clamped'"
+    if has_profiles(problem):
+        yield "'free' does not go with forces that are curves; use 'clamped'"
     if len(problem.phases) != 1:
         yield f"'free' takes a single phase, got {len(problem.phases)}; use 'clamped'"
         return

@@ -6,16 +6,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from predyn.problem.problem import Hybrid, Problem
-from predyn.problem.system import system_of
+from predyn.problem.system import model_in
 from predyn.samples import Further, Offer
 
 
-def offer_in(problem: Problem, p: int) -> Offer:
-    """The channels of phase p: those of the method, and the signals and parameters there."""
+def offer_in(problem: Problem, p: int, anywhere: bool = False) -> Offer:
+    """The channels of phase p: those of the method, and the signals and parameters there.
+
+    anywhere: the signals of all phases.
+    """
     method, further = problem.transcription, {}
     if not isinstance(method, Hybrid):
         for signal in problem.signals:
-            if exists_in(signal.phases, problem, p):
+            if anywhere or exists_in(signal.phases, problem, p):
                 size = _sizes(signal.scale, len(signal.components))
                 known = Further(tuple(signal.components), signal.unit, size)
                 further[f"signal:{signal.name}"] = further[f"rate:{signal.name}"] = known
@@ -24,12 +27,17 @@ def offer_in(problem: Problem, p: int) -> Offer:
             further[f"parameter:{parameter.name}"] = Further(
                 (parameter.name,), parameter.unit, size
             )
-    return Offer(system_of(problem, p).model, method.method, further, method.without)
+    return Offer(model_in(problem, p), method.method, further, method.without)
 
 
 def exists_in(phases: tuple[str, ...] | None, problem: Problem, p: int) -> bool:
     """Whether a list of names of phases (None: all) has phase p."""
-    return phases is None or (problem.phases[p].name or f"phase {p + 1}") in phases
+    return phases is None or phase_name(problem, p) in phases
+
+
+def phase_name(problem: Problem, p: int) -> str:
+    """Given, or made from the number."""
+    return problem.phases[p].name or f"phase {p + 1}"
 
 
 def _sizes(scale: ArrayLike, count: int) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from predyn.dynamics.system import Payload, PhaseSystem, loaded_model
 from predyn.errors import unknown_name
 from predyn.kernels.forces import ExternalForce
-from predyn.model import Limits
+from predyn.model import Limits, Model
 
 if TYPE_CHECKING:
     from predyn.problem.problem import Problem
@@ -47,9 +47,13 @@ def system_of(problem: Problem, p: int) -> PhaseSystem:
     return known[name]
 
 
-def _system(problem: Problem, name: str | None) -> PhaseSystem:
-    own = System() if name is None else named_system(problem, name)
+def model_in(problem: Problem, p: int) -> Model:
+    """The model with what it carries in phase p; the rest of the problem may be wrong."""
+    return loaded_model(problem.model, tuple(_named(problem, problem.phases[p].system).payloads))
 
+
+def _system(problem: Problem, name: str | None) -> PhaseSystem:
+    own = _named(problem, name)
     return PhaseSystem(
         loaded_model(problem.model, tuple(own.payloads)),
         tuple(own.payloads),
@@ -60,8 +64,10 @@ def _system(problem: Problem, name: str | None) -> PhaseSystem:
     )
 
 
-def named_system(problem: Problem, name: str) -> System:
+def _named(problem: Problem, name: str | None) -> System:
     """A system by its name; an InputError lists the names there are."""
+    if name is None:
+        return System()
     if name not in problem.systems:
         raise unknown_name("system", name, problem.systems)
     return problem.systems[name]

@@ -7,8 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from predyn.curves.profile import Profile
+from predyn.kernels.forces import ExternalForce
 from predyn.model import KINDS, Limits, Model
-from predyn.problem import Constraint, Cost, Duration, Hybrid, Phase, Problem, duration_of
+from predyn.problem import (
+    Constraint,
+    Cost,
+    Duration,
+    Hybrid,
+    Phase,
+    Problem,
+    Signal,
+    System,
+    duration_of,
+)
 from predyn.recordings.measurements import AXES, Measurements
 
 MOST = 60  # joints listed
@@ -66,30 +78,21 @@ def _range(values: np.ndarray, unit: str) -> tuple[str, str, str]:
 
 
 def problem_text(problem: Problem) -> str:
-    """Phases, costs, constraints and how they become numbers."""
+    """Phases, unknowns, systems, costs, constraints and how they become numbers."""
     spline = problem.transcription
     lines = [f"task {problem.name!r}"]
     if problem.passive:
         lines.append(f"passive (no motor): {', '.join(problem.passive)}")
+    lines += [_signal_text(signal) for signal in problem.signals]
+    for parameter in problem.parameters:
+        bounds = f"{parameter.min:g} to {parameter.max:g} {_unit(parameter.unit)}".rstrip()
+        lines.append(f"parameter {parameter.name!r}: {bounds}, guess {parameter.guess:g}")
+    for name, system in problem.systems.items():
+        lines += _system_text(name, system)
     for k, phase in enumerate(problem.phases):
-        name = f" {phase.name!r}" if phase.name else ""
-        segments = spline.segments if phase.segments is None else phase.segments
-        lines.append(
-            f"phase {k + 1}{name}: {_duration(duration_of(problem, phase))}, {segments} segments"
-        )
-        for end, state in (("start", phase.start), ("end", phase.end)):
-            for key in ("q", "v", "a"):
-                value = getattr(state, key)
-                if value is not None:
-                    lines.append(f"  {end} {key} = {_vector(np.asarray(value, float))}")
-        lines += [f"  {text}" for text in _entries(phase)]
+        lines += _phase_text(problem, k, phase)
     lines += _entries(problem)
-    for force in problem.forces:
-        lines.append(
-            f"force on {force.link!r} at {_vector(np.asarray(force.point))}: "
-            f"{_vector(np.asarray(force.force))} N, {_vector(np.asarray(force.moment))} N m, "
-            f"{force.frame} axes"
-        )
+    lines += [_force_text(force) for force in problem.forces]
     guess = problem.guess
     if not isinstance(guess, str):
         guess = "curve" if isinstance(guess, tuple | list) else type(guess).__name__
@@ -104,6 +107,74 @@ def problem_text(problem: Problem) -> str:
         f"{problem.solver.tolerance:g}"
     )
     return "\n".join(lines)
+
+
+def _phase_text(problem: Problem, k: int, phase: Phase) -> list[str]:
+    spline = problem.transcription
+    name = f" {phase.name!r}" if phase.name else ""
+    segments = spline.segments if phase.segments is None else phase.segments
+    duration = _duration(duration_of(problem, phase))
+    if isinstance(phase.duration, str):
+        duration = f"parameter {phase.duration!r}, {duration}"
+    lines = [f"phase {k + 1}{name}: {duration}, {segments} segments"]
+    if phase.system is not None:
+        jump = ", picked up by an impact" if phase.impact else ""
+        lines.append(f"  system {phase.system!r}{jump}")
+    for end, state in (("start", phase.start), ("end", phase.end)):
+        for key in ("q", "v", "a"):
+            value = getattr(state, key)
+            if value is not None:
+                lines.append(f"  {end} {key} = {_vector(np.asarray(value, float))}")
+    return lines + [f"  {text}" for text in _entries(phase)]
+
+
+def _signal_text(signal: Signal) -> str:
+    m = len(signal.components)
+    pairs = zip(*(np.broadcast_to(x, (m,)) for x in (signal.lower, signal.upper)), strict=True)
+    parts = [
+        f"{x} {low:g}" if low == high else f"{x} {_bounds(low, high)}"
+        for x, (low, high) in zip(signal.components, pairs, strict=True)
+    ]
+    where = "all phases" if signal.phases is None else ", ".join(signal.phases)
+    pieces = "" if signal.segments is None else f", {signal.segments} segments"
+    text = f"signal {signal.name!r}: {', '.join(parts)} {_unit(signal.unit)}".rstrip()
+    return f"{text}; degree {signal.degree}{pieces}; {where}"
+
+
+def _system_text(name: str, system: System) -> list[str]:
+    """What is special about a system."""
+    lines = [f"system {name!r}:"]
+    for load in system.payloads:
+        point = _vector(np.asarray(load.point, float))
+        lines.append(f"  carries {load.mass:g} kg on {load.link!r} at {point}")
+    if system.forces is not None:
+        lines += [f"  {_force_text(force)}" for force in system.forces] or ["  no forces"]
+    if system.passive is not None:
+        lines.append(f"  passive (no motor): {', '.join(system.passive) or 'none'}")
+    if system.limits is not None or system.jerk_limit is not None:
+        lines.append("  limits of its own")
+    return lines
+
+
+def _force_text(force: ExternalForce) -> str:
+    return (
+        f"force on {force.link!r} at {_vector(np.asarray(force.point))}: "
+        f"{_push(force.force)} N, {_push(force.moment)} N m, {force.frame} axes"
+    )
+
+
+def _push(value: object) -> str:
+    if isinstance(value, str):
+        return f"signal {value!r}"
+    if isinstance(value, Profile):
+        ends = np.asarray(value.times, float)[[0, -1]]
+        unit = " s" if value.over == "time" else " of the phase"
+        return f"curve from {ends[0]:g} to {ends[1]:g}{unit}, in"
+    return _vector(np.asarray(value))
+
+
+def _unit(unit: str) -> str:
+    return "" if unit == "1" else unit
 
 
 def _joint_rows(model: Model, limits: Limits) -> list[tuple[str, ...]]:
@@ -157,6 +228,8 @@ def _entry(entry: Cost | Constraint) -> str:
     lower = "-inf" if entry.lower is None else _vector(np.asarray(entry.lower, float))
     upper = "inf" if entry.upper is None else _vector(np.asarray(entry.upper, float))
     kind = "integral of " if entry.integral else ""
+    if entry.over == "motion":
+        at = "over the whole motion"
     return f"constraint {lower} <= {kind}{what} <= {upper}, {at}"
 
 

@@ -11,9 +11,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from predyn.curves.profile import Profile
 from predyn.errors import InputError, unknown_name
+from predyn.kernels.forces import ExternalForce
 from predyn.model import PRISMATIC, Model
-from predyn.problem import Duration, Problem, duration_of
+from predyn.problem import Duration, Problem, duration_of, system_of
 from predyn.simulation import positive, simulate
 from predyn.simulation.replaying import Replay
 from predyn.simulation.trajectories import DIVERGED, LIMITED, Trajectory
@@ -33,8 +35,11 @@ def simulate_task(
 
     Returns the trajectory and notes on what the task does not define.
     """
-    model, first = problem.model, problem.phases[0].start
-    notes, start = [], []
+    system, first = system_of(problem, 0), problem.phases[0].start
+    model, notes, start = system.model, [], []
+    _refuse_varying(system.forces)
+    if any(phase.system != problem.phases[0].system for phase in problem.phases):
+        notes.append("the system of the first phase is simulated; later phases have others")
     for name, given in (("position", first.q), ("velocity", first.v)):
         values = np.full(model.n, np.nan) if given is None else np.array(given, np.float64)
         free = np.isnan(values)
@@ -51,11 +56,24 @@ def simulate_task(
         raise InputError(f"--rate: {per_second:g} Hz gives more than {MOST_ROWS} rows; lower it")
     t = np.linspace(0.0, length, math.ceil(length * per_second * (1.0 - 1e-12)) + 1)
     held = _torques(model, torques)
-    unmoved = ", ".join(name for name in problem.passive if held[model.joint_index(name)])
+    unmoved = ", ".join(name for name in system.passive if held[model.joint_index(name)])
     if unmoved:
         notes.append(f"{unmoved}: no motor in this task; the torque is applied anyway")
     q0, v0 = start
-    return simulate(model, q0, v0, held, t, forces=problem.forces), notes
+    return simulate(model, q0, v0, held, t, forces=system.forces), notes
+
+
+def _refuse_varying(forces: Sequence[ExternalForce]) -> None:
+    """Forces that only a solve can give numbers to."""
+    for force in forces:
+        for value in (force.force, force.moment):
+            if isinstance(value, str | Profile):
+                kind = f"signal {value!r}" if isinstance(value, str) else "a curve"
+                raise InputError(
+                    f"the force on {force.link!r} is {kind}, and a task is simulated with constant "
+                    "forces only; solve the task and simulate its solution, or use "
+                    "predyn.simulate in Python"
+                )
 
 
 def _torques(model: Model, texts: Sequence[str]) -> Floats:

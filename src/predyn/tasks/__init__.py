@@ -6,6 +6,7 @@ FOLDER = Path(__file__).parent
 NAMES = (
     "two-link-time-optimal",
     "two-link-lifting",
+    "two-link-pick-place",
     "prismatic-revolute",
     "arm-2r-min-effort",
     "manutec-min-time",

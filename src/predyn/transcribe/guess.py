@@ -17,7 +17,7 @@ from predyn.curves.bspline import BSpline
 from predyn.dynamics.pose_search import inverse_kinematics
 from predyn.errors import InputError
 from predyn.model import Model
-from predyn.problem import Constraint, Problem
+from predyn.problem import Constraint, Problem, system_of
 from predyn.terms.frames import FrameOrientation, FramePose, FramePosition, rotation_of
 from predyn.transcribe.guess_unknowns import fill_lifts, fill_unknowns
 from predyn.transcribe.layout import PhaseLayout, end_values
@@ -79,10 +79,10 @@ def _bent(
     octaves: float,
 ) -> Floats:
     """Each joint by some half waves of up to that size, within its limits; durations by octaves."""
-    low, high = (program.problem.limits or program.model.limits).position.T
-    reach = np.minimum(np.where(np.isfinite(high - low), 0.5 * (high - low), size), size)
     x = x.copy()
-    for phase in program.phases:
+    for p, phase in enumerate(program.phases):
+        low, high = system_of(program.problem, p).limits.position.T
+        reach = np.minimum(np.where(np.isfinite(high - low), 0.5 * (high - low), size), size)
         s = np.clip(phase.spline.greville, 0.0, 1.0)[:, None]
         sizes = [rng.uniform(-1.0, 1.0, program.model.n) / k for k in range(1, waves + 1)]
         bend = sum(size * np.sin(np.pi * k * s) for k, size in enumerate(sizes, start=1))
@@ -198,14 +198,11 @@ def _way_points(problem: Problem, search: bool) -> list[Floats]:
         if k + 1 < len(problem.phases):
             q = np.where(np.isnan(q), end_values(problem.phases[k + 1].start, n)[0], q)
         points.append(q)
-    low, high = (problem.limits or problem.model.limits).position.T
-    both = np.isfinite(low) & np.isfinite(high)
-    middle = 0.5 * (np.where(both, low, 0.0) + np.where(both, high, 0.0))
-    middle = np.clip(middle, low, high)
+    middle = _middles(problem)
     for k, q in enumerate(points):
         if search and np.isnan(q).any():
-            near = points[k - 1] if k else middle
-            found = _reach(problem, k, np.where(np.isnan(near), middle, near))
+            near = points[k - 1] if k else middle[k]
+            found = _reach(problem, k, np.where(np.isnan(near), middle[k], near))
             if found is not None:
                 points[k] = np.where(np.isnan(q), found, q)
     order = [*range(1, len(points)), *range(len(points) - 2, -1, -1)]
@@ -213,7 +210,19 @@ def _way_points(problem: Problem, search: bool) -> list[Floats]:
         before, after = points[max(k - 1, 0)], points[min(k + 1, len(points) - 1)]
         q = np.where(np.isnan(points[k]), before, points[k])
         points[k] = np.where(np.isnan(q), after, q)
-    return [np.where(np.isnan(q), middle, q) for q in points]
+    return [np.where(np.isnan(q), x, q) for q, x in zip(points, middle, strict=True)]
+
+
+def _middles(problem: Problem) -> list[Floats]:
+    """Joint positions amid the limits of the phases that meet at each way point."""
+    limits = [system_of(problem, p).limits.position for p in range(len(problem.phases))]
+    middles = []
+    for before, after in zip([limits[0], *limits], [*limits, limits[-1]], strict=True):
+        low, high = np.maximum(before[:, 0], after[:, 0]), np.minimum(before[:, 1], after[:, 1])
+        both = np.isfinite(low) & np.isfinite(high)
+        middle = 0.5 * (np.where(both, low, 0.0) + np.where(both, high, 0.0))
+        middles.append(np.clip(middle, low, high))
+    return middles
 
 
 def _reach(problem: Problem, k: int, near: Floats) -> Floats | None:
@@ -279,9 +288,9 @@ def _of_samples(program: Program, given: Any) -> list[Path]:
 
 def _check_limits(program: Program, curves: list[Path]) -> None:
     """A given curve lies within the position limits."""
-    low, high = (program.problem.limits or program.model.limits).position.T
     s = np.linspace(0.0, 1.0, 101)
-    for phase, curve in zip(program.phases, curves, strict=True):
+    for p, (phase, curve) in enumerate(zip(program.phases, curves, strict=True)):
+        low, high = system_of(program.problem, p).limits.position.T
         q = curve(s)
         outside = np.argwhere((q < low) | (q > high))
         if len(outside):

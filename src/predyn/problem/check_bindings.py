@@ -1,0 +1,117 @@
+"""Terms and what the phases of a problem provide for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from predyn.errors import PredynError
+from predyn.problem.check_phases import Finding
+from predyn.problem.offers import offer_in, phase_name
+from predyn.problem.problem import Hybrid, Problem
+from predyn.samples import Offer, split_side
+from predyn.terms.signals import ParameterValue, SignalRate, SignalValue
+from predyn.terms.sums import SumTerm
+from predyn.terms.term import Residual, Term
+
+ON_UNKNOWNS = (SignalValue, SignalRate, ParameterValue)
+
+
+class Binder:
+    """Binds terms to phases, and remembers the channels that they look at.
+
+    sound: whether the signals, parameters and systems of the problem are; if not, terms are bound
+    to the model alone, and those on signals and parameters not at all.
+    """
+
+    def __init__(self, problem: Problem, sound: bool) -> None:
+        self._problem, self._sound = problem, sound
+        count = len(problem.phases)
+        plain = [Offer(problem.model)] * count
+        self._here = [offer_in(problem, p) for p in range(count)] if sound else plain
+        self._anywhere = [offer_in(problem, p, True) for p in range(count)] if sound else plain
+        kinds = zip(problem.phases, self._here, strict=True)
+        self._kind = [(phase.system, frozenset(offer.further)) for phase, offer in kinds]
+        self.seen: set[str] = set()
+        self.failed = False
+
+    def bind(self, term: Any, phases: Sequence[int]) -> tuple[Residual | None, str | None]:
+        """The residual of a term in the first of some phases, or why there is none."""
+        residual, message = self._bound(term, phases)
+        self.failed |= message is not None
+        return residual, message
+
+    def _bound(self, term: Any, phases: Sequence[int]) -> tuple[Residual | None, str | None]:
+        if isinstance(term, type) and issubclass(term, Term):
+            name = term.__name__
+            return None, f"expected a Term, got the class {name}: write {name}(...)"
+        if not isinstance(term, Term):
+            return None, f"expected a Term, got {type(term).__name__}"
+        if isinstance(term, ON_UNKNOWNS):
+            if not self._sound:
+                return None, None
+            if isinstance(self._problem.transcription, Hybrid):
+                return None, f"method 'hybrid' has no {term.kind!r} to look at; use method 'spline'"
+        found, firsts = [], dict[tuple[str | None, frozenset[str]], int]()
+        for p in phases:  # phases that provide the same need one look
+            firsts.setdefault(self._kind[p], p)
+        try:
+            for p in firsts.values():
+                residual = term.bind_to(self._anywhere[p])
+                found.append(residual)
+                channels = self._channels(term, residual, p)
+                message = self._missing(channels, p) if self._sound else None
+                if message is not None:
+                    return None, message
+                self.seen |= channels
+        except PredynError as error:
+            return None, str(error)
+        return found[0] if found else None, None
+
+    def _channels(self, term: Term, residual: Residual, p: int) -> set[str]:
+        """Plain names of all channels that a term looks at, its parts included."""
+        names = {split_side(channel)[1] for channel in residual.channels}
+        for _, part in term.parts if isinstance(term, SumTerm) else ():
+            names |= self._channels(part, part.bind_to(self._anywhere[p]), p)
+        return names
+
+    def _missing(self, channels: set[str], p: int) -> str | None:
+        """Why a channel that exists in other phases cannot be looked at in phase p."""
+        signals = {signal.name: signal for signal in self._problem.signals}
+        for channel in sorted(channels):
+            family, _, name = channel.partition(":")
+            if family not in ("signal", "rate"):
+                continue
+            if channel not in self._here[p].further:
+                where = ", ".join(signals[name].phases or ())
+                return (
+                    f"signal {name!r} does not exist in {phase_name(self._problem, p)!r} (phases: "
+                    f"{where}); give the entry to these phases, or add the phase to the signal"
+                )
+            if family == "rate" and signals[name].degree == 0:
+                return (
+                    f"signal {name!r} has degree 0, constant pieces without a rate; use degree 1 "
+                    "or more"
+                )
+        return None
+
+
+def unused_problems(problem: Problem, seen: set[str]) -> Iterator[Finding]:
+    """Unknowns that change nothing; seen: channels that terms and forces look at."""
+    for k, signal in enumerate(problem.signals):
+        if not seen & {f"signal:{signal.name}", f"rate:{signal.name}"}:
+            yield (
+                ("signals", k),
+                f"nothing depends on signal {signal.name!r}; name it in a force or a term, or "
+                "remove it",
+            )
+    durations = {phase.duration for phase in problem.phases if isinstance(phase.duration, str)}
+    if not durations <= {parameter.name for parameter in problem.parameters}:
+        return  # perhaps a misspelt name, which is told with its phase
+    for k, parameter in enumerate(problem.parameters):
+        if parameter.name not in durations and f"parameter:{parameter.name}" not in seen:
+            yield (
+                ("parameters", k),
+                f"nothing depends on parameter {parameter.name!r}; make it the duration of a "
+                "phase, name it in a term, or remove it",
+            )

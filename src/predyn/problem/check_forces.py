@@ -1,0 +1,125 @@
+"""What is wrong with external forces: given in numbers, as curves, or as signals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from predyn.curves.profile import Profile
+from predyn.errors import PredynError, unknown_name
+from predyn.kernels.forces import ExternalForce, placed_forces, vector
+from predyn.problem.check_phases import Finding, Path, finite, of_kind
+from predyn.problem.check_systems import system_in
+from predyn.problem.offers import exists_in, phase_name
+from predyn.problem.unknowns import Signal
+
+if TYPE_CHECKING:
+    from predyn.problem.problem import Problem
+
+PARTS = ("force", "moment")
+
+
+def force_problems(problem: Problem, sound: bool) -> Iterator[Finding]:
+    """The forces of the problem and of its systems; sound: whether signals and systems are."""
+    acting: dict[Path, tuple[Any, list[int]]] = {("forces",): (problem.forces, [])}
+    for p in range(len(problem.phases)):
+        where, system = system_in(problem, p)
+        if system.forces is None:
+            acting[("forces",)][1].append(p)
+        else:
+            acting.setdefault((*where, "forces"), (system.forces, []))[1].append(p)
+    for place, (forces, phases) in acting.items():
+        if not isinstance(forces, tuple | list):
+            yield place, f"expected a list of ExternalForce, got {type(forces).__name__}"
+            continue
+        for k, force in enumerate(forces):
+            yield from _force(problem, force, (*place, k), phases, sound)
+
+
+def force_signals(problem: Problem) -> set[str]:
+    """Channels of the signals that are forces in some phase."""
+    found = set()
+    for p in range(len(problem.phases)):
+        own = system_in(problem, p)[1].forces
+        for force in of_kind(problem.forces if own is None else own, ExternalForce):
+            names = [getattr(force, part) for part in PARTS]
+            found |= {f"signal:{name}" for name in names if isinstance(name, str)}
+    return found
+
+
+def has_profiles(problem: Problem) -> bool:
+    """Whether a force of the problem is a given curve."""
+    return any(
+        isinstance(getattr(force, part), Profile)
+        for force in of_kind(problem.forces, ExternalForce)
+        for part in PARTS
+    )
+
+
+def _force(
+    problem: Problem, force: Any, where: Path, phases: Sequence[int], sound: bool
+) -> Iterator[Finding]:
+    try:
+        placed_forces(problem.model, [force])
+        for part in PARTS:
+            value = getattr(force, part)
+            if not isinstance(value, str | Profile):
+                vector(part, value)
+    except PredynError as error:
+        yield where, str(error).removeprefix("forces[0].").removeprefix("forces[0]: ")
+        return
+    for part in PARTS:
+        value = getattr(force, part)
+        if isinstance(value, Profile):
+            yield from _profile(problem, value, (*where, part), phases)
+        elif isinstance(value, str) and sound:
+            yield from _signal(problem, value, (*where, part), phases)
+
+
+def _profile(
+    problem: Problem, profile: Profile, where: Path, phases: Sequence[int]
+) -> Iterator[Finding]:
+    try:
+        profile.check(str(where[-1]), 3)
+    except PredynError as error:
+        yield where, str(error).removeprefix(f"{where[-1]}: ")
+        return
+    free = [p for p in phases if not finite(problem.phases[p].duration)]
+    if profile.over == "time" and free:
+        yield (
+            where,
+            f"a curve over time needs a fixed duration, and that of "
+            f"{phase_name(problem, free[0])!r} is free; give its times as shares of the phase, "
+            "from 0 to 1 (over = 'phase')",
+        )
+
+
+def _signal(problem: Problem, name: str, where: Path, phases: Sequence[int]) -> Iterator[Finding]:
+    from predyn.problem.problem import Hybrid
+
+    if isinstance(problem.transcription, Hybrid):
+        yield (
+            where,
+            f"method 'hybrid' takes no unknown forces (signal {name!r:.60}); give numbers or a "
+            "curve, or use method 'spline'",
+        )
+        return
+    signals = {signal.name: signal for signal in of_kind(problem.signals, Signal)}
+    if name not in signals:
+        yield where, str(unknown_name("signal", name, signals))
+        return
+    components: Any = signals[name].components
+    if len(components) != 3:
+        yield (
+            where,
+            f"expected a signal of 3 components (x, y, z), and {name!r} has {len(components)} "
+            f"({', '.join(components)})",
+        )
+    missing = [p for p in phases if not exists_in(signals[name].phases, problem, p)]
+    if missing:
+        yield (
+            where,
+            f"the force acts in {phase_name(problem, missing[0])!r}, where signal {name!r} does "
+            f"not exist (phases: {', '.join(signals[name].phases or ())}); add the phase to the "
+            "signal, or give the force to a system of the others",
+        )

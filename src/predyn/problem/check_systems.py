@@ -1,0 +1,124 @@
+"""What is wrong with the systems of a problem, and with what phases make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from predyn.dynamics.system import Payload
+from predyn.errors import PredynError, unknown_name
+from predyn.problem.check_phases import Finding, Path, of_kind
+from predyn.problem.offers import phase_name
+from predyn.problem.system import System
+
+if TYPE_CHECKING:
+    from predyn.problem.problem import Problem
+
+
+def system_problems(problem: Problem) -> Iterator[Finding]:
+    """Names and payloads of systems, and the systems of phases."""
+    systems: Any = problem.systems
+    if not isinstance(systems, Mapping):
+        got = type(systems).__name__
+        yield ("systems",), f"expected systems by name ({{'loaded': System(...)}}), got {got}"
+        return
+    used = {phase.system for phase in problem.phases if phase.system is not None}
+    for name, system in systems.items():
+        where: Path = ("systems", name if isinstance(name, str) else repr(name))
+        if not isinstance(name, str) or not name or "\0" in name:
+            yield ("systems",), f"expected a non-empty text as name, got {name!r:.60}"
+        elif not isinstance(system, System):
+            yield where, f"expected a System, got {type(system).__name__}"
+        else:
+            yield from _payloads(problem, system.payloads, (*where, "payloads"))
+            if name not in used and used <= systems.keys():  # else perhaps a misspelt name
+                yield where, f"no phase has the system {name!r}; name it in a phase, or remove it"
+    for k, phase in enumerate(problem.phases):
+        if phase.system is not None and phase.system not in systems:
+            yield ("phases", k, "system"), str(unknown_name("system", phase.system, systems))
+
+
+def impact_problems(problem: Problem) -> Iterator[Finding]:
+    """Phases that begin with an impact, of systems that are sound."""
+    for k, phase in enumerate(problem.phases):
+        where: Path = ("phases", k, "impact")
+        impact: Any = phase.impact
+        if type(impact) is not bool:
+            yield where, f"expected true or false, got {impact!r:.60}"
+        elif impact and k == 0:
+            yield where, "the first phase has none before it whose motion an impact could change"
+        elif impact:
+            yield from _impact(problem, k, where)
+
+
+def system_in(problem: Problem, p: int) -> tuple[Path, System]:
+    """The system of phase p and its place; an empty one if the phase has none that is sound."""
+    name, systems = problem.phases[p].system, problem.systems
+    if isinstance(name, str) and isinstance(systems, Mapping):
+        system = systems.get(name)
+        if isinstance(system, System):
+            return ("systems", name), system
+    return (), System()
+
+
+def jerk_limit_in(problem: Problem, p: int) -> tuple[Path, Any]:
+    """The jerk limit of phase p, and where it is given."""
+    where, system = system_in(problem, p)
+    if system.jerk_limit is not None:
+        return (*where, "jerk_limit"), system.jerk_limit
+    return ("jerk_limit",), problem.jerk_limit
+
+
+def _payloads(problem: Problem, payloads: Any, where: Path) -> Iterator[Finding]:
+    if not isinstance(payloads, tuple | list):
+        yield where, f"expected a list of Payload, got {type(payloads).__name__}"
+        return
+    for k, load in enumerate(payloads):
+        if not isinstance(load, Payload):
+            yield (*where, k), f"expected a Payload, got {type(load).__name__}"
+            continue
+        try:
+            problem.model.attach_payload(load.link, load.mass, load.point, load.inertia)
+        except PredynError as error:
+            yield (*where, k), str(error)
+
+
+def _impact(problem: Problem, k: int, where: Path) -> Iterator[Finding]:
+    before, now = (of_kind(system_in(problem, p)[1].payloads, Payload) for p in (k - 1, k))
+    left = list(now)
+    for load in before:
+        same = [x for x in left if _same(load, x)]
+        if not same:
+            yield (
+                where,
+                f"{phase_name(problem, k - 1)!r} carries {load.mass:g} kg on {load.link!r} that "
+                f"{phase_name(problem, k)!r} does not; put it down in a phase of its own, without "
+                "an impact",
+            )
+            return
+        left.remove(same[0])
+    if not left:
+        yield (
+            where,
+            f"an impact has no effect here: {phase_name(problem, k)!r} carries nothing that "
+            f"{phase_name(problem, k - 1)!r} does not; name a system with a payload, or remove it",
+        )
+
+
+def _same(one: Payload, other: Payload) -> bool:
+    """Whether two payloads are equal by value."""
+    return (
+        one.link == other.link
+        and one.mass == other.mass
+        and np.array_equal(np.asarray(one.point, float), np.asarray(other.point, float))
+        and (one.inertia is None) == (other.inertia is None)
+        and np.array_equal(_matrix(one), _matrix(other))
+    )
+
+
+def _matrix(load: Payload) -> np.ndarray:
+    """The inertia as a matrix, however it is given."""
+    inertia = np.zeros(3) if load.inertia is None else np.asarray(load.inertia, float)
+    return np.diag(inertia) if inertia.ndim == 1 else inertia
