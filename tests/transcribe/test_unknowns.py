@@ -40,6 +40,7 @@ from predyn.terms import (
     SignalValue,
     TotalTime,
     TrackPoint,
+    UserTerm,
     WeightedSum,
 )
 from predyn.terms.pairs import FrameStep
@@ -276,6 +277,11 @@ def test_a_lifted_pair_starts_from_the_guess_and_holds() -> None:
 # -- rows over several phases, parameters that phases share ---------------------------------------
 
 
+def _mix(s: Samples) -> NDArray:
+    """A user's function of a parameter and the motion."""
+    return s["parameter:step"][0] ** 2 * s["v"].sum(axis=0)
+
+
 def striding() -> Problem:
     """Three phases: the first and the last take the same time, which is a parameter."""
     model = unlimited(_branched(7))
@@ -296,7 +302,8 @@ def striding() -> Problem:
             Constraint(MechanicalEnergy(width=WIDTH), upper=40.0, integral=True, over="motion",
                        name="work"),
             Constraint(TotalTime(), upper=3.0, integral=True, over="motion", name="total time"),
-            Constraint(ParameterValue("step"), 0.1, 5.0, at="start"),
+            Constraint(ParameterValue("step"), 0.1, 5.0),
+            Constraint(UserTerm(_mix, ("v", "parameter:step")), -9.0, 9.0, at="end"),
         ),
         parameters=(Parameter("step", 0.3, 2.0, 1.0, "s"),),
         systems={"loaded": carried},
@@ -317,16 +324,18 @@ def test_rows_over_several_phases_and_a_shared_duration() -> None:
             T = m.T(p)
             for s, w in m.gauss(p, 2):
                 tau = m.tau(p, s)
-                f += T * w * (1e-3 * ca.sumsqr(tau) + 2.0 * (step - 0.9) ** 2)
+                f += T * w * 1e-3 * ca.sumsqr(tau)
                 power = tau * m.state(p, s, 1)
                 work += T * w * ca.sum1(ca.sqrt(power**2 + WIDTH**2) - WIDTH)
                 if p == 2:
                     effort += T * w * tau[0] ** 2
+        f += 2.0 * (step - 0.9) ** 2  # once, not over time
         total = m.T(0) + m.T(1) + m.T(2)
         at = {(p, s): point(m.state(p, s, 0)) for p in range(3) for s in (0.0, 1.0)}
+        mixes = [step**2 * ca.sum1(m.state(p, 1.0, 1)) for p in range(3)]
         speed = at[2, 1.0][0] - at[0, 0.0][0] - 0.4 * total
         balance = 2.0 * (at[2, 1.0][1] - at[2, 0.0][1]) - 0.5 * m.T(2) + 0.1 * effort
-        pointwise = [speed, step, step, step, balance]
+        pointwise = [speed, step, *mixes, balance]
         joined = [m.state(p + 1, 0.0, 0) - m.state(p, 1.0, 0) for p in range(2)]
         return f, [*pointwise, *joined, work, total]
 

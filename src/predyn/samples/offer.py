@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from predyn.errors import InputError, unknown_name
 from predyn.model import Model
-from predyn.samples.registry import CHANNELS, find
+from predyn.samples.registry import CHANNELS
 from predyn.samples.samples import channel_size, split_side
 
 FAMILIES = {"signal": "signal", "rate": "signal", "parameter": "parameter"}
@@ -62,9 +62,6 @@ class Offer:
         name = split_side(channel)[1]
         if name in self.further:
             return len(self.further[name].components)
-        family, colon, _ = name.partition(":")
-        if not (colon and family in FAMILIES):
-            find(name)
         return channel_size(self.model, name)
 
     def _names(self) -> list[str]:

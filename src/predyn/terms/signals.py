@@ -74,7 +74,7 @@ class SignalRate(_OnUnknown):
 
 @dataclass(frozen=True, eq=False)
 class ParameterValue(_OnUnknown):
-    """A parameter minus a target."""
+    """A parameter minus a target; it counts once, as a cost or constraint, not over time."""
 
     parameter: str
     target: float = 0.0

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from predyn.errors import InputError
 from predyn.model import Model
+from predyn.samples import Offer
 from predyn.terms.duration import TotalTime
 from predyn.terms.linear import Linear
 from predyn.terms.pairs import FrameStep
@@ -38,7 +39,12 @@ class SumTerm(Term):
         """Name and unit of the sum."""
 
     def bind(self, model: Model) -> Residual:
-        bound = [term.bind(model) for _, term in self.parts]
+        return self._sum([term.bind(model) for _, term in self.parts])
+
+    def bind_to(self, offer: Offer) -> Residual:
+        return self._sum([term.bind_to(offer) for _, term in self.parts])
+
+    def _sum(self, bound: Sequence[Residual]) -> Residual:
         for (_, term), residual in zip(self.parts, bound, strict=True):
             if len(residual.rows) != 1:
                 raise InputError(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.errors import InputError
 from predyn.model import Model
-from predyn.samples import SIDES, Samples, channel_size
+from predyn.samples import SIDES, Offer, Samples, channel_size
 from predyn.terms.selection import read_positive
 from predyn.terms.term import Residual, Term
 
@@ -50,7 +50,14 @@ class UserTerm(Term):
     kind = "user"
 
     def bind(self, model: Model) -> Residual:
-        return UserResidual(self, model)
+        return UserResidual(self, lambda channel: channel_size(model, channel))
+
+    def bind_to(self, offer: Offer) -> Residual:
+        def size(channel: str) -> int:
+            offer.require(self.kind, (channel,))
+            return offer.size(channel)
+
+        return UserResidual(self, size)
 
     def row_names(self) -> tuple[str, ...]:
         """Names of the rows, derived from the term's name if only their number is given."""
@@ -69,8 +76,8 @@ class UserTerm(Term):
             )
         return tuple(names)
 
-    def variables(self, model: Model) -> tuple[Variable, ...]:
-        """Components that the function depends on."""
+    def variables(self, size_of: Callable[[str], int]) -> tuple[Variable, ...]:
+        """Components that the function depends on, given the number of each channel."""
         given: object = self.channels
         if (
             not isinstance(given, Sequence | set)
@@ -106,7 +113,7 @@ class UserTerm(Term):
                     f"term {self.name!r}: {channel!r:.40}: a user term uses one instant; "
                     "only periodic, symmetric and frame_step use pairs of instants"
                 )
-            size = channel_size(model, channel)
+            size = size_of(channel)
             for k in depends.get(channel, range(size)):
                 if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k < size:
                     raise InputError(
@@ -122,7 +129,7 @@ class UserResidual(Residual):
 
     exact = False
 
-    def __init__(self, term: UserTerm, model: Model) -> None:
+    def __init__(self, term: UserTerm, size_of: Callable[[str], int]) -> None:
         if not callable(term.function):
             raise InputError(
                 f"term {term.name!r}: function: expected a function, got {term.function!r:.60}"
@@ -131,8 +138,8 @@ class UserResidual(Residual):
         self.rows = term.row_names()
         self.units = ("1",) * len(self.rows)
         self.scale = read_positive(term.scale, f"term {term.name!r}: scale", self.rows)
-        self._variables = term.variables(model)
-        self._sizes = {c: channel_size(model, c) for c in dict.fromkeys(term.channels)}
+        self._variables = term.variables(size_of)
+        self._sizes = {c: size_of(c) for c in dict.fromkeys(term.channels)}
         self.entries = tuple(
             (row, *variable) for row in range(len(self.rows)) for variable in self._variables
         )

@@ -86,7 +86,10 @@ class Arrangement:
                 self._of_problem(p, constraint)
             for constraint in phase.constraints:
                 self._of_phase(p, constraint)
-            for cost in (*problem.costs, *phase.costs):
+            for cost in problem.costs:
+                if p == 0 or cost.term.pairs or not self._timeless(p, cost.term):
+                    self._cost(p, cost)
+            for cost in phase.costs:
                 self._cost(p, cost)
         for p in range(len(layouts) - 1):
             self.rows += meeting_rows(self, p)
@@ -253,7 +256,7 @@ class Arrangement:
         elif constraint.over == "motion":
             if p == 0:
                 self._integral(constraint, 0, last)
-        else:
+        elif p == 0 or not self._timeless(p, constraint.term):
             self._in_phase(p, constraint)
 
     def _of_phase(self, p: int, constraint: Constraint) -> None:
@@ -268,7 +271,14 @@ class Arrangement:
         else:
             self._constraint(p, constraint)
 
+    def _timeless(self, p: int, term: Term) -> bool:
+        """Whether a term looks at parameters alone, which are the same at all times."""
+        channels = term.bind_to(self.offers[p]).channels
+        return bool(channels) and all(name.startswith("parameter:") for name in channels)
+
     def _constraint(self, p: int, constraint: Constraint) -> None:
+        if self._timeless(p, constraint.term):
+            return self._rows(p, constraint, self.at(p, "start"), False)
         residual = constraint.term.bind_to(self.offers[p])
         lower, upper = row_bounds(constraint.lower, constraint.upper, residual)
         throughout = isinstance(constraint.at, str) and constraint.at == "throughout"
@@ -276,7 +286,7 @@ class Arrangement:
             points = self._for_equality(p, residual)
         else:
             points = self.at(p, constraint.at)
-        self._rows(p, constraint, points, throughout)
+        return self._rows(p, constraint, points, throughout)
 
     def _rows(self, p: int, constraint: Constraint, points: InstantSet, throughout: bool) -> None:
         residual = constraint.term.bind_to(self.offers[p])
@@ -304,7 +314,7 @@ class Arrangement:
     def _pair_constraint(self, constraint: Constraint, first: int, last: int, name: str) -> None:
         """Between the start of one phase and the end of the same or a later one."""
         term = constraint.term
-        residual = term.bind(self.systems[last].model)
+        residual = term.bind_to(self.offers[last])
         bounds = row_bounds(constraint.lower, constraint.upper, residual)
         lift = self._lifts.get((id(constraint), first))
         if lift is not None:
@@ -352,7 +362,8 @@ class Arrangement:
         if cost.term.pairs:
             raise InputError(f"{name}: a term on pairs of instants serves as a constraint only")
         loss = Smoothed(cost.loss or cost.term.loss, cost.term.width)
-        part = self._summed(p, cost.term, cost.at, float(cost.weight), name, loss, objective=True)
+        at: At = "start" if self._timeless(p, cost.term) else cost.at
+        part = self._summed(p, cost.term, at, float(cost.weight), name, loss, objective=True)
         self.costs.append((name, part))
 
     def _integral(self, constraint: Constraint, first: int, last: int) -> None:
