@@ -133,6 +133,43 @@ def test_rows_of_momentum_against_casadi() -> None:
     motion.compare(f, g, x, values(program, x, 0.7, lam), 0.7, lam)
 
 
+def test_the_built_in_pick_and_place_against_casadi() -> None:
+    problem = predyn.load_task("two-link-pick-place")
+    program = transcribe(problem)
+    motion = SymbolicMotion(program)
+    rng = np.random.default_rng(4)
+    x = rng.uniform(-1.0, 1.0, program.n)
+    for phase in program.phases:
+        x[phase.T_column] = rng.uniform(0.5, 1.5)
+    names = [phase.name for phase in program.phases]
+    states = {"position": 0, "velocity": 1, "acceleration": 2, "q": 0, "v": 1, "a": 2}
+
+    def row(i: int):
+        quantity, where = program.g_quantity(i), program.g_instant(i)
+        if where is None:  # continuity NAME to NAME JOINT STATE
+            _, first, _, second, joint, state = quantity.split()
+            j, d = problem.model.joint_index(joint), states[state]
+            last, begin = names.index(first), names.index(second)
+            return motion.state(begin, 0.0, d)[j] - motion.state(last, 1.0, d)[j]
+        kind, joint = quantity.split(": ")[1].split()
+        j = problem.model.joint_index(joint)
+        if kind == "effort":
+            return motion.tau(*where)[j]
+        return motion.state(*where, states[kind])[j]
+
+    f = 0.0
+    for p in range(len(names)):
+        for s, w in motion.gauss(p, problem.transcription.gauss_points):
+            tau = motion.tau(p, s)
+            for cost in problem.costs:
+                loss = 1.0 if isinstance(cost.term, TotalTime) else tau.T @ tau
+                f += cost.weight * motion.T(p) * w * loss
+    assert {type(cost.term) for cost in problem.costs} == {TotalTime, Effort}
+    lam = rng.standard_normal(program.m)
+    g = [row(i) for i in range(program.m)]
+    motion.compare(f, g, x, values(program, x, 0.7, lam), 0.7, lam)
+
+
 def _momentum(model: Model):
     """d(kinetic energy)/dv, by CasADi: torques for accelerations v at rest, without gravity."""
     still = replace(model, gravity=np.zeros(3), stiffness=np.zeros(model.n))
