@@ -66,7 +66,9 @@ def _force(
             if not isinstance(value, str | Profile):
                 vector(part, value)
     except PredynError as error:
-        yield where, str(error).removeprefix("forces[0].").removeprefix("forces[0]: ")
+        message = str(error).removeprefix("forces[0].").removeprefix("forces[0]: ")
+        curve = any(np.ndim(getattr(force, part, 0.0)) == 2 for part in PARTS)
+        yield where, f"{message}; for a curve of time give a Profile" if curve else message
         return
     for part in PARTS:
         value = getattr(force, part)

@@ -220,6 +220,10 @@ def _entry(entry: Cost | Constraint) -> str:
         and not (isinstance(f.default, str | float) and getattr(term, f.name) == f.default)
     ]
     at = entry.at if isinstance(entry.at, str) else f"fractions {list(entry.at)!r:.60}"
+    if term.pairs:
+        at = "from start to end"
+    elif isinstance(entry, Constraint) and entry.over == "motion":
+        at = "over the whole motion"
     what = f"{term.kind}({', '.join(settings)})"
     if isinstance(entry, Cost):
         return f"cost {entry.weight:g} * {what}, {at}"

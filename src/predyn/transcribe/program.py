@@ -104,7 +104,7 @@ class Program(NLP):
                 unit = block.residual.units[r]
                 bounds = f"{rows.lower[r]:.6g} .. {rows.upper[r]:.6g} {unit}"
                 wrong.append(
-                    f"{rows.name} {rows.rows[r]} is {value[k, r]:.6g} at "
+                    f"the residual of {rows.name} {rows.rows[r]} is {value[k, r]:.6g} at "
                     f"{100 * points.s[k]:.4g} % of the phase, outside {bounds}, and the boundary "
                     "values leave it no freedom"
                 )

@@ -41,7 +41,7 @@ def check_rank(program: Program, x: Floats) -> None:
     if len(equal) > len(free):
         raise InputError(
             f"problem {program.problem.name!r}: {counts}: {_blocks(program, equal)}; leave some "
-            "out, use inequalities, or use more segments"
+            "out or use inequalities"
         )
     away = NEAR * program.x_scale * np.random.default_rng(0).uniform(-1.0, 1.0, len(x))
     program.move(np.clip(x + away, program.x_lower, program.x_upper))
