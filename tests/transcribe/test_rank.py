@@ -10,11 +10,11 @@ import pytest
 
 import predyn
 from predyn.errors import InputError, ProblemWarning
-from predyn.problem import Constraint, Cost, Phase, Problem, Spline, State
-from predyn.terms import Effort, FramePosition, JointPosition, Periodic
+from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Signal, Spline, State
+from predyn.terms import Effort, FramePosition, JointPosition, Periodic, SignalValue
 from predyn.transcribe.guess import first_guess
 from predyn.transcribe.methods import transcribe
-from predyn.transcribe.rank import check_rank, dependent_rows
+from predyn.transcribe.rank import Slopes, check_rank, dependent_rows
 
 REST = (0.0, 0.0)
 ON_A_LINE = Constraint(FramePosition("tip", (None, 0.3, None)), name="line")
@@ -66,23 +66,69 @@ def test_what_follows_from_the_rest_is_found_and_nothing_else() -> None:
     assert "middle" not in message
 
 
-def test_the_number_of_combinations_is_that_of_numpy() -> None:
-    """Against the singular values of the dense Jacobian."""
-    again = replace(ON_A_LINE, name="again")
-    asked = problem(ON_A_LINE, again, end=State(v=REST))
-    program = transcribe(asked)
-    x = first_guess(program) + 0.01
-    program.move(x)
-    rows, columns = program.jacobian_pattern
-    slopes = np.empty(len(rows))
-    program.jacobian(slopes)
-    J = np.zeros((program.m, program.n))
-    J[rows, columns] = slopes
-    equal = np.flatnonzero(program.g_lower == program.g_upper)
-    rank = np.linalg.matrix_rank(J[equal], tol=1e-8)
-    found = dependent_rows(program, equal, np.arange(program.n))
-    assert rank == len(equal) - 7  # as many as there are knots
-    assert len(found) > 0
+@pytest.mark.parametrize("count", [30, 260])  # dense and sparse
+@pytest.mark.parametrize("surplus", [0, 1, 3])
+def test_combinations_are_those_of_numpy(count: int, surplus: int) -> None:
+    """Random banded rows, some of which are sums of others: only these take part."""
+    rng = np.random.default_rng(count + surplus)
+    n = 2 * count
+    J = np.zeros((count, n))
+    for i in range(count):
+        J[i, 2 * i : 2 * i + 6] = rng.standard_normal(len(J[i, 2 * i : 2 * i + 6]))
+    chosen = rng.choice(count // 3, surplus, replace=False) * 3
+    for i in chosen:
+        J[i + 1] = 2.0 * J[i] - 0.5 * J[i + 2]
+    J /= np.linalg.norm(J, axis=1)[:, None]
+    rows, columns = np.nonzero(J)
+    found = dependent_rows(Slopes(rows, columns, J[rows, columns], J.shape))
+    assert np.linalg.matrix_rank(J, tol=1e-9) == count - surplus
+    assert {*found.tolist()} <= {int(i) + k for i in chosen for k in range(3)}
+    assert len(found) >= (1 if surplus else 0)
+
+
+def test_fine_grids_are_no_dependent_equations() -> None:
+    """A slide on a spring, one of two driven: singular values fall with the grid, to 1e-7 here."""
+    builder = predyn.ModelBuilder("slides")
+    builder.add_link("cart", joint="slide", kind="prismatic", axis=(1, 0, 0), mass=1.0)
+    builder.add_link(
+        "load", parent="cart", joint="spring", kind="prismatic", axis=(1, 0, 0), mass=1.0,
+        stiffness=50.0,
+    )  # fmt: skip
+    asked = Problem(
+        builder.build(),
+        (Phase(0.5, State((0.0, 0.0), REST), State((1.0, 0.0), REST)),),
+        costs=(Cost(Effort(("slide",))),),
+        passive=("spring",),
+        transcription=Spline(segments=200),
+    )
+    assert said(asked) == []
+
+
+def test_equations_that_hold_by_themselves_do_not_count() -> None:
+    """A stop between two phases, given on both sides: most rows of continuity are 0 = 0."""
+    stop = State((0.3, 0.2), REST)
+    for segments in (2, 5):
+        asked = Problem(
+            predyn.models.two_link(),
+            (
+                Phase(Duration(0.2, 2.0, 1.0), State((0.0, 0.0), REST), stop),
+                Phase(Duration(0.2, 2.0, 1.0), stop, State((0.6, 0.5), REST)),
+            ),
+            costs=(Cost(Effort()),),
+            transcription=Spline(segments=segments),
+        )
+        assert said(asked) == []
+
+
+def test_a_signal_is_held_by_as_many_equations_as_it_has_numbers() -> None:
+    for degree, segments, numbers in ((0, None, 6), (1, 2, 3), (2, 3, 5)):
+        slack = Signal("slack", ("x",), degree=degree, segments=segments)
+        held = Constraint(SignalValue("slack", target=3.0), 0.0, 0.0, name="held")
+        asked = replace(problem(held), signals=(slack,))
+        program = transcribe(asked)
+        rows = [i for i in range(program.m) if program.g_quantity(i) == "held slack x"]
+        assert len(rows) == numbers
+        assert said(asked) == []
 
 
 def test_more_equations_than_unknowns() -> None:

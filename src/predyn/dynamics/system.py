@@ -17,7 +17,8 @@ class Payload:
     link     name of the link, or of a frame fixed to it
     mass     kg
     point    (3,) m, its centre of mass in the axes of `link`
-    inertia  (3, 3) kg m^2 about its centre of mass; None: a point mass
+    inertia  (3, 3), or the three on the diagonal, kg m^2 about its centre of mass; None: a point
+             mass
     """
 
     link: str

@@ -10,6 +10,7 @@ import numpy as np
 from predyn.errors import InputError, unknown_name
 from predyn.problem.check_bindings import Binder
 from predyn.problem.check_phases import Finding, Path, finite, name_problems
+from predyn.terms.signals import ParameterValue
 from predyn.terms.term import Residual
 
 if TYPE_CHECKING:
@@ -76,6 +77,12 @@ def _over(constraint: Constraint, in_phase: bool, where: Path) -> Iterator[Findi
             (*where, "over"),
             "only integrals add up over the whole motion; bound the integral (integral = true), "
             "or leave `over` out",
+        )
+    if isinstance(constraint.term, ParameterValue) and constraint.integral is True:
+        yield (
+            (*where, "integral"),
+            f"parameter {constraint.term.parameter!r} is the same at all times; bound it itself "
+            "(leave `integral` out)",
         )
     if pairs and constraint.integral is True:
         yield (

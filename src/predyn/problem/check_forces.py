@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from predyn.curves.profile import Profile
 from predyn.errors import PredynError, unknown_name
 from predyn.kernels.forces import ExternalForce, placed_forces, vector

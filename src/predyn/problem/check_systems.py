@@ -24,7 +24,7 @@ def system_problems(problem: Problem) -> Iterator[Finding]:
         got = type(systems).__name__
         yield ("systems",), f"expected systems by name ({{'loaded': System(...)}}), got {got}"
         return
-    used = {phase.system for phase in problem.phases if phase.system is not None}
+    used = {phase.system for phase in problem.phases if isinstance(phase.system, str)}
     for name, system in systems.items():
         where: Path = ("systems", name if isinstance(name, str) else repr(name))
         if not isinstance(name, str) or not name or "\0" in name:
@@ -36,7 +36,8 @@ def system_problems(problem: Problem) -> Iterator[Finding]:
             if name not in used and used <= systems.keys():  # else perhaps a misspelt name
                 yield where, f"no phase has the system {name!r}; name it in a phase, or remove it"
     for k, phase in enumerate(problem.phases):
-        if phase.system is not None and phase.system not in systems:
+        name = phase.system
+        if name is not None and (not isinstance(name, str) or name not in systems):
             yield ("phases", k, "system"), str(unknown_name("system", phase.system, systems))
 
 

@@ -28,6 +28,7 @@ from predyn.problem.unknowns import Parameter, Signal
 if TYPE_CHECKING:
     from predyn.problem.problem import Problem
 
+LONGEST_NAME = 60  # characters, in tables and files
 HIGHEST_DEGREE = 5
 HIGHEST_CONTINUITY = 1
 
@@ -74,8 +75,11 @@ def _refused(problem: Problem, field: str, given: Sequence[Any]) -> Iterator[Fin
 
 def _name(name: Any, called: str, where: Path, names: dict[str, str]) -> Iterator[Finding]:
     """A name of its own; `names` has those so far."""
-    if not isinstance(name, str) or not name or "\0" in name:
-        yield (*where, "name"), f"expected a non-empty text, got {name!r:.60}"
+    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= LONGEST_NAME:
+        yield (
+            (*where, "name"),
+            f"expected a printable text of 1 to {LONGEST_NAME} characters, got {name!r:.60}",
+        )
     elif name in names:
         yield (*where, "name"), f"{name!r:.60} is already the name of {names[name]}"
     else:

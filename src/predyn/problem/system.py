@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from predyn.dynamics.system import Payload, PhaseSystem, loaded_model
 from predyn.errors import unknown_name
 from predyn.kernels.forces import ExternalForce
 from predyn.model import Limits, Model
+from predyn.model.parts import inertia_matrix
 
 if TYPE_CHECKING:
     from predyn.problem.problem import Problem
@@ -35,39 +37,46 @@ class System:
     jerk_limit: ArrayLike | None = None
 
 
-_KNOWN: WeakKeyDictionary[Problem, dict[str | None, PhaseSystem]] = WeakKeyDictionary()
+_PLAIN = System()
+_LOADED: WeakKeyDictionary[System, tuple[Model, Model]] = WeakKeyDictionary()  # without, with
 
 
 def system_of(problem: Problem, p: int) -> PhaseSystem:
-    """The system of phase p, from what the phase and the problem say; made once."""
-    name = problem.phases[p].system
-    known = _KNOWN.setdefault(problem, {})
-    if name not in known:
-        known[name] = _system(problem, name)
-    return known[name]
+    """The system of phase p, from what the phase and the problem say."""
+    own = _named(problem, problem.phases[p].system)
+    limits = own.limits or problem.limits or problem.model.limits
+    return PhaseSystem(
+        model_in(problem, p),
+        tuple(_written_out(load) for load in own.payloads),
+        tuple(problem.forces if own.forces is None else own.forces),
+        tuple(problem.passive if own.passive is None else own.passive),
+        Limits(*(np.asarray(x, float) for x in limits)),
+        problem.jerk_limit if own.jerk_limit is None else own.jerk_limit,
+    )
 
 
 def model_in(problem: Problem, p: int) -> Model:
     """The model with what it carries in phase p; the rest of the problem may be wrong."""
-    return loaded_model(problem.model, tuple(_named(problem, problem.phases[p].system).payloads))
+    own = _named(problem, problem.phases[p].system)
+    if not own.payloads:
+        return problem.model
+    known = _LOADED.get(own)
+    if known is None or known[0] is not problem.model:
+        known = _LOADED[own] = (problem.model, loaded_model(problem.model, tuple(own.payloads)))
+    return known[1]
 
 
-def _system(problem: Problem, name: str | None) -> PhaseSystem:
-    own = _named(problem, name)
-    return PhaseSystem(
-        loaded_model(problem.model, tuple(own.payloads)),
-        tuple(own.payloads),
-        tuple(problem.forces if own.forces is None else own.forces),
-        tuple(problem.passive if own.passive is None else own.passive),
-        own.limits or problem.limits or problem.model.limits,
-        problem.jerk_limit if own.jerk_limit is None else own.jerk_limit,
-    )
+def _written_out(load: Payload) -> Payload:
+    """With the whole matrix of inertia, however it is given."""
+    if load.inertia is None:
+        return load
+    return replace(load, inertia=inertia_matrix(load.inertia, "payload inertia"))
 
 
 def _named(problem: Problem, name: str | None) -> System:
     """A system by its name; an InputError lists the names there are."""
     if name is None:
-        return System()
+        return _PLAIN
     if name not in problem.systems:
         raise unknown_name("system", name, problem.systems)
     return problem.systems[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,8 @@ from predyn.terms.term import Residual, Term
 
 class SumTerm(Term):
     """A sum of contributions of one row each: terms on pairs of instants, which look at the start
-    and the end, and other terms, which are integrated over time.
+    and the end; parameters, which count once; and other terms, whose losses (the square of effort,
+    the time itself) are integrated over time.
 
     Given with a problem it covers the whole motion, with a phase that phase.
     """
@@ -78,6 +79,15 @@ class AverageSpeed(SumTerm):
         return f"{self.frame} average", "m"
 
 
+def _is_part(part: Any) -> bool:
+    if not isinstance(part, tuple | list) or len(part) != 2:
+        return False
+    factor, term = part
+    number = isinstance(factor, int | float | np.number) and not isinstance(factor, bool)
+    plain = isinstance(term, Term) and not isinstance(term, SumTerm)
+    return number and bool(np.isfinite(factor)) and plain
+
+
 @dataclass(frozen=True, eq=False)
 class WeightedSum(SumTerm):
     """A sum of factors times terms of one row each: terms = ((factor, term), ...)."""
@@ -90,12 +100,13 @@ class WeightedSum(SumTerm):
 
     @property
     def parts(self) -> Sequence[tuple[float, Term]]:
-        given = tuple(self.terms)
-        if not given or not all(
-            len(x) == 2 and isinstance(x[1], Term) and not isinstance(x[1], SumTerm) for x in given
-        ):
-            raise InputError("weighted_sum: terms: expected pairs of a factor and a term")
-        return given
+        given: Any = self.terms
+        if not isinstance(given, tuple | list) or not given or not all(map(_is_part, given)):
+            raise InputError(
+                "weighted_sum: terms: expected pairs of a finite factor and a term, such as "
+                f"[(1.0, TotalTime())], got {given!r:.60}"
+            )
+        return tuple((float(factor), term) for factor, term in given)
 
     @property
     def row(self) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from predyn.errors import InputError
 from predyn.kernels.forces import ExternalForce, UnknownForce, forces_at
 from predyn.problem import At, Constraint, Cost, Problem, row_bounds, system_of
 from predyn.problem.offers import offer_in
-from predyn.samples import STATES
+from predyn.samples import FRAME_PARTS, STATES
 from predyn.terms.duration import TotalTime
 from predyn.terms.joints import (
     JointAcceleration,
@@ -49,6 +49,19 @@ def name_of(entry: Cost | Constraint) -> str:
     return str(entry.name or getattr(entry.term, "name", None) or entry.term.kind)
 
 
+def _timeless(residual: Residual) -> bool:
+    """Whether it looks at parameters alone, which are the same at all times."""
+    channels = residual.channels
+    return bool(channels) and all(name.startswith("parameter:") for name in channels)
+
+
+def _moves(channel: str, component: int, direct: Mapping[str, tuple[int, int, int]]) -> bool:
+    """Whether a component depends on velocities or accelerations."""
+    if channel in direct:
+        return direct[channel][2] > 0
+    return not (channel.startswith("frame:") and component < FRAME_PARTS["w"].start)
+
+
 class Arrangement:
     """All sets and rows of a problem, in the order of the constraints.
 
@@ -67,7 +80,7 @@ class Arrangement:
         self.layouts: Sequence[PhaseLayout] = layouts
         self.systems = [system_of(problem, p) for p in range(len(layouts))]
         self.offers = [offer_in(problem, p) for p in range(len(layouts))]
-        self._lifts = {(id(x.constraint), x.first): x for x in lifts}
+        self._lifts = list(lifts)  # in the order of the constraints
         self._pieces = total is not None
         self._sets: dict[tuple, InstantSet] = {}
         self._sums: list[Rows] = []  # after all others
@@ -87,7 +100,7 @@ class Arrangement:
             for constraint in phase.constraints:
                 self._of_phase(p, constraint)
             for cost in problem.costs:
-                if p == 0 or cost.term.pairs or not self._timeless(p, cost.term):
+                if p == 0 or not _timeless(cost.term.bind_to(self.offers[p])):
                     self._cost(p, cost)
             for cost in phase.costs:
                 self._cost(p, cost)
@@ -164,13 +177,14 @@ class Arrangement:
 
     def _choose(self, p: int, at: At | Literal["knots"], cost: bool) -> InstantSet:
         options, spline = self.problem.transcription, self.layouts[p].spline
+        pieces = self.layouts[p].pieces
         timed = at == "throughout" and cost
         if timed:
-            s, weights = spline.gauss_points(options.gauss_points)
+            s, weights = pieces.gauss_points(options.gauss_points)
         else:
             ends = {"start": [0.0], "end": [1.0]}
             if at in ("throughout", "knots"):
-                s = spline.limit_points(1 if at == "knots" else options.limit_points)
+                s = spline.breaks if at == "knots" else pieces.limit_points(options.limit_points)
                 if p > 0 and self._pieces:
                     s = s[1:]  # the end of the piece before is the same instant
             elif isinstance(at, str):
@@ -187,20 +201,35 @@ class Arrangement:
     def _for_equality(self, p: int, residual: Residual) -> InstantSet:
         """Where an equality that shall hold throughout is imposed: at the knots, unless these are
         more than the control points that are free to meet it; then at the Greville abscissae of
-        those.
+        those of one joint.
         """
         layout = self.layouts[p]
         free, direct = layout.columns >= 0, layout.components.direct  # (control points, joints)
         joints = {x for _, name, x in residual.entries if name in STATES}
         if any(name not in direct and name != "t" for name in residual.channels):
             joints = set(range(free.shape[1]))
-        if not joints or self._pieces:
+        if self._pieces:
+            return self.at(p, "knots")
+        if not joints:
+            return self._for_signals(p, residual)
+        moving = any(_moves(name, x, direct) for _, name, x in residual.entries)
+        ends = 2 if moving else int(free[0].any()) + int(free[-1].any())
+        able = int(free[:, sorted(joints)].sum()) // len(residual.rows)
+        if layout.spline.segments - 1 + ends <= able:
             return self.at(p, "knots")
         best = max(joints, key=lambda j: int(free[:, j].sum()))
-        knots = layout.spline.segments - 1 + int(free[0].any()) + int(free[-1].any())
-        if knots <= int(free[:, best].sum()):
-            return self.at(p, "knots")
         return self.at(p, layout.spline.greville[free[:, best]].tolist())
+
+    def _for_signals(self, p: int, residual: Residual) -> InstantSet:
+        """The same for a row of signals alone: one instant for each number of the coarsest."""
+        names = {name.partition(":")[2] for name in residual.channels}
+        own = [c for c in self.layouts[p].curves if c.channel.partition(":")[2] in names]
+        if not own:
+            return self.at(p, "knots")
+        spline = min((curve.spline for curve in own), key=lambda x: x.n_control)
+        if any(name.startswith("rate:") for name in residual.channels):
+            return self.at(p, (0.5 * (spline.breaks[1:] + spline.breaks[:-1])).tolist())
+        return self.at(p, spline.greville.tolist())
 
     # -- constraints --------------------------------------------------------------------------
 
@@ -244,8 +273,9 @@ class Arrangement:
         passive = self.systems[p].passive
         if passive:
             points = self.at(p, self.layouts[p].spline.greville_of_acceleration.tolist())
-            constraint = Constraint(JointTorque(joints=passive), 0.0, 0.0, name=PASSIVE_TORQUE)
-            self._rows(p, constraint, points, False)
+            residual = JointTorque(joints=passive).bind_to(self.offers[p])
+            zero = np.zeros(len(passive))
+            self.impose(p, PASSIVE_TORQUE, residual, points, (zero, zero))
 
     def _of_problem(self, p: int, constraint: Constraint) -> None:
         """A constraint of the whole problem: in each phase, or once for the whole motion."""
@@ -256,7 +286,7 @@ class Arrangement:
         elif constraint.over == "motion":
             if p == 0:
                 self._integral(constraint, 0, last)
-        elif p == 0 or not self._timeless(p, constraint.term):
+        elif p == 0 or not _timeless(constraint.term.bind_to(self.offers[p])):
             self._in_phase(p, constraint)
 
     def _of_phase(self, p: int, constraint: Constraint) -> None:
@@ -271,27 +301,17 @@ class Arrangement:
         else:
             self._constraint(p, constraint)
 
-    def _timeless(self, p: int, term: Term) -> bool:
-        """Whether a term looks at parameters alone, which are the same at all times."""
-        channels = term.bind_to(self.offers[p]).channels
-        return bool(channels) and all(name.startswith("parameter:") for name in channels)
-
     def _constraint(self, p: int, constraint: Constraint) -> None:
-        if self._timeless(p, constraint.term):
-            return self._rows(p, constraint, self.at(p, "start"), False)
         residual = constraint.term.bind_to(self.offers[p])
-        lower, upper = row_bounds(constraint.lower, constraint.upper, residual)
+        bounds = row_bounds(constraint.lower, constraint.upper, residual)
         throughout = isinstance(constraint.at, str) and constraint.at == "throughout"
-        if throughout and bool((lower == upper).any()):
+        if _timeless(residual):
+            points, throughout = self.at(p, "start"), False
+        elif throughout and bool((bounds[0] == bounds[1]).any()):
             points = self._for_equality(p, residual)
         else:
             points = self.at(p, constraint.at)
-        return self._rows(p, constraint, points, throughout)
-
-    def _rows(self, p: int, constraint: Constraint, points: InstantSet, throughout: bool) -> None:
-        residual = constraint.term.bind_to(self.offers[p])
-        lower, upper = row_bounds(constraint.lower, constraint.upper, residual)
-        self.impose(p, name_of(constraint), residual, points, (lower, upper), throughout)
+        self.impose(p, name_of(constraint), residual, points, bounds, throughout)
 
     def impose(
         self,
@@ -316,29 +336,39 @@ class Arrangement:
         term = constraint.term
         residual = term.bind_to(self.offers[last])
         bounds = row_bounds(constraint.lower, constraint.upper, residual)
-        lift = self._lifts.get((id(constraint), first))
+        lift = next((x for x in self._lifts if x.is_of(constraint, first, last)), None)
         if lift is not None:
-            start, end = self.at(first, "start"), self.at(last, "end")
-            zero = np.zeros(len(lift.components))
-            self.impose(first, f"{name} at the start", Copies(lift), start, (zero, zero))
-            part = Part(end, end.add(Block(name, Lifted(lift))))
-            self.rows.append(
-                Rows(name, residual.rows, [part], *bounds, residual.scale, pointwise=False)
-            )
+            self._lifts.remove(lift)
+            self._lifted(lift, name, bounds)
             return
         pieces = term.parts if isinstance(term, SumTerm) else ((1.0, term),)
         parts: list[Part] = []
         for factor, piece in pieces:
             if piece.pairs:
-                models = (self.systems[first].model, self.systems[last].model)
                 ends = (self.at(first, "start"), self.at(last, "end"))
-                parts += two_parts(piece, models, ends, name, factor)
+                offers = (self.offers[first], self.offers[last])
+                parts += two_parts(piece, offers, ends, name, factor)
+            elif _timeless(piece.bind_to(self.offers[first])):
+                once = Smoothed("linear", 1.0)
+                parts.append(self._summed(first, piece, "start", factor, name, once))
             else:
                 parts += [
                     self._summed(p, piece, "throughout", factor, name)
                     for p in range(first, last + 1)
                 ]
         self.rows.append(Rows(name, residual.rows, parts, *bounds, residual.scale, pointwise=False))
+
+    def _lifted(self, lift: Lift, name: str, bounds: tuple[Floats, Floats]) -> None:
+        """Rows that give parameters the values of the first instant, then those of the second."""
+        zero = np.zeros(len(lift.components))
+        for label, residual, points, (lower, upper) in (
+            (f"{name} at the start", Copies(lift), self.at(lift.first, "start"), (zero, zero)),
+            (name, Lifted(lift), self.at(lift.last, "end"), bounds),
+        ):
+            part = Part(points, points.add(Block(label, residual)))
+            self.rows.append(
+                Rows(label, residual.rows, [part], lower, upper, residual.scale, pointwise=False)
+            )
 
     def _summed(
         self,
@@ -362,7 +392,7 @@ class Arrangement:
         if cost.term.pairs:
             raise InputError(f"{name}: a term on pairs of instants serves as a constraint only")
         loss = Smoothed(cost.loss or cost.term.loss, cost.term.width)
-        at: At = "start" if self._timeless(p, cost.term) else cost.at
+        at: At = "start" if _timeless(cost.term.bind_to(self.offers[p])) else cost.at
         part = self._summed(p, cost.term, at, float(cost.weight), name, loss, objective=True)
         self.costs.append((name, part))
 

@@ -91,6 +91,7 @@ def joined(solution: Solution, name: str, problem: Problem) -> Solution:
         curves=(whole,),
         phase_names=(problem.phases[0].name or "phase 1",),
         name=name,
+        systems=solution.systems[:1],  # of all pieces
         costs=costs,
         t=solution.t[keep],
         phase=np.zeros(int(keep.sum()), np.int64),

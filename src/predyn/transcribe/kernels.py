@@ -192,7 +192,7 @@ def put_rows(fixed, row_of, T, timed, out):
     for c in range(source.shape[0]):
         for r in range(source.shape[1]):
             if sums.kind[r] < 0:
-                factor = sums.weight[r]
+                factor = sums.weight[r] * T if timed else sums.weight[r]
                 for b in range(WIDTH):
                     i = row_of[c, r, b]
                     if i >= 0:

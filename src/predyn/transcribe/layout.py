@@ -35,6 +35,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ORDERS = ("q", "v", "a")
 CONSTANT = BSpline.clamped(0, 1)
+NEAR_BREAK = 1e-6  # break points of two curves that are nearer count as one
 End = Literal["start", "end"]
 
 
@@ -84,6 +85,16 @@ class PhaseLayout:
     curves: Sequence[CurveLayout] = field(default=(), kw_only=True)
     numbers: Floats = field(default_factory=lambda: np.zeros(0), kw_only=True)  # all control points
     places: Ints = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
+
+    @cached_property
+    def pieces(self) -> BSpline:
+        """Steps between the break points of all its curves, within which everything is smooth."""
+        breaks = self.spline.breaks
+        for curve in self.curves:
+            own = curve.spline.breaks
+            away = np.abs(own[:, None] - breaks).min(axis=1) > NEAR_BREAK
+            breaks = np.sort(np.concatenate([breaks, own[away]]))
+        return BSpline.clamped(0, breaks=breaks)
 
     @cached_property
     def components(self) -> Components:

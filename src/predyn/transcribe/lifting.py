@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.model import Model
-from predyn.problem import Constraint, Parameter, Problem, system_of
-from predyn.samples import Samples, channel_size, split_side
+from predyn.problem import Constraint, Parameter, Problem
+from predyn.problem.offers import offer_in
+from predyn.samples import Offer, Samples, split_side
 from predyn.terms.sums import SumTerm
 from predyn.terms.term import Residual
 
@@ -35,6 +35,10 @@ class Lift:
     parameters: tuple[Parameter, ...]  # one for each
     sizes: dict[str, int]  # components of these channels
 
+    def is_of(self, constraint: Constraint, first: int, last: int) -> bool:
+        """Whether it lifts a constraint of these phases."""
+        return self.constraint is constraint and (self.first, self.last) == (first, last)
+
 
 def find_lifts(problem: Problem) -> list[Lift]:
     """The constraints of a problem that are curved in a pair of instants."""
@@ -44,8 +48,8 @@ def find_lifts(problem: Problem) -> list[Lift]:
     for constraint, first, last in (*whole, *parts):
         if not constraint.term.pairs or isinstance(constraint.term, SumTerm):
             continue
-        model = system_of(problem, last).model
-        residual = constraint.term.bind(model)
+        offer = offer_in(problem, last)
+        residual = constraint.term.bind_to(offer)
         if residual.constant:
             continue
         sides = [(*split_side(channel), x) for _, channel, x in residual.entries]
@@ -54,7 +58,7 @@ def find_lifts(problem: Problem) -> list[Lift]:
         parameters = tuple(
             Parameter(f"{label} {name} {x}", -np.inf, np.inf, 0.0) for name, x in components
         )
-        sizes = {name: channel_size(model, name) for name, _ in components}
+        sizes = {name: offer.size(name) for name, _ in components}
         lifts.append(Lift(constraint, first, last, residual, components, parameters, sizes))
     return lifts
 
@@ -64,9 +68,9 @@ class Half(Residual):
 
     constant = True
 
-    def __init__(self, residual: Residual, side: int, model: Model) -> None:
+    def __init__(self, residual: Residual, side: int, offer: Offer) -> None:
         self.rows, self.units, self.scale = residual.rows, residual.units, residual.scale
-        zeros = Samples({c: np.zeros((channel_size(model, c), 1)) for c in residual.channels})
+        zeros = Samples({c: np.zeros((offer.size(c), 1)) for c in residual.channels})
         coefficients = np.empty((len(residual.entries), 1))
         residual.partials(zeros, coefficients)
         here = [

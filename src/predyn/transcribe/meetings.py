@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from predyn.errors import InputError
-from predyn.model import Model
+from predyn.samples import Offer
 from predyn.terms.momentum import GeneralizedMomentum
 from predyn.terms.pairs import Continuity
 from predyn.terms.signals import SignalRate, SignalValue
@@ -25,15 +25,15 @@ SIGNAL_TERMS = (SignalValue, SignalRate)  # by order of the time derivative
 
 
 def two_parts(
-    term: Term, models: tuple[Model, Model], ends: Ends, name: str, factor: float = 1.0
+    term: Term, offers: Sequence[Offer], ends: Ends, name: str, factor: float = 1.0
 ) -> list[Part]:
     """The two contributions of a term that is linear in a pair of instants."""
     parts = []
-    for side, (model, points) in enumerate(zip(models, ends, strict=True)):
-        residual = term.bind(model)
+    for side, (offer, points) in enumerate(zip(offers, ends, strict=True)):
+        residual = term.bind_to(offer)
         if not residual.constant:
             raise InputError(f"{name}: a term on pairs must be linear in its channels here")
-        half = Half(residual, side, model)
+        half = Half(residual, side, offer)
         parts.append(Part(points, points.add(Block(name, half, weight=factor))))
     return parts
 
@@ -48,15 +48,15 @@ def meeting_rows(arrangement: Arrangement, p: int) -> list[Rows]:
     ends = (arrangement.at(p, "end"), arrangement.at(p + 1, "start"))
     here, there = arrangement.layouts[p].name, arrangement.layouts[p + 1].name
     between = f"continuity {here} to {there}"
-    models = (systems[0].model, systems[1].model)
+    offers = arrangement.offers[p : p + 2]
 
     def continuity(joints: tuple[str, ...], most: int) -> Rows:
         term = Continuity(most, joints)
-        return _zero(between, term.bind(problem.model), two_parts(term, models, ends, between))
+        return _zero(between, term.bind(problem.model), two_parts(term, offers, ends, between))
 
     rows = []
     if problem.phases[p + 1].impact:  # what is picked up was at rest
-        momenta = [GeneralizedMomentum().bind(model) for model in models]
+        momenta = [GeneralizedMomentum().bind_to(offer) for offer in offers]
         rows = [continuity(names, 0), _equal(momenta, ends, f"impact {here} to {there}")]
     else:
         without = {*systems[0].passive, *systems[1].passive}

@@ -30,9 +30,9 @@ def dense_violations(program: Program, motion: Motion) -> list[Violation]:
     begin = np.cumsum([0.0, *(curve.duration for curve in motion.curves)])
     result = []
     for p, curve in enumerate(motion.curves):
-        spline, passive = program.phases[p].spline, motion.systems[p].passive
+        layout, passive = program.phases[p], motion.systems[p].passive
         pieces = BSpline(curve.degree, curve.knots)  # finer than the segments if integrated
-        s = np.union1d(spline.limit_points(PER_SEGMENT), pieces.limit_points(PER_PIECE))
+        s = np.union1d(layout.pieces.limit_points(PER_SEGMENT), pieces.limit_points(PER_PIECE))
         throughout: list[tuple[str, Residual, Floats, Floats]] = [
             (rows.name, rows.parts[0].block.residual, rows.lower, rows.upper)
             for rows in program.rows
