@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from predyn.solution.file import load_solution as load_solution
     from predyn.solving import solve as solve
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 _PACKAGES = ("dynamics", "models", "terms")
 

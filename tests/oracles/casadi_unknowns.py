@@ -1,7 +1,9 @@
 """Motions with further unknowns in CasADi: signals, parameters, systems of several phases.
 
 An independent formulation: bases from SciPy, torques and frames from `casadi_oracle`, derivatives
-by CasADi. Only the order of the decision variables is taken from the program under test.
+by CasADi. From the program under test come the order of the decision variables, knots, control
+points that boundary values fix and the loaded model of a phase; all of these have tests of their
+own.
 """
 
 from __future__ import annotations
@@ -92,8 +94,10 @@ class SymbolicMotion:
         return self._functions[p](*states, ca.vertcat(*loads))
 
     def gauss(self, p: int, per_segment: int) -> list[tuple[float, float]]:
-        """Instants and weights that add up to 1."""
-        breaks = self.program.phases[p].spline.breaks
+        """Instants and weights that add up to 1, in the pieces between the knots of all curves."""
+        layout = self.program.phases[p]
+        knots = [layout.spline.knots, *(curve.spline.knots for curve in layout.curves)]
+        breaks = np.unique(np.concatenate(knots))
         nodes, weights = np.polynomial.legendre.leggauss(per_segment)
         width = np.diff(breaks)[:, None]
         s = breaks[:-1, None] + width * (nodes + 1) / 2

@@ -15,9 +15,20 @@ from oracles.pinocchio_oracle import pinocchio_model
 from predyn.dynamics import ExternalForce, mass_matrix
 from predyn.model import Model
 from predyn.nlp import SolverOptions
-from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Spline, State, System
+from predyn.problem import (
+    Constraint,
+    Cost,
+    Duration,
+    Phase,
+    Problem,
+    Spline,
+    State,
+    System,
+    system_of,
+)
 from predyn.terms import Effort, GeneralizedMomentum, JointTorque, TotalTime
 from predyn.transcribe.methods import transcribe
+from predyn.view.report import report_html
 from transcribe.problem_cases import _branched
 from transcribe.program_values import values
 from transcribe.test_unknowns import unlimited
@@ -57,8 +68,13 @@ def pinocchio_torques(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray)
     return np.array([pin.rnea(theirs, data, *x) for x in zip(q, v, a, strict=True)])
 
 
-def test_a_payload_acts_in_its_phase_only(arm: Model) -> None:
-    solution = predyn.solve(pick_and_place(arm)).check()
+@pytest.fixture(scope="module")
+def picked(arm: Model) -> predyn.Solution:
+    return predyn.solve(pick_and_place(arm)).check()
+
+
+def test_a_payload_acts_in_its_phase_only(arm: Model, picked: predyn.Solution) -> None:
+    solution = picked
     t = np.sort(np.random.default_rng(0).uniform(0.0, solution.duration, 200))
     at, phase = solution.at(t), solution.phase_at(t)
     loaded = arm.attach_payload(LOAD.link, LOAD.mass, LOAD.point, LOAD.inertia)
@@ -135,6 +151,7 @@ def test_rows_of_momentum_against_casadi() -> None:
 
 def test_the_built_in_pick_and_place_against_casadi() -> None:
     problem = predyn.load_task("two-link-pick-place")
+    problem = replace(problem, transcription=replace(problem.transcription, segments=4))
     program = transcribe(problem)
     motion = SymbolicMotion(program)
     rng = np.random.default_rng(4)
@@ -177,8 +194,10 @@ def _momentum(model: Model):
     return ca.Function("p", [q, v], [both(q, ca.SX(model.n, 1), v, ca.SX(0, 1))[0]])
 
 
-def test_momentum_channel_is_mass_matrix_times_velocity(arm: Model) -> None:
-    solution = predyn.solve(pick_and_place(arm)).check()
+def test_momentum_channel_is_mass_matrix_times_velocity(
+    arm: Model, picked: predyn.Solution
+) -> None:
+    solution = picked
     t = np.linspace(0.0, solution.duration, 20)
     at, phase = solution.at(t), solution.phase_at(t)
     p = solution.channel("momentum", t)
@@ -221,3 +240,26 @@ def test_forces_passive_joints_and_limits_of_a_system() -> None:
     assert np.allclose(solution.tau[here], tau, atol=1e-10)
     last = solution.phase == 2
     assert np.abs(solution.tau[last, 0]).max() < 0.05
+
+
+def test_an_inertia_of_three_numbers_reaches_file_and_report(tmp_path) -> None:
+    problem = predyn.load_task("two-link-pick-place")
+    load = predyn.Payload("tip", 0.5, inertia=(0.01, 0.02, 0.03))
+    system = System(payloads=(load,))
+    solution = predyn.solve(replace(problem, systems={"loaded": system})).check()
+    solution.save(tmp_path / "a.h5")
+    again = predyn.load_solution(tmp_path / "a.h5")
+    (stored,) = again.system(1).payloads
+    assert np.array_equal(stored.inertia, np.diag([0.01, 0.02, 0.03]))
+    assert "0.01, 0.02, 0.03" in report_html(again)
+
+
+def test_a_system_that_is_replaced_is_seen() -> None:
+    """Problems hold no copy: what is solved is what the mapping has."""
+    problem = predyn.load_task("two-link-pick-place")
+    systems = dict(problem.systems)
+    problem = replace(problem, systems=systems)
+    light = transcribe(problem).problem
+    assert light.systems["loaded"].payloads[0].mass == 0.5
+    systems["loaded"] = System(payloads=(predyn.Payload("tip", 0.9),))
+    assert system_of(problem, 1).payloads[0].mass == 0.9

@@ -46,6 +46,7 @@ from predyn.terms import (
 from predyn.terms.pairs import FrameStep
 from predyn.terms.term import Residual, Term
 from predyn.transcribe.methods import transcribe
+from predyn.transcribe.motion import motion_of
 from predyn.transcribe.spline import SplineProgram
 from transcribe.problem_cases import _branched
 from transcribe.program_values import values
@@ -171,13 +172,51 @@ def test_forces_and_moments_as_signals_on_a_tree(frame: str, degree: int) -> Non
     compare(problem, f_and_g, seed=degree)
 
 
+def test_a_force_at_rest_is_carried_by_the_transpose_of_the_jacobian() -> None:
+    """tau = -J^T F for an arm at rest without weight, by hand."""
+    arm = replace(unlimited(predyn.models.two_link()), gravity=np.zeros(3))
+    problem = replace(pressing(), model=arm, costs=(Cost(Effort()),), constraints=(
+        Constraint(SignalValue("press"), -50.0, 50.0, at="end"),))  # fmt: skip
+    program = transcribe(problem)
+    q1, q2, F = 0.4, 0.9, np.array([-3.0, 7.0, 0.0])
+    x = np.zeros(program.n)
+    layout = program.phases[0]
+    x[layout.columns] = (q1, q2)
+    (curve,) = layout.curves
+    x[curve.columns[:, :2]] = F[:2]
+    tau = motion_of(program, x).samples(0, np.array([0.1, 0.8]), ("tau",))["tau"]
+    ends = [predyn.dynamics.frame_kinematics(arm, name, [q1, q2]).p for name in ("link2", "tip")]
+    levers = (ends[1], ends[1] - ends[0])  # from the joints to the tip, both axes along z
+    expected = [-(r[0] * F[1] - r[1] * F[0]) for r in levers]
+    assert np.allclose(tau, np.array(expected)[:, None], rtol=0, atol=1e-13)
+
+
+def test_integrals_see_the_breaks_of_signals() -> None:
+    """A signal of many more pieces than the motion has: what costs is the true integral."""
+    force = Signal("push", ("x", "y", "z"), -5.0, 5.0, scale=1.0, degree=2, segments=16)
+    problem = Problem(
+        predyn.models.two_link(),
+        (Phase(1.0, State((0.0, 0.0), (0.0, 0.0)), State((0.5, 0.3), (0.0, 0.0)), segments=2),),
+        costs=(Cost(Effort()), Cost(SignalValue("push"), 1e-3)),
+        forces=(ExternalForce("tip", force="push"),),
+        signals=(force,),
+    )
+    solution = predyn.solve(problem).check()
+    t = np.linspace(0.0, 1.0, 20001)
+    cost = (solution.at(t).tau ** 2).sum(axis=1)
+    cost += 1e-3 * (solution.channel("signal:push", t) ** 2).sum(axis=1)
+    assert solution.objective == pytest.approx(np.trapezoid(cost, t), rel=1e-5)
+    most = np.abs(solution.channel("signal:push", t)).max()
+    assert most <= 5.0 * (1.0 + 1.05 * solution.max_violation_dense)  # the re-check sees them too
+
+
 def test_the_wall_gives_what_pressing_costs() -> None:
-    """With the force as the only goal it is met exactly, and the tip stays on the wall."""
+    """The tip stays on the wall, and torques are those of the found force."""
     solution = predyn.solve(pressing()).check()
     press = solution.signals["press"]
     assert press.shape == (len(solution.t), 3)
     assert np.abs(press[:, 2]).max() == 0.0
-    assert np.abs(press[:, 0] + 20.0).max() < 5.0
+    assert np.abs(press[:, 0] + 20.0).max() < 5.0  # the goal, mixed with effort
     tip = solution.channel("frame:tip", solution.t)[:, 9:12]
     assert np.abs(tip[:, 0] - WALL).max() < 1e-3
     # torques are those of the same motion under the found force
@@ -258,6 +297,33 @@ def test_a_curved_pair_is_lifted(phases: int) -> None:
         return f, g
 
     compare(problem, f_and_g)
+
+
+def test_a_user_term_on_a_pair_is_lifted() -> None:
+    """Distance as a function of the user's, twice: as one row of the motion and of its phase."""
+
+    def way(s: Samples) -> NDArray:
+        step = s["second.frame:tip"][9:12] - s["first.frame:tip"][9:12]
+        return 0.5 * (step**2).sum(axis=0) - 0.02
+
+    channels = ("first.frame:tip", "second.frame:tip")
+    depends = dict.fromkeys(channels, (9, 10, 11))
+    bound = Constraint(UserTerm(way, channels, depends=depends, name="way"), -0.001, 0.001)
+    start = State((0.3, -0.6), (0.0, 0.0))
+    problem = Problem(
+        predyn.models.two_link(),
+        (Phase(1.0, start=start, end=State(v=(0.0, 0.0)), constraints=(bound,)),),
+        costs=(Cost(Effort()),),
+        constraints=(bound,),
+        transcription=Spline(segments=6),
+    )
+    program = transcribe(problem)
+    names = [program.g_name(i) for i in range(program.m)]
+    assert names.count("way way") == 2
+    assert len({program.x_name(i) for i in range(program.n)}) == program.n
+    solution = predyn.solve(problem).check()
+    step = np.diff(solution.channel("frame:tip", [0.0, 1.0])[:, 9:12], axis=0)
+    assert abs(0.5 * (step**2).sum() - 0.02) < 0.001 + 1e-7
 
 
 def test_a_lifted_pair_starts_from_the_guess_and_holds() -> None:
@@ -343,6 +409,24 @@ def test_rows_over_several_phases_and_a_shared_duration() -> None:
     assert program.phases[0].T_column == program.phases[2].T_column
     names = [program.g_name(i) for i in range(program.m)]
     assert names[-2:] == ["work", "total time"]
+
+
+def test_a_parameter_in_a_sum_counts_once() -> None:
+    """k - duration = 0 over two phases: k is the duration of the motion."""
+    rest = (0.0, 0.0)
+    same = WeightedSum(((1.0, ParameterValue("k")), (-1.0, TotalTime())), name="same", unit="s")
+    problem = Problem(
+        predyn.models.two_link(),
+        (
+            Phase(Duration(0.2, 2.0, 0.5), State((0.0, 0.0), rest), segments=4),
+            Phase(0.7, end=State((0.6, 0.4), rest), segments=4),
+        ),
+        costs=(Cost(Effort()), Cost(TotalTime(), 5.0)),
+        constraints=(Constraint(same),),
+        parameters=(Parameter("k", 0.0, 9.0, 1.0, "s"),),
+    )
+    solution = predyn.solve(problem).check()
+    assert solution.parameters["k"] == pytest.approx(solution.duration, abs=1e-8)
 
 
 def test_a_solution_knows_its_parameters() -> None:

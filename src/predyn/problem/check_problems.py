@@ -30,6 +30,7 @@ from predyn.problem.check_phases import (
 from predyn.problem.check_systems import impact_problems, system_in, system_problems
 from predyn.problem.check_transcriptions import transcription_problems
 from predyn.problem.check_unknowns import unknown_problems
+from predyn.problem.offers import phase_name
 from predyn.problem.system import System
 
 if TYPE_CHECKING:
@@ -62,6 +63,10 @@ def find_problems(problem: Problem) -> list[Finding]:
 
 def _all(problem: Problem) -> Iterator[Finding]:
     yield from name_problems(problem.name, ())
+    names = [phase_name(problem, k) for k in range(len(problem.phases))]
+    for k, name in enumerate(names):
+        if isinstance(name, str) and name in names[:k]:
+            yield ("phases", k, "name"), f"{name!r:.60} is the name of an earlier phase"
     method = list(transcription_problems(problem))
     yield from method
     unknowns = unknowns_of(problem)

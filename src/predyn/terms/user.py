@@ -34,6 +34,9 @@ class UserTerm(Term):
     number (with 1, the function may return (K,)). depends: {"q": (0, 2)} names the components of a
     channel that matter (default: all); derivatives known to be zero are not computed.
 
+    Channels "first.q", "second.frame:tip" and so on make it a constraint on a pair of instants, the
+    start and the end of the motion or of a phase.
+
     First partials are computed by complex steps: exact to rounding if the function accepts complex
     numbers (no abs, real, arctan2, norm; sqrt(x * x) serves as |x|). Second partials are central
     differences of those: seven to ten digits, not exact, and slower than a built-in term by a
@@ -48,6 +51,12 @@ class UserTerm(Term):
     name: str = "user"
 
     kind = "user"
+
+    def __post_init__(self) -> None:
+        given: object = self.channels
+        names = given if isinstance(given, Sequence | set) else ()
+        pairs = any(str(name).split(".")[0] in SIDES for name in names)
+        object.__setattr__(self, "pairs", pairs)
 
     def bind(self, model: Model) -> Residual:
         return UserResidual(self, lambda channel: channel_size(model, channel))
@@ -108,10 +117,10 @@ class UserTerm(Term):
                 )
         found = []
         for channel in dict.fromkeys(self.channels):
-            if channel.split(".")[0] in SIDES:
+            if (channel.split(".")[0] in SIDES) != self.pairs:
                 raise InputError(
-                    f"term {self.name!r}: {channel!r:.40}: a user term uses one instant; "
-                    "only periodic, symmetric and frame_step use pairs of instants"
+                    f"term {self.name!r}: {channel!r:.40}: expected 'first.' or 'second.' before "
+                    "all channels (a pair of instants) or before none"
                 )
             size = size_of(channel)
             for k in depends.get(channel, range(size)):
