@@ -22,7 +22,7 @@ At = Literal["throughout", "start", "end"] | Sequence[float]
 
 @dataclass(frozen=True)
 class Duration:
-    """A free duration in seconds, between bounds."""
+    """A free duration in seconds, between bounds; the guess is required and within them."""
 
     min: float
     max: float
@@ -57,7 +57,8 @@ class Cost:
 class Constraint:
     """lower <= residual <= upper at every instant it looks at; a scalar serves all rows.
 
-    Without bounds those of the term hold: zero, unless it says otherwise.
+    Without bounds those of the term hold: zero, unless it says otherwise. With one bound alone the
+    other is infinite.
     at: "throughout" means the limit points; integral=True bounds the integral over time of the
     sum of the losses instead, one row for each phase; over="motion" makes it one row in which all
     phases add up.
@@ -79,7 +80,9 @@ class Phase:
     duration  s, fixed or between bounds, or the name of a parameter
     system    name of the system that moves in this phase
     impact    whether what the phase carries is picked up at rest by a plastic impact: velocities
-              jump at the start of the phase, the generalized momentum does not
+              jump at the start of the phase, the generalized momentum does not; accelerations and
+              torques may jump too. Otherwise velocities are continuous, and the load has the
+              velocity of the link
     """
 
     duration: float | Duration | str
@@ -143,6 +146,7 @@ class Hybrid(Spline):
 class Problem:
     """A task. The model's limits hold throughout unless `limits` replaces them.
 
+    forces      external forces; each constant, a given curve (Profile) or a signal's name
     passive     names of the joints without a motor: their torque is zero throughout
     continuity  how many time derivatives of q agree between phases (2: q, v and a)
     guess       "linear", "inverse_kinematics", (s, q) arrays of a curve over the whole motion in

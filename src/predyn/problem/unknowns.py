@@ -39,7 +39,12 @@ class Signal:
 
 @dataclass(frozen=True)
 class Parameter:
-    """An unknown number that all phases share; it may be the duration of several phases."""
+    """An unknown number that all phases share; it may be the duration of several phases.
+
+    min, max  bounds
+    guess     initial value, within the bounds; required
+    unit      for tables and reports
+    """
 
     name: str
     min: float

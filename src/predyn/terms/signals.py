@@ -74,7 +74,7 @@ class SignalRate(_OnUnknown):
 
 @dataclass(frozen=True, eq=False)
 class ParameterValue(_OnUnknown):
-    """A parameter minus a target; it counts once, as a cost or constraint, not over time."""
+    """A parameter minus a target; as a cost or constraint it counts once, whatever `at` is."""
 
     parameter: str
     target: float = 0.0

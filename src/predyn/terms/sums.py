@@ -59,7 +59,8 @@ class SumTerm(Term):
 class AverageSpeed(SumTerm):
     """How far a frame's origin goes along an axis, minus speed (m/s) times the duration, m.
 
-    Zero if the frame moves at that speed on average. axis: "x", "y", "z" or a direction.
+    Zero if the frame moves at that speed on average. Bounds are in m, not in m/s: lower=0 alone
+    means at least that speed. axis: "x", "y", "z" or a direction.
     """
 
     frame: str
@@ -90,7 +91,11 @@ def _is_part(part: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class WeightedSum(SumTerm):
-    """A sum of factors times terms of one row each: terms = ((factor, term), ...)."""
+    """A sum of factors times terms of one row each: terms = ((factor, term), ...).
+
+    Terms on pairs of instants look at the start and the end; others are integrated over time, with
+    their losses.
+    """
 
     terms: Sequence[tuple[float, Term]]
     name: str = "sum"
