@@ -65,8 +65,8 @@ OVER_TIME = Profile((0.0, 1.0), LINE)
 CASES: list[tuple[dict[str, Any], str]] = [
     ({"signals": PRESS}, "signals: expected a list of Signal, got Signal"),
     ({"signals": ("press",)}, "signals[0]: expected a Signal, got str"),
-    (signal(name=""), "signals[0].name: expected a non-empty text, got ''"),
-    (signal(name=3), "signals[0].name: expected a non-empty text, got 3"),
+    (signal(name=""), "signals[0].name: expected a printable text of 1 to 60 characters, got ''"),
+    (signal(name=3), "signals[0].name: expected a printable text of 1 to 60 characters, got 3"),
     ({"signals": (PRESS, PRESS)}, "signals[1].name: 'press' is already the name of signal 1"),
     (
         {"parameters": (*PROBLEM.parameters, Parameter("press", 0.0, 1.0, 0.5))},

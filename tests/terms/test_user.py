@@ -120,7 +120,7 @@ def test_undeclared_channels_are_hidden() -> None:
     [
         ({"channels": "q"}, "expected a list of names"),
         ({"channels": ("x",)}, "unknown channel 'x'"),
-        ({"channels": ("first.q",)}, "uses one instant"),
+        ({"channels": ("first.q", "q")}, "before all channels"),
         ({"rows": 0}, "rows: expected a number above 0"),
         ({"rows": ("a", "a")}, "different names"),
         ({"scale": -1.0}, "expected numbers above 0, got -1"),

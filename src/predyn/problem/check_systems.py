@@ -24,7 +24,8 @@ def system_problems(problem: Problem) -> Iterator[Finding]:
         got = type(systems).__name__
         yield ("systems",), f"expected systems by name ({{'loaded': System(...)}}), got {got}"
         return
-    used = {phase.system for phase in problem.phases if isinstance(phase.system, str)}
+    given = [phase.system for phase in problem.phases if phase.system is not None]
+    used = {name for name in given if isinstance(name, str)}
     for name, system in systems.items():
         where: Path = ("systems", name if isinstance(name, str) else repr(name))
         if not isinstance(name, str) or not name or "\0" in name:
@@ -33,7 +34,8 @@ def system_problems(problem: Problem) -> Iterator[Finding]:
             yield where, f"expected a System, got {type(system).__name__}"
         else:
             yield from _payloads(problem, system.payloads, (*where, "payloads"))
-            if name not in used and used <= systems.keys():  # else perhaps a misspelt name
+            sound = len(used) == len(set(map(str, given))) and used <= systems.keys()
+            if name not in used and sound:  # else perhaps a misspelt name
                 yield where, f"no phase has the system {name!r}; name it in a phase, or remove it"
     for k, phase in enumerate(problem.phases):
         name = phase.system
