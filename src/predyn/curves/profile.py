@@ -22,7 +22,9 @@ class Profile:
           it, from 0 to 1, whatever it lasts
 
     Between the points it is the monotone cubic (PCHIP); before the first and after the last it
-    stays what it is there.
+    stays what it is there. Integrals and limits of a prediction look at each of its pieces, unless
+    it has more than 4 points for a segment of the motion: such a curve, as of a recording, is seen
+    at the instants of the motion's segments.
     """
 
     times: ArrayLike
@@ -42,21 +44,29 @@ class Profile:
 
     def check(self, what: str, size: int) -> None:
         """An InputError says what is wrong with it."""
-        try:
-            t, y = np.asarray(self.times), np.asarray(self.values)
-            numeric = t.dtype.kind in "fiu" and y.dtype.kind in "fiu"
-        except ValueError:
-            numeric = False
-        if not numeric or t.ndim != 1 or len(t) < 2 or not np.isfinite(t).all():
+        t, y = (_numbers(x) for x in (self.times, self.values))
+        if t is None or t.ndim != 1 or len(t) < 2 or not np.isfinite(t).all():
             raise InputError(f"{what}: times: expected at least 2 finite, increasing numbers")
         if (np.diff(t) <= 0.0).any():
             raise InputError(f"{what}: times: expected increasing numbers, got {t.tolist()!r:.60}")
-        if y.shape != (len(t), size) or not np.isfinite(y).all():
+        if y is None or y.shape != (len(t), size) or not np.isfinite(y).all():
+            got = "no numbers" if y is None else f"shape {y.shape}"
+            if y is not None and y.shape == (len(t), size):
+                got = "numbers that are not finite"
             raise InputError(
                 f"{what}: values: expected finite numbers of shape ({len(t)}, {size}), one row "
-                f"for each time, got shape {y.shape}"
+                f"for each time, got {got}"
             )
         if self.over not in ("time", "phase"):
             raise InputError(f"{what}: over: expected 'time' or 'phase', got {self.over!r:.40}")
         if self.over == "phase" and (t[0] < 0.0 or t[-1] > 1.0):
             raise InputError(f"{what}: times: expected shares of the phase from 0 to 1")
+
+
+def _numbers(values: ArrayLike) -> Floats | None:
+    """An array of real numbers, None if it is none."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        return None
+    return array.astype(float) if array.dtype.kind in "fiu" else None

@@ -66,9 +66,8 @@ def vector(what: str, value: ArrayLike | Profile, batched: bool = False) -> Floa
     if isinstance(value, Profile):
         raise InputError(f"{what}: expected 3 numbers, got a Profile; evaluate it with .at(t)")
     if isinstance(value, str):
-        raise InputError(
-            f"{what}: expected 3 numbers, got {value!r:.60}; only problems have signals"
-        )
+        hint = "" if what.endswith("point") else "; only problems have signals"
+        raise InputError(f"{what}: expected 3 numbers, got {value!r:.60}{hint}")
     try:
         array = np.asarray(value)
     except ValueError as error:

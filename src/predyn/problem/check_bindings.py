@@ -31,7 +31,7 @@ class Binder:
         self._here = [offer_in(problem, p) for p in range(count)] if sound else plain
         self._anywhere = [offer_in(problem, p, True) for p in range(count)] if sound else plain
         kinds = zip(problem.phases, self._here, strict=True)
-        self._kind = [(phase.system, frozenset(offer.further)) for phase, offer in kinds]
+        self._kind = [(str(phase.system), frozenset(offer.further)) for phase, offer in kinds]
         self.seen: set[str] = set()
         self.failed = False
 
@@ -52,7 +52,7 @@ class Binder:
                 return None, None
             if isinstance(self._problem.transcription, Hybrid):
                 return None, f"method 'hybrid' has no {term.kind!r} to look at; use method 'spline'"
-        found, firsts = [], dict[tuple[str | None, frozenset[str]], int]()
+        found, firsts = [], dict[tuple[str, frozenset[str]], int]()
         for p in phases:  # phases that provide the same need one look
             firsts.setdefault(self._kind[p], p)
         try:

@@ -13,7 +13,7 @@ from predyn.kernels.forces import ExternalForce, placed_forces, vector
 from predyn.problem.check_phases import Finding, Path, finite, of_kind
 from predyn.problem.check_systems import system_in
 from predyn.problem.offers import exists_in, phase_name
-from predyn.problem.unknowns import Signal
+from predyn.problem.unknowns import Parameter, Signal
 
 if TYPE_CHECKING:
     from predyn.problem.problem import Problem
@@ -88,7 +88,7 @@ def _profile(
     except PredynError as error:
         yield where, str(error).removeprefix(f"{where[-1]}: ")
         return
-    free = [p for p in phases if not finite(problem.phases[p].duration)]
+    free = [p for p in phases if _is_free(problem, p)]
     if profile.over == "time" and free:
         yield (
             where,
@@ -96,6 +96,16 @@ def _profile(
             f"{phase_name(problem, free[0])!r} is free; give its times as shares of the phase, "
             "from 0 to 1 (over = 'phase')",
         )
+
+
+def _is_free(problem: Problem, p: int) -> bool:
+    """Whether the duration of a phase may change."""
+    given: Any = problem.phases[p].duration
+    for parameter in of_kind(problem.parameters, Parameter):
+        if parameter.name == given:
+            given = parameter
+    bounds = (getattr(given, "min", given), getattr(given, "max", given))
+    return not finite(bounds[0]) or bounds[0] != bounds[1]
 
 
 def _signal(problem: Problem, name: str, where: Path, phases: Sequence[int]) -> Iterator[Finding]:

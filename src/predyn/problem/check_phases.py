@@ -88,7 +88,9 @@ def _named_duration(problem: Problem, name: str) -> tuple[float, list[Finding]]:
     """A parameter as duration; its numbers are checked with the parameter."""
     parameters = of_kind(problem.parameters, Parameter)
     known = {x.name: x.max for x in parameters}
-    if name in known or len(parameters) < len(problem.parameters):
+    given: Any = problem.parameters
+    sound = isinstance(given, tuple | list) and len(parameters) == len(given)
+    if name in known or not sound:
         longest = known.get(name)
         return float(longest) if longest is not None and is_duration(longest) else LONGEST, []
     if known:

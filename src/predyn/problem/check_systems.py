@@ -40,7 +40,12 @@ def system_problems(problem: Problem) -> Iterator[Finding]:
     for k, phase in enumerate(problem.phases):
         name = phase.system
         if name is not None and (not isinstance(name, str) or name not in systems):
-            yield ("phases", k, "system"), str(unknown_name("system", phase.system, systems))
+            yield (
+                ("phases", k, "system"),
+                str(
+                    unknown_name("system", phase.system, [x for x in systems if isinstance(x, str)])
+                ),
+            )
 
 
 def impact_problems(problem: Problem) -> Iterator[Finding]:

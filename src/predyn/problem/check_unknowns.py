@@ -51,8 +51,8 @@ def unknown_problems(problem: Problem) -> Iterator[Finding]:
                 yield where, f"expected a {kind.__name__}, got {type(unknown).__name__}"
                 continue
             yield from _name(unknown.name, f"{kind.__name__.lower()} {k + 1}", where, names)
-            if not isinstance(unknown.unit, str) or "\0" in unknown.unit:
-                yield (*where, "unit"), f"expected a text, got {unknown.unit!r:.60}"
+            if not isinstance(unknown.unit, str) or not unknown.unit.isprintable():
+                yield (*where, "unit"), f"expected printable text, got {unknown.unit!r:.60}"
             if isinstance(unknown, Signal):
                 yield from _signal(problem, unknown, where)
             else:
@@ -112,8 +112,10 @@ def _signal(problem: Problem, signal: Signal, where: Path) -> Iterator[Finding]:
     if isinstance(names, str) or not isinstance(names, tuple | list) or not names:
         got = f"got {names!r:.60}"
         yield (*where, "components"), f"expected names such as ['x', 'y', 'z'], {got}"
-    elif not all(isinstance(x, str) and x for x in names) or len(set(names)) < len(names):
-        yield (*where, "components"), f"expected different names, got {names!r:.60}"
+    elif not all(isinstance(x, str) and 0 < len(x) <= LONGEST_NAME for x in names):
+        yield (*where, "components"), f"expected texts that are not empty, got {names!r:.60}"
+    elif not all(x.isprintable() for x in names) or len(set(names)) < len(names):
+        yield (*where, "components"), f"expected different printable names, got {names!r:.60}"
     else:
         yield from _values(signal, where)
 

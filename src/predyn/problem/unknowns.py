@@ -13,8 +13,8 @@ class Signal:
     """An unknown function of time: a contact force, a torque, an activation, a slack.
 
     components  names, such as ("x", "y", "z")
-    lower, upper  bounds that hold throughout, a number or one for each component; equal bounds
-                fix a component
+    lower, upper  bounds, a number or one for each component; equal bounds fix a component. They
+                hold throughout for degrees 0 and 1, at the limit points for higher ones
     guess       a number, one for each component, or (s, values): values (K, components) at
                 normalised times s of a phase
     scale       typical size, a number or one for each component

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from predyn.errors import InputError, unknown_name
 from predyn.model import PRISMATIC, Model
 
+RESERVED = ("signal:", "rate:", "parameter:")  # what problems add
 STATES = ("q", "v", "a", "jerk")  # what a curve of joint positions gives, in order of derivative
 
 
@@ -62,8 +63,18 @@ CHANNELS = {
 
 def register(channel: Channel) -> None:
     """Add a channel of your own; its name must be new."""
-    if channel.name in CHANNELS:
-        raise InputError(f"channel {channel.name!r}: there is one of that name")
+    if not isinstance(channel, Channel):
+        raise InputError(f"channel: expected a Channel, got {type(channel).__name__}")
+    name: Any = channel.name
+    if not isinstance(name, str) or not name or ":" in name[:-1] or "." in name:
+        raise InputError(f"channel: expected a name without '.' and inner ':', got {name!r:.60}")
+    if name in (*CHANNELS, *RESERVED):
+        raise InputError(f"channel {name!r}: there is one of that name")
+    module = import_module(channel.module) if isinstance(channel.module, str) else channel.module
+    for part, needed in ((channel, ("units",)), (module, ("values", "in_lanes"))):
+        for function in needed:
+            if not callable(getattr(part, function, None)):
+                raise InputError(f"channel {name!r}: expected a function {function!r}")
     CHANNELS[channel.name] = channel
 
 

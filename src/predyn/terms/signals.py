@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +28,13 @@ class _OnUnknown(Term):
     ) -> Linear:
         offer.require(self.kind, (channel,))
         known = offer.further[channel]
-        names = known.components if components is None else tuple(components)
+        given: Any = known.components if components is None else components
+        if not isinstance(given, tuple | list) or not given:
+            raise InputError(
+                f"{self.kind}: components: expected some of {', '.join(known.components)}, got "
+                f"{components!r:.40}"
+            )
+        names: tuple[Any, ...] = tuple(given)
         for name in names:
             if name not in known.components:
                 raise unknown_name(f"component of {channel!r}", name, known.components)

@@ -71,7 +71,7 @@ class AverageSpeed(SumTerm):
 
     @property
     def parts(self) -> Sequence[tuple[float, Term]]:
-        if isinstance(self.speed, bool) or not isinstance(self.speed, int | float | np.number):
+        if not _is_finite(self.speed):
             raise InputError(f"average_speed: speed: expected m/s, got {self.speed!r:.40}")
         return (1.0, FrameStep(self.frame, self.axis)), (-float(self.speed), TotalTime())
 
@@ -84,9 +84,12 @@ def _is_part(part: Any) -> bool:
     if not isinstance(part, tuple | list) or len(part) != 2:
         return False
     factor, term = part
-    number = isinstance(factor, int | float | np.number) and not isinstance(factor, bool)
-    plain = isinstance(term, Term) and not isinstance(term, SumTerm)
-    return number and bool(np.isfinite(factor)) and plain
+    return _is_finite(factor) and isinstance(term, Term) and not isinstance(term, SumTerm)
+
+
+def _is_finite(value: Any) -> bool:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return number and bool(np.isfinite(value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,11 +111,15 @@ class WeightedSum(SumTerm):
         given: Any = self.terms
         if not isinstance(given, tuple | list) or not given or not all(map(_is_part, given)):
             raise InputError(
-                "weighted_sum: terms: expected pairs of a finite factor and a term, such as "
-                f"[(1.0, TotalTime())], got {given!r:.60}"
+                "weighted_sum: terms: expected pairs of a finite factor and a term that is no sum, "
+                f"such as [(1.0, TotalTime())], got {given!r:.60}"
             )
         return tuple((float(factor), term) for factor, term in given)
 
     @property
     def row(self) -> tuple[str, str]:
+        for what, text in (("name", self.name), ("unit", self.unit)):
+            given: Any = text
+            if not isinstance(given, str) or not given or not given.isprintable():
+                raise InputError(f"weighted_sum: {what}: expected printable text, got {text!r:.40}")
         return self.name, self.unit

@@ -20,16 +20,19 @@ Floats = NDArray[np.float64]
 def fill_unknowns(program: Program, x: Floats, chosen: Any) -> None:
     """Put guesses of all signals and parameters in their places of x."""
     solution = chosen if hasattr(chosen, "signal_curves") else None
+    guesses = {x.name: float(x.guess) for x in program.problem.parameters}
+    guesses |= getattr(solution, "parameters", {})
     for p, phase in enumerate(program.phases):
         for layout in phase.curves:
             free = layout.columns >= 0
             kind, name = layout.channel.split(":", 1)
             if kind == "parameter":
-                known = getattr(solution, "parameters", {})
-                values = np.full(layout.control.shape, known.get(name, layout.control[0, 0]))
+                values = np.full(layout.control.shape, guesses.get(name, 0.0))  # 0: lifted
             else:
                 values = _signal(program.problem, layout, name, p, solution)
-            x[layout.columns[free]] = np.clip(values, layout.lower, layout.upper)[free]
+            if layout.bounded_by_points:
+                values = np.clip(values, layout.lower, layout.upper)
+            x[layout.columns[free]] = values[free]
 
 
 def fill_lifts(program: Program, x: Floats) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.curves.bspline import BSpline
+from predyn.curves.profile import Profile
 from predyn.errors import InputError
 from predyn.problem import (
     Duration,
@@ -35,6 +36,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ORDERS = ("q", "v", "a")
 CONSTANT = BSpline.clamped(0, 1)
+MOST_GIVEN = 4  # points of a given curve in a segment; finer ones are seen at instants only
 NEAR_BREAK = 1e-6  # break points of two curves that are nearer count as one
 End = Literal["start", "end"]
 
@@ -83,6 +85,7 @@ class PhaseLayout:
     T_bounds: tuple[float, float]
     open_ends: list[tuple[End, str, Ints, Floats]]  # end, channel, joints, values: still to impose
     curves: Sequence[CurveLayout] = field(default=(), kw_only=True)
+    given_breaks: Floats = field(default_factory=lambda: np.zeros(0), kw_only=True)  # of forces
     numbers: Floats = field(default_factory=lambda: np.zeros(0), kw_only=True)  # all control points
     places: Ints = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
 
@@ -90,8 +93,7 @@ class PhaseLayout:
     def pieces(self) -> BSpline:
         """Steps between the break points of all its curves, within which everything is smooth."""
         breaks = self.spline.breaks
-        for curve in self.curves:
-            own = curve.spline.breaks
+        for own in (*(curve.spline.breaks for curve in self.curves), self.given_breaks):
             away = np.abs(own[:, None] - breaks).min(axis=1) > NEAR_BREAK
             breaks = np.sort(np.concatenate([breaks, own[away]]))
         return BSpline.clamped(0, breaks=breaks)
@@ -279,6 +281,7 @@ def lay_out_phases(problem: Problem, parameters: Sequence[Parameter]) -> list[Ph
         if layout.T_column < 0 and not isinstance(phase.duration, str):
             _refuse_fixed(layout, curves)
         layout.curves = curves
+        layout.given_breaks = _force_breaks(problem, k, layout)
         layouts.append(layout)
     for layout, phase in zip(layouts, problem.phases, strict=True):
         for column, parameter in enumerate(parameters, start=first):
@@ -287,6 +290,20 @@ def lay_out_phases(problem: Problem, parameters: Sequence[Parameter]) -> list[Ph
             layout.curves = [*layout.curves, parameter_layout(parameter, column)]
         layout.join()
     return layouts
+
+
+def _force_breaks(problem: Problem, k: int, layout: PhaseLayout) -> Floats:
+    """Where given curves of forces have their points, if these are not many."""
+    found = [np.zeros(0)]
+    for force in system_of(problem, k).forces:
+        for curve in (force.force, force.moment):
+            if isinstance(curve, Profile):
+                times = np.asarray(curve.times, float)
+                s = times if curve.over == "phase" else times / layout.T
+                inside = s[(s > 0.0) & (s < 1.0)]
+                if len(inside) <= MOST_GIVEN * layout.spline.segments:
+                    found.append(inside)
+    return np.unique(np.concatenate(found))
 
 
 def _refuse_fixed(layout: PhaseLayout, curves: Sequence[CurveLayout]) -> None:

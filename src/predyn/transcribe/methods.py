@@ -30,6 +30,8 @@ METHODS: dict[type[Spline], Callable[[Problem], Program]] = {
 
 def register_method(options: type[Spline], program: Callable[[Problem], Program]) -> None:
     """Add a method of your own: the class of its options, and what makes a program of a problem."""
+    if not isinstance(options, type) or not issubclass(options, Spline) or not callable(program):
+        raise InputError("method: expected a subclass of Spline and a function of a Problem")
     if options in METHODS:
         raise InputError(f"method {options.method!r}: there is one with these options")
     METHODS[options] = program

@@ -101,11 +101,11 @@ class Program(NLP):
             fixed = (points.rows_of(block) < 0) & points.chosen[:, None]
             outside = (value < rows.lower - slack) | (value > rows.upper + slack)
             for k, r in np.argwhere(fixed & (outside | np.isnan(value))):
-                unit = block.residual.units[r]
-                bounds = f"{rows.lower[r]:.6g} .. {rows.upper[r]:.6g} {unit}"
+                unit = "" if block.residual.units[r] == "1" else f" {block.residual.units[r]}"
+                bounds = f"{rows.lower[r]:.6g} .. {rows.upper[r]:.6g}{unit}"
                 wrong.append(
                     f"the residual of {rows.name} {rows.rows[r]} is {value[k, r]:.6g} at "
-                    f"{100 * points.s[k]:.4g} % of the phase, outside {bounds}, and the boundary "
+                    f"{100 * points.s[k]:.4g} % of the phase, outside {bounds}, and the given "
                     "values leave it no freedom"
                 )
         if wrong:
