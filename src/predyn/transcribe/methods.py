@@ -1,4 +1,4 @@
-"""The methods by which a problem becomes a program, each by the class of its options."""
+"""Transcription methods, by the class of their options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from predyn.transcribe.spline import SplineProgram
 def _hybrid(problem: Problem) -> Program:
     method = problem.transcription
     assert isinstance(method, Hybrid)
-    if str(method.shooting) == "single":  # kernels load when asked for
+    if str(method.shooting) == "single":  # kernels are loaded on demand
         from predyn.transcribe.shooting.single_shooting import SingleShooting
 
         return SingleShooting(problem)
@@ -29,15 +29,15 @@ METHODS: dict[type[Spline], Callable[[Problem], Program]] = {
 
 
 def register_method(options: type[Spline], program: Callable[[Problem], Program]) -> None:
-    """Add a method of your own: the class of its options, and what makes a program of a problem."""
+    """Register a custom method: the class of its options, and a function that builds programs."""
     if options in METHODS:
-        raise InputError(f"method {options.method!r}: there is one with these options")
+        raise InputError(f"method {options.method!r}: a method with these options already exists")
     METHODS[options] = program
 
 
 def transcribe(problem: Problem) -> Program:
-    """The nonlinear program of a problem; an InputError lists all that is wrong with it."""
+    """Build the nonlinear program of a problem. Raises an InputError that lists all errors."""
     for kind in type(problem.transcription).__mro__:
         if kind in METHODS:
             return METHODS[kind](problem)
-    return SplineProgram(problem)  # which says what is wrong with the options
+    return SplineProgram(problem)  # which reports invalid options

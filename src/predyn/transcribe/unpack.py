@@ -1,4 +1,4 @@
-"""Back from numbers to a Solution."""
+"""Convert decision variables to a Solution."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from predyn.transcribe.program import Program
 from predyn.transcribe.recheck import dense_violations
 
 Floats = NDArray[np.float64]
-ACTIVE = 1e-5  # a limit holds with equality if it is this near, relative to the row's scale
+ACTIVE = 1e-5  # tolerance for active limits, relative to the row's scale
 
 
 def imposed_violations(program: Program, x: Floats, g: Floats) -> list[Violation]:
@@ -61,7 +61,7 @@ def active_limits(program: Program, x: Floats, g: Floats) -> tuple[str, ...]:
 
 
 def named_multipliers(program: Program, multipliers: Multipliers) -> dict[str, Floats]:
-    """By name of constraint block, in the order of the constraints, and of the variables."""
+    """Multipliers by the name of their constraint block, in order, and those of the variables."""
     result: dict[str, Floats] = {}
     for name, part in program.g_blocks():
         key = name
@@ -72,7 +72,7 @@ def named_multipliers(program: Program, multipliers: Multipliers) -> dict[str, F
 
 
 def multipliers_of(program: Program, solution: Solution) -> Multipliers | None:
-    """Multipliers to start from, None if the solution is of another program."""
+    """Multipliers to start from; None if the solution belongs to another program."""
     given = dict(solution.multipliers)
     lower, upper = given.pop("x_lower", None), given.pop("x_upper", None)
     if lower is None or upper is None:
@@ -96,7 +96,7 @@ def unpack(
     timings: dict[str, float],
     text: str = "",
 ) -> Solution:
-    """The solution at x; without g (a checkpoint) nothing is said of violations."""
+    """The solution at x; without g (for a checkpoint), violations are omitted."""
     problem, model = program.problem, program.model
     motion = motion_of(program, x)
     curves = motion.curves
