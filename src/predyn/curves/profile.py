@@ -1,4 +1,4 @@
-"""A given curve of time through points."""
+"""A given curve over time, defined by points."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """Values (K, m) at times (K,): a smooth curve through them that never overshoots.
+    """A smooth curve through values (K, m) at times (K,) that never overshoots.
 
-    over  "time": the times are seconds since the start of the phase; "phase": they are shares of
-          it, from 0 to 1, whatever it lasts
+    over  "time": times are seconds since the start of the phase; "phase": times are fractions of
+          the phase, from 0 to 1, whatever its duration
 
-    Between the points it is the monotone cubic (PCHIP); before the first and after the last it
-    stays what it is there.
+    Between the points it is the monotone cubic (PCHIP); before the first and after the last point
+    it is constant.
     """
 
     times: ArrayLike
@@ -30,7 +30,7 @@ class Profile:
     over: Literal["time", "phase"] = "time"
 
     def at(self, t: ArrayLike) -> Floats:
-        """(..., m) at times t (...), in the unit of `times`."""
+        """Values (..., m) at times t (...), in the unit of `times`."""
         points = np.asarray(self.times, float)
         return np.asarray(self._curve(np.clip(np.asarray(t, float), points[0], points[-1])))
 
@@ -41,7 +41,7 @@ class Profile:
         return PchipInterpolator(np.asarray(self.times, float), np.asarray(self.values, float))
 
     def check(self, what: str, size: int) -> None:
-        """An InputError says what is wrong with it."""
+        """Raise an InputError if the profile is not valid or does not have `size` components."""
         try:
             t, y = np.asarray(self.times), np.asarray(self.values)
             numeric = t.dtype.kind in "fiu" and y.dtype.kind in "fiu"
@@ -59,4 +59,4 @@ class Profile:
         if self.over not in ("time", "phase"):
             raise InputError(f"{what}: over: expected 'time' or 'phase', got {self.over!r:.40}")
         if self.over == "phase" and (t[0] < 0.0 or t[-1] > 1.0):
-            raise InputError(f"{what}: times: expected shares of the phase from 0 to 1")
+            raise InputError(f"{what}: times: expected fractions of the phase from 0 to 1")
