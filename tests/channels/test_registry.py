@@ -111,7 +111,7 @@ def test_unknown_channels_are_named(name: str, message: str) -> None:
 
 
 def test_channel_names_must_be_unique() -> None:
-    with pytest.raises(InputError, match="channel 'tau': there is one of that name"):
+    with pytest.raises(InputError, match="channel 'tau': a channel of that name already exists"):
         register(CHANNELS["tau"])
 
 

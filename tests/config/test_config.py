@@ -1,4 +1,4 @@
-"""Task files: what they say arrives in the problem; what is wrong is told with its place."""
+"""Task files: their contents arrive in the problem, and errors name their place."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def refused(folder: Path, text: str, **options: bool) -> str:
 
 
 @pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
-def test_what_is_wrong_is_told_with_its_place(path: Path) -> None:
+def test_errors_name_their_place(path: Path) -> None:
     expected = [x[3:] for x in path.read_text().splitlines() if x.startswith("#> ")]
     assert expected
     with pytest.raises(FileError) as error:
@@ -53,14 +53,14 @@ def test_what_is_wrong_is_told_with_its_place(path: Path) -> None:
         assert fragment in message
 
 
-def test_one_problem_is_one_line() -> None:
+def test_single_error_is_one_line() -> None:
     with pytest.raises(FileError) as error:
         load_task(PROBLEMS / "bad" / "misspelt_key.toml")
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", task_names())
-def test_built_in_tasks_are_sound(name: str) -> None:
+def test_built_in_tasks_are_valid(name: str) -> None:
     task = read_task(name)
     assert task.problem.name == name
     assert task.problem.validate() == []
@@ -237,7 +237,7 @@ start = { q = [-1.0, 0.0], v = 0.0 }
 """
 
 
-def test_one_word_changes_the_method(tmp_path: Path) -> None:
+def test_method_key_selects_the_method(tmp_path: Path) -> None:
     both = "segments = 8\nsteps = 4\nshooting = 'single'\ngauss_points = 3\ndegree = 4\n"
     hybrid = loaded(tmp_path, ACROBOT + both + "method = 'hybrid'")
     assert hybrid.passive == ("joint1",)
@@ -254,7 +254,7 @@ def test_each_method_has_its_own_defaults(tmp_path: Path) -> None:
     assert loaded(tmp_path, ACROBOT).solver == SolverOptions()
 
 
-def test_method_from_outside_replaces_that_of_the_file(tmp_path: Path) -> None:
+def test_method_argument_overrides_the_file(tmp_path: Path) -> None:
     path = tmp_path / "task.toml"
     path.write_text(ACROBOT + "method = 'hybrid'\nsteps = 4")
     assert read_task(path, method="spline").problem.transcription == Spline()
@@ -274,7 +274,7 @@ def test_guesses(tmp_path: Path) -> None:
     assert load_task("arm6-pick").guess == "inverse_kinematics"
 
 
-def test_name_comes_from_the_file_unless_given(tmp_path: Path) -> None:
+def test_name_defaults_to_the_file_name(tmp_path: Path) -> None:
     assert loaded(tmp_path, TWO_LINK).name == "task"
     assert loaded(tmp_path, 'name = "own"\n' + TWO_LINK).name == "own"
 
@@ -325,14 +325,14 @@ def test_code_runs_only_when_allowed(tmp_path: Path) -> None:
         ("", "other.py:near", "no such file"),
     ],
 )
-def test_code_that_is_wrong(tmp_path: Path, code: str, name: str, message: str) -> None:
+def test_faulty_code_is_reported(tmp_path: Path, code: str, name: str, message: str) -> None:
     folder = tmp_path / "tasks"
     folder.mkdir()
     (folder / "own.py").write_text(code)
     assert message in refused(folder, TWO_LINK + USER.format(name), allow_code=True)
 
 
-def test_files_that_are_no_task_files(tmp_path: Path) -> None:
+def test_invalid_files_are_refused(tmp_path: Path) -> None:
     cases = {
         "missing.toml": "no such file",
         "folder.toml": "a folder",
@@ -355,7 +355,7 @@ def test_files_that_are_no_task_files(tmp_path: Path) -> None:
         load_task("a\0b.toml")
 
 
-def test_unknown_name_names_the_nearest() -> None:
+def test_unknown_name_suggests_the_nearest() -> None:
     with pytest.raises(InputError, match="did you mean 'two-link-lifting'"):
         load_task("two-link-liftin")
     with pytest.raises(InputError, match="expected a path or a name, got int"):
@@ -408,7 +408,7 @@ term = 2'''
     assert max(lines.values()) == 25
 
 
-def test_paths_as_they_are_written() -> None:
+def test_paths_in_task_file_notation() -> None:
     assert described(("cost", 1, "weight")) == "[[cost]] 2, weight"
     assert described(("limits", "effort")) == "[limits] effort"
     assert described(("phases", 0, "start", "q", 1)) == "[[phases]] 1, start.q[2]"
@@ -419,7 +419,7 @@ def test_paths_as_they_are_written() -> None:
 
 
 def test_every_field_of_every_term_can_be_given() -> None:
-    """No field has the name of a key that belongs to the entry and means something else."""
+    """No field shares its name with a key of the entry that has another meaning."""
     for kind, term in TERMS.items():
         fields = set(term.__dataclass_fields__)
         assert not fields & {"term", "weight", "at", "fractions", "loss", "integral", "over"}, kind

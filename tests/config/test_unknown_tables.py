@@ -125,7 +125,7 @@ method = "spline"
     np.testing.assert_array_equal(problem.jerk_limit, [100.0, np.inf])
 
 
-def test_a_system_that_says_little_leaves_what_the_task_says(tmp_path: Path) -> None:
+def test_system_defaults_are_those_of_the_task(tmp_path: Path) -> None:
     problem = loaded(tmp_path, "[systems.plain]\n" + REST + 'system = "plain"\n')
     system = problem.systems["plain"]
     assert (system.payloads, system.forces, system.passive) == ((), None, None)
@@ -133,7 +133,7 @@ def test_a_system_that_says_little_leaves_what_the_task_says(tmp_path: Path) -> 
     assert system.jerk_limit is None
 
 
-def test_passive_joints_of_a_system_choose_the_method_too(tmp_path: Path) -> None:
+def test_passive_joints_of_a_system_select_the_method(tmp_path: Path) -> None:
     text = '[systems.loose]\npassive = ["joint2"]\n' + REST + 'system = "loose"\n'
     assert loaded(tmp_path, text).transcription.method == "hybrid"
 
@@ -170,7 +170,7 @@ def test_degrees_of_a_signal_that_is_an_angle(tmp_path: Path) -> None:
         loaded(tmp_path, text.replace('"rad"', '"N"') + cost)
 
 
-def test_things_wrong_in_several_tables_are_told_together(tmp_path: Path) -> None:
+def test_errors_in_several_tables_are_reported_together(tmp_path: Path) -> None:
     text = PRESS + "scale = 0.0\n" + '[systems.loaded]\npayloads = [{ link = "tap", mass = 1.0 }]\n'
     text += '[[parameters]]\nname = "T"\nmin = 2.0\nmax = 1.0\n[[cost]]\nterm = "signal"\n'
     text += 'signal = "pres"\n' + REST + 'system = "loaded"\n'

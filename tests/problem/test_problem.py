@@ -1,4 +1,4 @@
-"""Problems made in Python: everything wrong is told before anything is computed."""
+"""Problems made in Python: all errors are reported before anything is computed."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"phases": phase(start=State(q=0.0))}, "start.q: expected 2 numbers, one per joint"),
     ({"phases": phase(end=State(v=(1, 2, 3)))}, "end.v: expected 2 numbers, one per joint"),
     ({"phases": phase(end=State(q=("a", "b")))}, "end.q: expected 2 numbers, one per joint"),
-    ({"phases": phase(end=State(a=(np.inf, 0)))}, "end.a: holds infinity"),
+    ({"phases": phase(end=State(a=(np.inf, 0)))}, "end.a: contains infinity"),
     ({"phases": (PHASE, PHASE)}, "phases[1].start.q: joint 'joint1' starts at 0, but the phase"),
     ({"limits": PAIR}, "limits: expected Limits, got ndarray"),
     ({"limits": limits(position=(1, 2))}, "limits.position: expected shape (2, 2), got shape (2,)"),
-    ({"limits": limits(effort=NAN_PAIR)}, "limits.effort: joint 'joint1': NaN is no bound"),
+    ({"limits": limits(effort=NAN_PAIR)}, "limits.effort: joint 'joint1': NaN is not a bound"),
     ({"limits": limits(velocity=-PAIR)}, "limits.velocity: joint 'joint1': lower 1 is above"),
     ({"limits": limits(position=PAIR - 2)}, "joint 'joint1': 0 is outside its position limits"),
     ({"limits": limits(velocity=0.5 * PAIR)}, "joint 'joint2' cannot get there in time"),
@@ -104,35 +104,38 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"costs": (Cost(Effort(), at=(1.5,)),)}, "costs[0].fractions: expected 'throughout', 'start'"),
     ({"costs": (Cost(Effort(), at=()),)}, "costs[0].fractions: expected 'throughout', 'start'"),
     ({"costs": (Cost(Effort(), at=0.5),)}, "costs[0].fractions: expected 'throughout', 'start'"),
-    ({"costs": (Cost(Periodic()),)}, "'periodic' looks at pairs of instants: a constraint only"),
+    (
+        {"costs": (Cost(Periodic()),)},
+        "'periodic' is a term on pairs of instants, which can only be a constraint",
+    ),
     ({"constraints": (Cost(Effort()),)}, "constraints[0]: expected a Constraint, got Cost"),
     ({"constraints": bounds(1.0, 0.0)}, "constraints[0].lower: 'joint1': lower 1 is above upper 0"),
     ({"constraints": bounds(0.0, (1.0, -1.0))}, "'joint2': lower 0 is above upper -1"),
     ({"constraints": bounds((0, 0, 0), None)}, "lower: expected one number or 2 (joint1, joint2)"),
-    ({"constraints": bounds(np.nan, 1.0)}, "lower: 'joint1': NaN is no bound"),
-    ({"constraints": bounds(np.inf, None)}, "nothing lies between inf and inf"),
-    ({"constraints": bounds(-np.inf, np.inf)}, "constraints[0]: bounds nothing"),
+    ({"constraints": bounds(np.nan, 1.0)}, "lower: 'joint1': NaN is not a bound"),
+    ({"constraints": bounds(np.inf, None)}, "no value lies between inf and inf"),
+    ({"constraints": bounds(-np.inf, np.inf)}, "constraints[0]: has no effect"),
     ({"constraints": bounds("a", None)}, "lower: expected numbers, got 'a'"),
     ({"constraints": (Constraint(TotalTime(), 0, 1),)}, "bound its integral"),
     ({"constraints": (Constraint(Effort(), integral=True),)}, "give lower, upper or both"),
-    ({"constraints": (Constraint(Periodic(), at=(0.5,)),)}, "looks at pairs of instants"),
+    ({"constraints": (Constraint(Periodic(), at=(0.5,)),)}, "its own pairs of instants"),
     ({"constraints": (Constraint(FramePosition("hand")),)}, "unknown frame or link 'hand'"),
     ({"phases": phase(costs=(Cost(Effort(), np.nan),))}, "phases[0].costs[0].weight: expected"),
     ({"guess": "random"}, "guess: unknown guess 'random'"),
     ({"guess": 3}, "guess: expected 'linear', 'inverse_kinematics', a curve (s, q) or a Solution"),
-    ({"guess": ((0.0, 2.0), np.zeros((2, 2)))}, "guess.curve.s: expected numbers that rise"),
+    ({"guess": ((0.0, 2.0), np.zeros((2, 2)))}, "guess.curve.s: expected numbers that increase"),
     ({"guess": ((0.0, 1.0), np.zeros((2, 3)))}, "guess.curve.q: expected finite numbers of shape"),
     ({"guess": ((0.0, 1.0), np.full((2, 2), np.nan))}, "guess.curve.q: expected finite numbers"),
 ]
 
 
 @pytest.mark.parametrize(("changed", "message"), CASES)
-def test_one_thing_wrong_is_one_message(changed: dict[str, Any], message: str) -> None:
+def test_each_error_gives_one_message(changed: dict[str, Any], message: str) -> None:
     found = [text for text in replace(PROBLEM, **changed).validate() if message in text]
     assert found, replace(PROBLEM, **changed).validate()
 
 
-def test_everything_wrong_at_once() -> None:
+def test_all_errors_are_reported_at_once() -> None:
     problem = replace(
         PROBLEM,
         phases=phase(duration=-1.0, end=State(q=(1.0,))),
@@ -165,7 +168,7 @@ def test_everything_wrong_at_once() -> None:
         {"phases": phase(duration=Duration(1.0, 2.0, 1.5)), "transcription": spline(segments=1)},
     ],
 )
-def test_nothing_wrong_is_no_message(changed: dict[str, Any]) -> None:
+def test_valid_problems_give_no_message(changed: dict[str, Any]) -> None:
     assert replace(PROBLEM, **changed).validate() == []
 
 
@@ -203,7 +206,7 @@ PASSIVE_CASES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {**HALF, "phases": phase(costs=(Cost(Effort(), at=(0.001,)),))},
-        "phases[0].costs[0].fractions: 0.001 is not where a step of the integration ends; the "
+        "phases[0].costs[0].fractions: 0.001 is not at the end of an integration step; the "
         "nearest are 0 and 0.0025",
     ),
     (
@@ -261,7 +264,7 @@ def test_passive_joints_and_their_method(changed: dict[str, Any], message: str) 
         {**HALF, "limits": limits(effort=np.array([[1.0, 2.0], [-1.0, 1.0]]))},  # none of joint1
     ],
 )
-def test_passive_joints_that_are_sound(changed: dict[str, Any]) -> None:
+def test_valid_passive_joints(changed: dict[str, Any]) -> None:
     assert replace(PROBLEM, **changed).validate() == []
 
 

@@ -1,4 +1,4 @@
-"""Systems of phases, payloads and impacts: what is wrong is told by name."""
+"""Systems of phases, payloads and impacts: errors are reported by name."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def limits(**changed: Any) -> dict[str, Any]:
 LINE = Profile((0.0, 1.0), np.zeros((2, 3)))
 CASES: list[tuple[dict[str, Any], str]] = [
     ({"systems": (LOADED,)}, "systems: expected systems by name ({'loaded': System(...)}), got"),
-    ({"systems": {"loaded": LOADED, "": LOADED}}, "systems: expected a non-empty text as name"),
+    ({"systems": {"loaded": LOADED, "": LOADED}}, "systems: expected a non-empty string as name"),
     ({"systems": {"loaded": BOX}}, "systems.loaded: expected a System, got Payload"),
     (carry(system="loadet"), "phases[1].system: unknown system 'loadet': did you mean 'loaded'"),
     (carry(system=3), "phases[1].system: system: expected a name (str), got int 3"),
@@ -108,13 +108,13 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {**loaded(forces=(ExternalForce("tip", LINE),)), **carry(duration=Duration(1, 2, 1.5))},
-        "systems.loaded.forces[0].force: a curve over time needs a fixed duration, and that of "
+        "systems.loaded.forces[0].force: a curve over time needs a fixed duration, but that of "
         "'carry' is free",
     ),
     (carry(impact="yes"), "phases[1].impact: expected true or false, got 'yes'"),
     (
         {"phases": (replace(CARRY, impact=True),)},
-        "phases[0].impact: the first phase has none before it",
+        "phases[0].impact: the first phase cannot begin with an impact",
     ),
     (
         {"phases": (replace(REACH, system="loaded"), replace(CARRY, impact=True))},
@@ -132,7 +132,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("changed", "message"), CASES)
-def test_one_thing_wrong_is_one_message(changed: dict[str, Any], message: str) -> None:
+def test_each_error_gives_one_message(changed: dict[str, Any], message: str) -> None:
     (found,) = replace(PROBLEM, **changed).validate()
     assert message in found
 
@@ -171,7 +171,7 @@ def test_one_thing_wrong_is_one_message(changed: dict[str, Any], message: str) -
         {"transcription": Hybrid()},
     ],
 )
-def test_nothing_wrong_is_no_message(changed: dict[str, Any]) -> None:
+def test_valid_problems_give_no_message(changed: dict[str, Any]) -> None:
     assert replace(PROBLEM, **changed).validate() == []
 
 
@@ -184,7 +184,7 @@ def test_without_an_impact_velocities_must_meet() -> None:
     assert "phases[1].start.v: joint 'joint1' starts at 1, but the phase before ends" in message
 
 
-def test_a_phase_with_nothing_free() -> None:
+def test_phase_without_freedom() -> None:
     """Its boundary values fix four control points; the other phase has more of them."""
     fixed = replace(REACH, end=State(q=(1, 1), v=(0, 0)), segments=1)
     problem = replace(PROBLEM, phases=(fixed, CARRY))
@@ -203,8 +203,8 @@ def test_a_phase_with_nothing_free() -> None:
     assert replace(problem, phases=(free, CARRY)).validate() == []
 
 
-def test_what_belongs_to_a_phase_only_is_integrated_there() -> None:
-    """With the hybrid method a jerk needs a joint that is no passive one in this phase."""
+def test_jerk_needs_an_active_joint_in_its_phase() -> None:
+    """With the hybrid method, jerk is available only for joints that are active in the phase."""
     hybrid = replace(PROBLEM, transcription=Hybrid(), **loaded(passive=("joint1",)))
     jerk = (Cost(JointJerk()),)
     assert replace(hybrid, phases=(replace(REACH, costs=jerk), CARRY)).validate() == []
@@ -214,10 +214,10 @@ def test_what_belongs_to_a_phase_only_is_integrated_there() -> None:
     assert message.startswith("systems.loaded.jerk_limit: 'jerk' of the passive joint 'joint1'")
 
 
-def test_free_knots_take_no_systems() -> None:
+def test_free_knots_refuse_systems() -> None:
     one = (replace(CARRY, start=REACH.start, end=State(q=(1, 1))),)
     (message,) = replace(PROBLEM, phases=one, transcription=Spline(knots="free")).validate()
-    assert message == "transcription.knots: 'free' does not go with systems; use 'clamped'"
+    assert message == "transcription.knots: 'free' cannot be combined with systems; use 'clamped'"
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ class Distance(Term):
         return UserTerm(lambda s: s["q"][0] ** 2, ("q",), name="distance").bind(model)
 
 
-def test_the_hybrid_method_takes_no_curved_pairs() -> None:
+def test_hybrid_method_refuses_curved_pairs() -> None:
     problem = replace(PROBLEM, constraints=(Constraint(Distance(), 0.0, 1.0),))
     assert problem.validate() == []
     (message,) = replace(problem, transcription=Hybrid()).validate()

@@ -1,4 +1,4 @@
-"""Signals, parameters and forces that depend on them: what is wrong is told by name."""
+"""Signals, parameters and forces that depend on them: errors are reported by name."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def parameter(*numbers: Any) -> dict[str, Any]:
 
 
 def force(value: Any) -> dict[str, Any]:
-    """A force that acts besides the signal."""
+    """A force that acts in addition to the signal."""
     return {"forces": (*PROBLEM.forces, ExternalForce("tip", moment=value))}
 
 
@@ -65,8 +65,8 @@ OVER_TIME = Profile((0.0, 1.0), LINE)
 CASES: list[tuple[dict[str, Any], str]] = [
     ({"signals": PRESS}, "signals: expected a list of Signal, got Signal"),
     ({"signals": ("press",)}, "signals[0]: expected a Signal, got str"),
-    (signal(name=""), "signals[0].name: expected a printable text of 1 to 60 characters, got ''"),
-    (signal(name=3), "signals[0].name: expected a printable text of 1 to 60 characters, got 3"),
+    (signal(name=""), "signals[0].name: expected a printable string of 1 to 60 characters, got ''"),
+    (signal(name=3), "signals[0].name: expected a printable string of 1 to 60 characters, got 3"),
     ({"signals": (PRESS, PRESS)}, "signals[1].name: 'press' is already the name of signal 1"),
     (
         {"parameters": (*PROBLEM.parameters, Parameter("press", 0.0, 1.0, 0.5))},
@@ -75,12 +75,15 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (signal(unit=1), "signals[0].unit: expected printable text, got 1"),
     (signal(components=()), "signals[0].components: expected names such as ['x', 'y', 'z'], got"),
     (signal(components="xyz"), "signals[0].components: expected names such as ['x', 'y', 'z']"),
-    (signal(components=("x", "x", "z")), "signals[0].components: expected different printable names"),
+    (
+        signal(components=("x", "x", "z")),
+        "signals[0].components: expected different printable names",
+    ),
     (signal(lower=(0, 1)), "signals[0].lower: expected a number or 3 (x, y, z), got (0, 1)"),
     (signal(upper="much"), "signals[0].upper: expected a number or 3 (x, y, z), got 'much'"),
     (signal(upper=(1, -20, 1)), "signals[0].lower: 'y': lower -10 is above upper -20"),
-    (signal(upper=np.nan), "signals[0].lower: 'x', 'y', 'z': NaN is no bound"),
-    (signal(lower=np.inf, upper=np.inf), "lower: 'x', 'y', 'z': nothing lies between"),
+    (signal(upper=np.nan), "signals[0].lower: 'x', 'y', 'z': NaN is not a bound"),
+    (signal(lower=np.inf, upper=np.inf), "lower: 'x', 'y', 'z': no value lies between"),
     (signal(guess=(1, 2)), "signals[0].guess: expected a number or 3 (x, y, z), or a curve"),
     (signal(guess=np.inf), "signals[0].guess: expected finite numbers, got inf"),
     (
@@ -89,8 +92,8 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ),
     (signal(lower=1.0), "bounds exclude the guess of 'x', 'y', 'z': 0 is outside 1 to 10"),
     (signal(guess=((0, 1), 11 + LINE)), "bounds exclude the guess of 'x', 'y', 'z': 11 is outside"),
-    (signal(guess=((0, 2), LINE)), "signals[0].guess.s: expected numbers that rise within 0 to 1"),
-    (signal(guess=((1, 0), LINE)), "signals[0].guess.s: expected numbers that rise within 0 to 1"),
+    (signal(guess=((0, 2), LINE)), "signals[0].guess.s: expected increasing numbers from 0 to 1"),
+    (signal(guess=((1, 0), LINE)), "signals[0].guess.s: expected increasing numbers from 0 to 1"),
     (
         signal(guess=((0, 0.5, 1), LINE)),
         "guess.values: expected numbers of shape (3, 3), got",
@@ -138,7 +141,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"parameters": ()},
-        "phases[0].duration: expected seconds above 0 (1e-6 to 1e9), got 'T', which no parameter",
+        "phases[0].duration: expected seconds above 0 (1e-6 to 1e9), got 'T', which is not the",
     ),
     (
         {"costs": (Cost(SignalValue("pres")),)},
@@ -163,7 +166,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (force("pres"), "forces[1].moment: unknown signal 'pres': did you mean 'press'"),
     (
         {**force("pair"), "signals": (PRESS, Signal("pair", ("x", "y")))},
-        "forces[1].moment: expected a signal of 3 components (x, y, z), and 'pair' has 2 (x, y)",
+        "forces[1].moment: expected a signal with 3 components (x, y, z), but 'pair' has 2 (x, y)",
     ),
     (
         {**signal(phases=("reach",)), "costs": PROBLEM.costs[:1]},
@@ -174,7 +177,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (force(Profile((0, 2), LINE, "phase")), "forces[1].moment: times: expected shares of the"),
     (
         force(OVER_TIME),
-        "forces[1].moment: a curve over time needs a fixed duration, and that of 'reach' is free; "
+        "forces[1].moment: a curve over time needs a fixed duration, but that of 'reach' is free; "
         "give its times as shares of the phase, from 0 to 1 (over = 'phase')",
     ),
     (
@@ -187,7 +190,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"constraints": (Constraint(Periodic(), integral=True, upper=1.0),)},
-        "constraints[0].integral: term 'periodic' looks at pairs of instants; leave `integral` out",
+        "constraints[0].integral: term 'periodic' is on pairs of instants; leave `integral` out",
     ),
     (
         {
@@ -205,12 +208,12 @@ CASES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("changed", "message"), CASES)
-def test_one_thing_wrong_is_one_message(changed: dict[str, Any], message: str) -> None:
+def test_each_error_gives_one_message(changed: dict[str, Any], message: str) -> None:
     (found,) = replace(PROBLEM, **changed).validate()
     assert found.startswith(message) or message in found
 
 
-def test_several_things_wrong_are_told_together() -> None:
+def test_several_errors_are_reported_together() -> None:
     problem = replace(
         PROBLEM,
         signals=(replace(PRESS, scale=-1.0), Signal("", ("x",))),
@@ -251,32 +254,34 @@ def test_several_things_wrong_are_told_together() -> None:
         },
     ],
 )
-def test_nothing_wrong_is_no_message(changed: dict[str, Any]) -> None:
+def test_valid_problems_give_no_message(changed: dict[str, Any]) -> None:
     assert replace(PROBLEM, **changed).validate() == []
 
 
-def test_what_the_hybrid_method_refuses() -> None:
+def test_hybrid_method_refuses_signals_and_parameters() -> None:
     plain = replace(PROBLEM, transcription=Hybrid(), costs=PROBLEM.costs[:1])
     (message,) = plain.validate()
-    assert message == "signals: method 'hybrid' takes no signals; use method 'spline'"
+    assert message == "signals: method 'hybrid' does not support signals; use method 'spline'"
     (message,) = replace(plain, signals=()).validate()
     assert message.startswith(
-        "forces[0].force: method 'hybrid' takes no unknown forces (signal 'press'); give numbers"
+        "forces[0].force: method 'hybrid' does not support unknown forces (signal 'press'); give"
     )
     timed = replace(plain, signals=(), forces=())
     assert timed.validate() == []  # durations may be parameters
     (message,) = replace(timed, costs=(Cost(ParameterValue("T")),)).validate()
-    assert message.startswith("costs[0].term: method 'hybrid' has no 'parameter' to look at; use")
+    assert message.startswith(
+        "costs[0].term: method 'hybrid' does not support term 'parameter'; use"
+    )
     other = (*PROBLEM.parameters, Parameter("k", 0.0, 1.0, 0.5))
     (message,) = replace(timed, parameters=other).validate()
     assert message.startswith(
-        "parameters[1]: method 'hybrid' takes no parameters but durations of phases, and 'k' is"
+        "parameters[1]: method 'hybrid' supports only parameters that are durations of phases, and"
     )
     fixed = replace(timed, phases=(replace(REACH, duration=1.0), HOLD), parameters=())
     assert replace(fixed, forces=(ExternalForce("tip", OVER_TIME),)).validate() == []
 
 
-def test_what_free_knots_refuse() -> None:
+def test_free_knots_refuse_signals_and_parameters() -> None:
     free = replace(
         PROBLEM,
         phases=(replace(REACH, duration=Duration(0.2, 2.0, 1.0)),),
@@ -284,7 +289,7 @@ def test_what_free_knots_refuse() -> None:
         parameters=(),
     )
     (message,) = free.validate()
-    assert message == "transcription.knots: 'free' does not go with signals; use 'clamped'"
+    assert message == "transcription.knots: 'free' cannot be combined with signals; use 'clamped'"
     timed = replace(free, phases=(REACH,), parameters=PROBLEM.parameters)
     assert [text.split("with ")[1] for text in timed.validate()] == [
         "signals; use 'clamped'",
@@ -293,12 +298,12 @@ def test_what_free_knots_refuse() -> None:
     curve = ExternalForce("tip", replace(OVER_TIME, over="phase"))
     bent = replace(free, forces=(curve,), signals=(), costs=(Cost(TotalTime()),))
     assert bent.validate() == [
-        "transcription.knots: 'free' does not go with forces that are curves; use 'clamped'"
+        "transcription.knots: 'free' cannot be combined with forces that are curves; use 'clamped'"
     ]
 
 
-def test_a_free_signal_is_freedom() -> None:
-    """Boundary values fix the motion; the force is still to be found."""
+def test_free_signal_counts_as_freedom() -> None:
+    """Boundary values fix the motion, but the force is unknown."""
     fixed = Phase(1.0, State((0, 0), (0, 0)), State((1, 1), (0, 0)))
     problem = replace(PROBLEM, phases=(fixed,), parameters=(), transcription=Spline(segments=1))
     assert problem.validate() == []

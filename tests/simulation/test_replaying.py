@@ -180,7 +180,7 @@ def test_a_load_that_comes_brings_its_energy() -> None:
     assert result.energy_jumps[-1] == pytest.approx(with_load - without, rel=1e-9)
     assert np.array_equal(np.unique(result.energy_jumps), [0.0, result.energy_jumps[-1]])
     assert np.abs(result.work_forces[-1]) > 1.0
-    assert "the load changes at 0.6 s\nwhich adds" in str(result)
+    assert "the load changes at 0.6 s\nthis adds" in str(result)
 
 
 def test_a_load_that_is_caught_stops_part_of_the_motion() -> None:

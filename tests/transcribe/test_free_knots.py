@@ -70,6 +70,6 @@ def test_what_free_knots_do_not_go_with_is_said() -> None:
     two = replace(problem, phases=problem.phases * 2)
     assert any("single phase" in text for text in two.validate())
     periodic = replace(problem, constraints=(predyn.Constraint(Periodic()),))
-    assert any("'free' does not go with" in text for text in periodic.validate())
+    assert any("'free' cannot be combined with" in text for text in periodic.validate())
     bounded = predyn.Constraint(Effort(), upper=50.0, integral=True)
     assert replace(problem, constraints=(bounded,)).validate()

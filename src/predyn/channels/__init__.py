@@ -1,1 +1,1 @@
-"""What a motion causes, one channel a file: values, exact partials, weighted second partials."""
+"""Channels computed from a motion, one per file: values, exact partials, second partials."""

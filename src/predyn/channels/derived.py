@@ -1,8 +1,8 @@
-"""Channels that q, v and a determine, in lanes: what torques, reactions and frames have in common.
+"""Channels determined by q, v and a, in lanes: the common base of torques, reactions and frames.
 
 Each has its value, its first partials in packed columns, and the second partials of a weighted
-sum, packed by ancestor pairs. `depends` says, component by component, which joints act on it and
-in which columns of dq, dv, da their partials are (-1: zero).
+sum, packed by ancestor pairs. For each component, `depends` lists the joints that act on it and the
+columns of dq, dv, da with their partials (-1: zero).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Depends = list[list[tuple[int, int, int, int]]]  # per component: (joint, column
 
 
 class Derived(ABC):
-    """A channel that q, v and a determine, at all instants of one set."""
+    """A channel determined by q, v and a, at all instants of one set."""
 
     value: Floats  # (chunks, components, WIDTH)
     dq: Floats  # (chunks, columns, WIDTH)
@@ -40,17 +40,17 @@ class Derived(ABC):
     pairs: Ints  # (pairs, 2): joint below, joint above
 
     def leave_out_zeros(self, states: tuple[Floats, Floats, Floats]) -> None:
-        """Take partials that are zero wherever the mechanism is out of `depends`."""
+        """Remove partials that are zero in every state from `depends`."""
         rng = np.random.default_rng(0)
         for x in states:
             x[:] = rng.uniform(-2.0, 2.0, x.shape)
         states[1][..., 0] = 0.0  # dry friction acts near standstill only
         self.derive()
-        there = [np.any(x, axis=(0, 2)) for x in (self.dq, self.dv, self.da)]
+        nonzero = [np.any(x, axis=(0, 2)) for x in (self.dq, self.dv, self.da)]
         for component, joints in enumerate(self.depends):
             kept = []
             for j, *at in joints:
-                q, v, a = (k if k >= 0 and on[k] else -1 for k, on in zip(at, there, strict=True))
+                q, v, a = (k if k >= 0 and on[k] else -1 for k, on in zip(at, nonzero, strict=True))
                 if max(q, v, a) >= 0:
                     kept.append((j, q, v, a))
             self.depends[component] = kept
@@ -69,7 +69,7 @@ class Derived(ABC):
 
 
 class ChannelPart:
-    """A stretch of chunks of a channel: what one set of instants sees of it."""
+    """A range of chunks of a channel, for one set of instants."""
 
     def __init__(self, channel: Derived, chunks: slice) -> None:
         self.value, self.weights = channel.value[chunks], channel.weights[chunks]
@@ -89,7 +89,7 @@ def sweep(kernel: Kernel, tree: Any, constants: Any, ins: tuple, outs: tuple) ->
 def derived_channel(
     model: Model, name: str, states: States, forces: Sequence[ExternalForce]
 ) -> Derived:
-    """The channel of that name at the instants of the states."""
+    """Create a channel by name, at the instants of the states."""
     module, member = implementation(name)
     channel: Derived = module.in_lanes(model, member, states, forces)
     channel.leave_out_zeros(states)
@@ -97,24 +97,24 @@ def derived_channel(
 
 
 class UnknownLoad(Protocol):
-    """What a channel has to know of an external force that is an unknown."""
+    """Interface of an unknown external force, as needed by a channel."""
 
     outputs: Ints  # components of the channel that it acts on
-    joints: Ints  # that move its point
+    joints: Ints  # joints that move its point
     parts: list[tuple[range, tuple[int, ...]]]  # of moment and force: rows, components
 
     def slopes(self) -> Floats:
         """(chunks, 6, outputs, WIDTH): partials of the channel in moment and force."""
 
     def bends(self) -> Floats:
-        """(chunks, 6, joints, WIDTH): second partials of weights . value in these and in q."""
+        """(chunks, 6, joints, WIDTH): mixed second partials of weights . value in these and q."""
 
 
 class DynamicsChannel(Derived):
-    """Torques or reactions: kernels that take external forces.
+    """Base of torques and reactions, whose kernels take external forces.
 
-    Forces are given (constant, or one for each instant in whole chunks), or unknown: they are then
-    components among the states, after the joints.
+    Forces are either given (constant, or one per instant in whole chunks) or unknown; unknown
+    forces are components of the states, after the joints.
     """
 
     def __init__(
@@ -151,12 +151,12 @@ class DynamicsChannel(Derived):
         self._curve = sweep(kernels[2], tree, loads, weighted, self.curvature)
 
     def _feed(self) -> None:
-        """The values of unknown forces."""
+        """Copy the values of unknown forces from the states."""
         for columns, components in self._fed:
             self.load_values[:, columns] = self._states[0][:, components]
 
     def add_unknown(self, loads: Sequence[UnknownLoad], states: States) -> None:
-        """Columns of dq and pairs of second partials for forces that are unknowns."""
+        """Add columns of dq and pairs of second partials for unknown forces."""
         self._unknown = tuple(loads)
         if not loads:
             return
@@ -195,7 +195,7 @@ class DynamicsChannel(Derived):
             self._put(self._first[1], self.curvature[0], [x.bends() for x in self._unknown])
 
     def _put(self, first: int, out: Floats, found: Sequence[Floats]) -> None:
-        """Columns of the unknown forces, from (chunks, 6, columns, WIDTH) for each."""
+        """Fill the columns of unknown forces from arrays (chunks, 6, columns, WIDTH), one each."""
         for load, values in zip(self._unknown, found, strict=True):
             for rows, _ in load.parts:
                 for row in rows:
@@ -205,7 +205,7 @@ class DynamicsChannel(Derived):
 
 
 def _fed(forces: Sequence[ExternalForce]) -> list[tuple[slice, slice]]:
-    """Columns of the forces' values that are unknown, and the components that they are."""
+    """Columns of the unknown values of forces, and the components that they are copied from."""
     found = []
     for k, force in enumerate(forces):
         if isinstance(force, UnknownForce):

@@ -31,7 +31,7 @@ def values(model: Model, member: str, states: States, forces: Sequence[ExternalF
 def in_lanes(
     model: Model, member: str, states: States, forces: Sequence[ExternalForce]
 ) -> FrameChannel:
-    """The channel for a program."""
+    """The channel in lanes, for a program."""
     return FrameChannel(model, states, member)
 
 

@@ -1,6 +1,6 @@
 """Channel `momentum`: generalized momentum p = M(q) v of each joint.
 
-p is what inverse dynamics says of accelerations v at rest, without gravity and springs.
+p equals the inverse dynamics for accelerations v at rest, without gravity and springs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def values(model: Model, member: str, states: States, forces: Sequence[ExternalF
 def in_lanes(
     model: Model, member: str, states: States, forces: Sequence[ExternalForce]
 ) -> Momentum:
-    """The channel for a program."""
+    """The channel in lanes, for a program."""
     return Momentum(model, states)
 
 

@@ -21,7 +21,7 @@ def values(model: Model, member: str, states: States, forces: Sequence[ExternalF
 def in_lanes(
     model: Model, member: str, states: States, forces: Sequence[ExternalForce]
 ) -> Reactions:
-    """The channel for a program."""
+    """The channel in lanes, for a program."""
     return Reactions(model, states, forces)
 
 

@@ -22,7 +22,7 @@ def values(model: Model, member: str, states: States, forces: Sequence[ExternalF
 
 
 def in_lanes(model: Model, member: str, states: States, forces: Sequence[ExternalForce]) -> Torques:
-    """The channel for a program."""
+    """The channel in lanes, for a program."""
     return Torques(model, states, forces)
 
 
@@ -51,7 +51,7 @@ class Torques(DynamicsChannel):
             if np.any(rotor[~inside]):
                 raise InputError(
                     f"model {model.name!r}: its rotor matrix couples joints on different branches; "
-                    "predictions take rotors that couple joints of one chain only"
+                    "predictions support only rotors that couple joints of one chain"
                 )
 
     def derive(self) -> None:

@@ -1,9 +1,9 @@
-"""Partials of torques and joint reactions in external forces that are unknowns.
+"""Partials of torques and joint reactions in unknown external forces.
 
 tau is linear in a force: d tau_j/d(moment, force) is minus the motion of the force's point as joint
 j moves. The second partial of weights . tau in q and a force is minus the partial in q of the
-velocity that the point would have at joint rates `weights` (dynamics/force_derivatives.py).
-Reactions are linear in forces too; theirs come from dynamics/load_reactions.py.
+velocity of the point at joint rates `weights` (dynamics/force_derivatives.py). Reactions are linear
+in forces too; their partials come from dynamics/load_reactions.py.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from predyn.model import Model
 
 
 class PointMotion:
-    """How the point of one unknown force moves, in the axes of its components."""
+    """Motion of the point of one unknown force, in the axes of its components."""
 
     def __init__(self, model: Model, states: States, weights: Floats, force: UnknownForce) -> None:
         self._n, chunks = model.n, len(states[0])
@@ -55,7 +55,7 @@ class PointMotion:
         change = self._slopes[1].reshape(-1, 6, self._n, WIDTH)[:, :, self.joints]
         if not self._link_axes:
             return -change
-        # along axes that turn with w_i as well: R^T (d u/dq_i - w_i x u)
+        # in axes that also rotate with w_i: R^T (d u/dq_i - w_i x u)
         self._move.run()
         _, _, w, v = self._motion[:4]
         turn = self._slopes[0].reshape(-1, 6, self._n, WIDTH)[:, :3, self.joints]
@@ -92,17 +92,17 @@ class LoadReactions:
 
 
 def _instants(lanes: Floats) -> Floats:
-    """(chunks, m, WIDTH) to (instants, m)."""
+    """Rearrange (chunks, m, WIDTH) to (instants, m)."""
     return np.ascontiguousarray(lanes.transpose(0, 2, 1)).reshape(-1, lanes.shape[1])
 
 
 def _lanes(values: Floats) -> Floats:
-    """(instants, 6, m) to (chunks, 6, m, WIDTH)."""
+    """Rearrange (instants, 6, m) to (chunks, 6, m, WIDTH)."""
     return values.reshape(-1, WIDTH, *values.shape[1:]).transpose(0, 2, 3, 1)
 
 
 def _parts(force: UnknownForce) -> list[tuple[range, tuple[int, ...]]]:
-    """Rows of moment and force, and the unknown components that they are."""
+    """Rows of moment and force, and the unknown components in them."""
     both = ((range(3), force.moment_at), (range(3, 6), force.force_at))
     return [(rows, at) for rows, at in both if at]
 
@@ -124,5 +124,5 @@ def _carriers(model: Model, frame: str) -> NDArray[np.int64]:
 
 
 def unknown_forces(forces: Sequence[ExternalForce]) -> list[UnknownForce]:
-    """Those that are unknown."""
+    """The unknown forces among the given ones."""
     return [force for force in forces if isinstance(force, UnknownForce)]

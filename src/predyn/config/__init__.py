@@ -1,4 +1,4 @@
-"""Task files: TOML in, Problem out, and everything that is wrong told at once."""
+"""Task files: read TOML, build a Problem, and report all errors at once."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from predyn.problem import Problem
 from predyn.problem.check_problems import find_problems
 from predyn.storage.reading import refuse_irregular
 
-LARGEST = 5_000_000  # bytes of a task file
+LARGEST = 5_000_000  # maximum size of a task file in bytes
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A task file as it was read."""
+    """The problem read from a task file, with the file's text and path."""
 
     problem: Problem
     text: str
@@ -30,17 +30,17 @@ class Task:
 
 
 def task_names() -> tuple[str, ...]:
-    """Names of the tasks that come with predyn."""
+    """Names of the built-in tasks."""
     return tasks.NAMES
 
 
 def load_task(
     task: str | os.PathLike[str], *, allow_absolute: bool = False, allow_code: bool = False
 ) -> Problem:
-    """The problem of a task file, given by its path or by the name of a built-in task.
+    """Read the problem from a task file, given by its path or by the name of a built-in task.
 
-    A task file may read files beside it or below; allow_absolute lets it read any file, allow_code
-    lets it run the Python functions it names. Raises FileError with everything that is wrong.
+    A task file may read files in its own folder and below; allow_absolute lets it read any file,
+    allow_code lets it run the Python functions it names. Raises a FileError that lists all errors.
     """
     return read_task(task, allow_absolute=allow_absolute, allow_code=allow_code).problem
 
@@ -52,7 +52,7 @@ def read_task(
     allow_code: bool = False,
     method: str | None = None,
 ) -> Task:
-    """As load_task, with the text that was read; `method` replaces that of the transcription."""
+    """As load_task, but also return the file's text; `method` replaces the transcription method."""
     path = task_path(task)
     text = _text(path)
     try:
@@ -60,27 +60,27 @@ def read_task(
     except tomllib.TOMLDecodeError as error:
         raise FileError(f"{path}: not TOML: {error}") from None
     except RecursionError:
-        raise FileError(f"{path}: not a task file: brackets are nested too deep") from None
-    found = Findings(str(path), text)
+        raise FileError(f"{path}: not a task file: brackets are nested too deeply") from None
+    findings = Findings(str(path), text)
     if method is not None and isinstance(raw.setdefault("transcription", {}), dict):
         raw["transcription"]["method"] = method
-    table = checked(raw, found)
-    found.tell()
+    table = checked(raw, findings)
+    findings.raise_if_any()
     assert table is not None
     folder = Folder(path.parent, allow_absolute)
-    model = model_of(table.model, folder, found)
-    found.tell()
+    model = model_of(table.model, folder, findings)
+    findings.raise_if_any()
     assert model is not None
-    problem, origins = problem_of(table, model, folder, allow_code, path.stem, found)
-    found.tell()
+    problem, origins = problem_of(table, model, folder, allow_code, path.stem, findings)
+    findings.raise_if_any()
     for where, message in find_problems(problem):
-        found.add(place_in_file(where, origins), message)
-    found.tell()
+        findings.add(place_in_file(where, origins), message)
+    findings.raise_if_any()
     return Task(problem, text, path)
 
 
 def task_path(task: str | os.PathLike[str]) -> FilePath:
-    """The file of a built-in task or of a path."""
+    """Path of a task file, given by its path or by the name of a built-in task."""
     if not isinstance(task, str | os.PathLike):
         raise InputError(f"task: expected a path or a name, got {type(task).__name__}")
     if task in tasks.NAMES:

@@ -1,4 +1,4 @@
-"""Everything that is wrong in a task file, collected and told at once."""
+"""Errors in a task file, collected and reported together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEGREES = ("degree", "degrees", "grad", "°")
 
 
 class Findings:
-    """Problems of one file, each with the path of its key."""
+    """Errors in one file, each with the path of its key."""
 
     def __init__(self, file: str, text: str) -> None:
         self.file = file
@@ -28,26 +28,26 @@ class Findings:
         self._found.append((where, None, message))
 
     def unknown_key(self, where: Path, valid: Iterable[str]) -> None:
-        """The last part of `where` is a key that does not exist."""
+        """Report that the last part of `where` is not a valid key."""
         key, names = str(where[-1]), list(valid)
         self._found.append((where, f"unknown key {key!r:.60} in", _nearest(key, names)))
 
     @contextmanager
     def at(self, where: Path) -> Iterator[None]:
-        """What predyn refuses inside belongs to this place."""
+        """Record any PredynError raised in the block as an error at this path."""
         try:
             yield
         except PredynError as error:
             self.add(where, str(error))
 
-    def tell(self) -> None:
-        """Raise a FileError with all of them, if there are any."""
+    def raise_if_any(self) -> None:
+        """Raise a FileError that lists all errors, if there are any."""
         if not self._found:
             return
         lines = line_numbers(self._text)
-        told = [(line_of(lines, where), where, before, said) for where, before, said in self._found]
-        told.sort(key=lambda x: x[0] or 0)
-        messages = list(dict.fromkeys(_message(*problem) for problem in told))
+        located = [(line_of(lines, where), where, path, text) for where, path, text in self._found]
+        located.sort(key=lambda x: x[0] or 0)
+        messages = list(dict.fromkeys(_message(*problem) for problem in located))
         if len(messages) == 1:
             raise FileError(f"{self.file}: {messages[0]}")
         shown = "".join(f"\n  {message}" for message in messages[:MOST_SHOWN])

@@ -1,4 +1,4 @@
-"""Functions of a user, from Python files that a task names."""
+"""User functions, loaded from Python files named in a task."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from predyn.errors import FileError, InputError, PredynError
 
 
 class FileFunction:
-    """A function in a Python file. Copied to another process, it is read from the file again."""
+    """A function in a Python file. When pickled for another process, it is reloaded from there."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.path, self.__name__ = path, name

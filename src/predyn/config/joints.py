@@ -1,4 +1,4 @@
-"""Values by joint in a task file: one number for all, a list in joint order, a table by name."""
+"""Joint values in a task file: one number for all, a list in joint order, or a table by name."""
 
 from __future__ import annotations
 
@@ -18,70 +18,72 @@ DEGREE = math.pi / 180.0
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a number that a float can hold."""
+    """Whether the value is a number that a float can hold."""
     return isinstance(value, float) or (type(value) is int and value.bit_length() < 1024)
 
 
-def radians(value: Any, where: Path, found: Findings) -> Any:
-    """Numbers in degrees, alone or in lists, in rad."""
+def radians(value: Any, where: Path, findings: Findings) -> Any:
+    """Convert a number or nested lists of numbers from degrees to rad."""
     if is_number(value):
         return value * DEGREE
     if isinstance(value, list):
-        return [radians(x, where, found) for x in value]
-    found.add(where, f"expected numbers, got {value!r:.60}")
+        return [radians(x, where, findings) for x in value]
+    findings.add(where, f"expected numbers, got {value!r:.60}")
     return 0.0
 
 
-def values_of(model: Model, table: Any, key: str, where: Path, found: Findings) -> Array | None:
-    """(n,) of `key` and `key`_deg together, NaN where nothing is said; None if none is there."""
-    return _filled(model, table, key, where, found, np.full(model.n, np.nan))
+def values_of(model: Model, table: Any, key: str, where: Path, findings: Findings) -> Array | None:
+    """Values (n,) from `key` and `key`_deg, NaN where not given; None if both keys are absent."""
+    return _filled(model, table, key, where, findings, np.full(model.n, np.nan))
 
 
 def bounds_of(
-    model: Model, table: Any, key: str, where: Path, found: Findings, default: Array
+    model: Model, table: Any, key: str, where: Path, findings: Findings, default: Array
 ) -> Array | None:
-    """(n, 2) lower and upper of `key` and `key`_deg; one number means plus and minus that."""
-    return _filled(model, table, key, where, found, default.copy())
+    """Bounds (n, 2) from `key` and `key`_deg; a single number x means -x to x."""
+    return _filled(model, table, key, where, findings, default.copy())
 
 
 def _filled(
-    model: Model, table: Any, key: str, where: Path, found: Findings, result: Array
+    model: Model, table: Any, key: str, where: Path, findings: Findings, result: Array
 ) -> Array | None:
-    said: set[int] = set()
+    assigned: set[int] = set()
     given = False
     for name, factor in ((key, 1.0), (f"{key}_deg", DEGREE)):
         value = getattr(table, name, None)
         if value is None:
             continue
         given = True
-        for joint, entry, place in _entries(model, value, (*where, name), found):
+        for joint, entry, place in _entries(model, value, (*where, name), findings):
             joint_name = model.joint_names[joint]
-            if joint in said:
-                found.add(place, f"joint {joint_name!r} is already given by {key!r}")
+            if joint in assigned:
+                findings.add(place, f"joint {joint_name!r} is already given by {key!r}")
             elif factor != 1.0 and model.kind[joint] == PRISMATIC:
-                found.add(
-                    place, f"joint {joint_name!r} slides: no degrees; give it under {key!r} in SI"
+                findings.add(
+                    place,
+                    f"joint {joint_name!r} is prismatic and takes no degrees; use {key!r} in SI "
+                    "units",
                 )
             elif result.ndim == 2:
-                result[joint] = factor * np.array(_pair(entry, place, found))
+                result[joint] = factor * np.array(_pair(entry, place, findings))
             elif is_number(entry):
                 result[joint] = factor * entry
             else:
-                found.add(place, f"expected a number, got {entry!r:.60}")
-            said.add(joint)
+                findings.add(place, f"expected a number, got {entry!r:.60}")
+            assigned.add(joint)
     return result if given else None
 
 
 def _entries(
-    model: Model, value: Any, where: Path, found: Findings
+    model: Model, value: Any, where: Path, findings: Findings
 ) -> Iterator[tuple[int, Any, Path]]:
-    """Joint number, what is said of it, and where."""
+    """Yield the index of each joint, its entry, and the path of the entry."""
     if is_number(value):
         for joint in range(model.n):
             yield joint, value, where
     elif isinstance(value, list):
         if len(value) != model.n:
-            found.add(
+            findings.add(
                 where,
                 f"expected {model.n} entries, one per joint ({_listed(model)}), got {len(value)}",
             )
@@ -93,26 +95,26 @@ def _entries(
             if name in model.joint_names:
                 yield model.joint_names.index(name), entry, (*where, name)
             else:
-                found.add((*where, name), str(unknown_name("joint", name, model.joint_names)))
+                findings.add((*where, name), str(unknown_name("joint", name, model.joint_names)))
     else:
-        found.add(
+        findings.add(
             where,
             f"expected a number for all joints, a list of {model.n} or a table by joint name, "
             f"got {value!r:.60}",
         )
 
 
-def _pair(entry: Any, where: Path, found: Findings) -> tuple[float, float]:
+def _pair(entry: Any, where: Path, findings: Findings) -> tuple[float, float]:
     if is_number(entry):
         if entry < 0.0 or math.isnan(entry):
-            found.add(
+            findings.add(
                 where,
                 f"expected a number not below 0 (plus and minus) or [lower, upper], got {entry}",
             )
         return -entry, entry
     if isinstance(entry, list) and len(entry) == 2 and all(is_number(x) for x in entry):
         return entry[0], entry[1]
-    found.add(where, f"expected a number or [lower, upper], got {entry!r:.60}")
+    findings.add(where, f"expected a number or [lower, upper], got {entry!r:.60}")
     return -math.inf, math.inf
 
 

@@ -1,4 +1,4 @@
-"""Where things are in a TOML text: the line of every key, table and list entry."""
+"""Line numbers of all keys, tables and list entries in a TOML text."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ TOKEN = re.compile(
 
 
 def line_numbers(text: str) -> dict[Path, int]:
-    """Line (from 1) of every table, key and list entry of a text that is valid TOML."""
+    """Line (from 1) of every table, key and list entry; the text must be valid TOML."""
     return _Scanner(text).lines
 
 
 def line_of(lines: dict[Path, int], where: Path) -> int | None:
-    """Line of a path, or of the nearest thing around it that has one."""
+    """Line of a path, or of its nearest parent with a known line."""
     for size in range(len(where), 0, -1):
         if where[:size] in lines:
             return lines[where[:size]]
@@ -32,7 +32,7 @@ def line_of(lines: dict[Path, int], where: Path) -> int | None:
 
 
 def described(where: Path) -> str:
-    """A path as it is written in a task file: "[[cost]] 2, weight" or "[limits] effort"."""
+    """A path in the notation of a task file: "[[cost]] 2, weight" or "[limits] effort"."""
     if not where:
         return "the file"
     head, rest = str(where[0]), list(where[1:])
@@ -56,7 +56,7 @@ def described(where: Path) -> str:
 
 
 class _Scanner:
-    """Walks over the tokens and notes where each path begins; values are passed over."""
+    """Scans the tokens and records the line where each path begins; values are skipped."""
 
     def __init__(self, text: str) -> None:
         starts = [0, *(match.end() for match in re.finditer("\n", text))]
@@ -67,7 +67,7 @@ class _Scanner:
         ]
         self.k = 0
         self.lines: dict[Path, int] = {}
-        counts: dict[Path, int] = {}  # how many [[tables]] of a name so far
+        counts: dict[Path, int] = {}  # number of [[tables]] of each name so far
         here: Path = ()
         while self._after_newlines():
             if self._token() == "[":

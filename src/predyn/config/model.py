@@ -1,4 +1,4 @@
-"""The mechanism of a task file: a ready model, a URDF file or a DH table, payloads and forces."""
+"""The mechanism of a task file: a built-in model, URDF file or DH table; payloads and forces."""
 
 from __future__ import annotations
 
@@ -27,44 +27,44 @@ ANGLES = ("theta", "alpha", "position", "velocity", "acceleration", "rest")
 
 
 class Folder:
-    """The files that a task may read: those beside it and below."""
+    """The folder of a task file; a task may read files in it and below."""
 
     def __init__(self, path: FilePath, anywhere: bool) -> None:
         self.path = path
         self.anywhere = anywhere
 
     def file(self, name: str) -> FilePath:
-        """The path of a file that the task names."""
+        """The path of a file named in the task."""
         path = self.path / name
         try:
             inside = path.resolve().is_relative_to(self.path.resolve())
-            found = path.exists()
-        except (OSError, ValueError, RuntimeError) as error:  # too long, NUL, links in a circle
-            raise FileError(f"{name!r:.60}: no path of a file: {error!s:.80}") from None
+            exists = path.exists()
+        except (OSError, ValueError, RuntimeError) as error:  # too long, NUL, circular links
+            raise FileError(f"{name!r:.60}: not a valid file path: {error!s:.80}") from None
         if not self.anywhere:
             if os.path.isabs(name):
                 raise FileError(
-                    f"{name}: an absolute path; a task file reads what is beside or below it. "
-                    "Move the file, or allow it (--allow-absolute, allow_absolute=True)"
+                    f"{name}: an absolute path; a task reads only files in its own folder and "
+                    "below. Move the file, or allow it (--allow-absolute, allow_absolute=True)"
                 )
             if not inside:
                 raise FileError(
-                    f"{name}: leads out of the folder of the task file, which reads what is "
-                    "beside or below it. Move the file, or allow it (--allow-absolute, "
+                    f"{name}: leads out of the folder of the task file; a task reads only files "
+                    "in that folder and below. Move the file, or allow it (--allow-absolute, "
                     "allow_absolute=True)"
                 )
-        if not found:
-            raise FileError(f"{name}: no such file, looked in {self.path}")
+        if not exists:
+            raise FileError(f"{name}: no such file in {self.path}")
         refuse_irregular(path)
         return path
 
 
-def model_of(table: ModelTable, folder: Folder, found: Findings) -> Model | None:
-    """The model; None if something is wrong with it."""
+def model_of(table: ModelTable, folder: Folder, findings: Findings) -> Model | None:
+    """Build the model; None if there are errors."""
     kinds = [key for key in ("builtin", "urdf", "dh") if getattr(table, key) is not None]
     if len(kinds) != 1:
         got = " and ".join(kinds) or "none"
-        found.add(WHERE, f"expected one of builtin, urdf or dh, got {got}")
+        findings.add(WHERE, f"expected one of builtin, urdf or dh, got {got}")
         return None
     key = kinds[0]
     arguments = dict(table.model_extra or {})
@@ -78,34 +78,34 @@ def model_of(table: ModelTable, folder: Folder, found: Findings) -> Model | None
         elif table.urdf is not None:
             make, first = load_urdf, [folder.file(table.urdf)]
         else:
-            make, first = load_dh, [_rows(table.dh or [], found)]
+            make, first = load_dh, [_rows(table.dh or [], findings)]
     except PredynError as error:
-        found.add((*WHERE, key), str(error))
+        findings.add((*WHERE, key), str(error))
         return None
     valid = [
         p.name for p in list(inspect.signature(make).parameters.values())[len(first) :]
     ]  # fmt: skip
     for name in arguments:
         if name not in valid:
-            found.unknown_key((*WHERE, name), [*OWN_KEYS, *valid])
-    if found:
+            findings.unknown_key((*WHERE, name), [*OWN_KEYS, *valid])
+    if findings:
         return None
     if table.gravity is not None and "gravity" in valid:
         arguments["gravity"] = table.gravity
     try:
         model = make(*first, **arguments)
     except (PredynError, TypeError, ValueError) as error:
-        found.add((*WHERE, key), str(error))
+        findings.add((*WHERE, key), str(error))
         return None
     if table.gravity is not None:
         model = model.with_gravity(table.gravity)
     for k, payload in enumerate(table.payloads):
-        with found.at((*WHERE, "payloads", k)):
+        with findings.at((*WHERE, "payloads", k)):
             model = model.attach_payload(payload.link, payload.mass, payload.point, payload.inertia)
     return model
 
 
-def _rows(rows: list[dict[str, Any]], found: Findings) -> list[DHRow]:
+def _rows(rows: list[dict[str, Any]], findings: Findings) -> list[DHRow]:
     valid = [*DHRow.__dataclass_fields__, *(f"{key}_deg" for key in ANGLES)]
     made = []
     for k, row in enumerate(rows):
@@ -113,26 +113,28 @@ def _rows(rows: list[dict[str, Any]], found: Findings) -> list[DHRow]:
         values: dict[str, Any] = {}
         for key, value in row.items():
             if key not in valid:
-                found.unknown_key((*where, key), valid)
+                findings.unknown_key((*where, key), valid)
                 continue
             plain = key.removesuffix("_deg")
             if plain in values:
-                found.add((*where, key), f"both {plain!r} and '{plain}_deg' are given")
+                findings.add((*where, key), f"both {plain!r} and '{plain}_deg' are given")
             if plain != key and row.get("kind") == "prismatic" and plain not in ("theta", "alpha"):
-                found.add((*where, key), f"the joint slides: no degrees; give {plain!r} in SI")
-            values[plain] = radians(value, (*where, key), found) if plain != key else value
+                findings.add(
+                    (*where, key), f"a prismatic joint takes no degrees; use {plain!r} in SI units"
+                )
+            values[plain] = radians(value, (*where, key), findings) if plain != key else value
         made.append(DHRow(**values))
     return made
 
 
 def forces_of(
-    tables: list[Force], model: Model, where: Path, found: Findings
+    tables: list[Force], model: Model, where: Path, findings: Findings
 ) -> tuple[ExternalForce, ...]:
     made = []
     for k, table in enumerate(tables):
-        with found.at((*where, k, "link")):
+        with findings.at((*where, k, "link")):
             model.frame(table.link)
-            with found.at((*where, k, "point")):
+            with findings.at((*where, k, "point")):
                 made.append(
                     ExternalForce(
                         table.link,

@@ -1,4 +1,4 @@
-"""From the tables of a task file to a Problem."""
+"""Build a Problem from the tables of a task file."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ Origins = dict[Path, Path]
 
 
 def problem_of(
-    table: TaskTable, model: Model, folder: Folder, allow_code: bool, stem: str, found: Findings
+    table: TaskTable, model: Model, folder: Folder, allow_code: bool, stem: str, findings: Findings
 ) -> tuple[Problem, Origins]:
-    """The problem, and where in the file each of its costs and constraints comes from."""
-    bare = _without_entries(table, model, folder, stem, found)
+    """The problem, and the path in the file of each of its costs and constraints."""
+    bare = _without_entries(table, model, folder, stem, findings)
     durations = [_resolved(bare, phase) for phase in bare.phases]
     every = range(len(bare.phases))
     binder = Binder(bare, not unknowns_of(bare))
-    here = Context(folder, allow_code, found, durations, every, binder)
+    here = Context(folder, allow_code, findings, durations, every, binder)
     origins: Origins = {}
     phases = []
     for k, phase in enumerate(table.phases):
@@ -79,7 +79,7 @@ def problem_of(
 
 
 def place_in_file(where: Path, origins: Origins) -> Path:
-    """A path in the problem as a path in the file."""
+    """Convert a path in the problem to a path in the file."""
     for size in range(len(where), 0, -1):
         if where[:size] in origins:
             return (*origins[where[:size]], *where[size:])
@@ -89,23 +89,23 @@ def place_in_file(where: Path, origins: Origins) -> Path:
 
 
 def _without_entries(
-    table: TaskTable, model: Model, folder: Folder, stem: str, found: Findings
+    table: TaskTable, model: Model, folder: Folder, stem: str, findings: Findings
 ) -> Problem:
-    """Everything but costs and constraints: what these are bound to."""
-    limits, jerk = _limits(model, table.limits, ("limits",), found, model.limits)
+    """The problem without costs and constraints, which are then bound to it."""
+    limits, jerk = _limits(model, table.limits, ("limits",), findings, model.limits)
     spline, solver = Spline(), SolverOptions()
-    with found.at(("transcription",)):
+    with findings.at(("transcription",)):
         own = [name for system in table.systems.values() for name in system.passive or ()]
         spline = _transcription(table.transcription, [*table.passive, *own])
-    with found.at(("solver",)):
+    with findings.at(("solver",)):
         solver = SolverOptions(**_fields(table.solver, SolverOptions))
     return Problem(
         model,
         tuple(
             Phase(
                 _duration(phase),
-                _state(model, phase.start, ("phases", k, "start"), found),
-                _state(model, phase.end, ("phases", k, "end"), found),
+                _state(model, phase.start, ("phases", k, "start"), findings),
+                _state(model, phase.end, ("phases", k, "end"), findings),
                 segments=phase.segments,
                 name=phase.name,
                 system=phase.system,
@@ -113,33 +113,33 @@ def _without_entries(
             )
             for k, phase in enumerate(table.phases)
         ),
-        forces=forces_of(table.forces, model, ("forces",), found),
+        forces=forces_of(table.forces, model, ("forces",), findings),
         limits=limits,
         jerk_limit=jerk,
         continuity=table.continuity,
-        guess=_guess(table, folder, found),
+        guess=_guess(table, folder, findings),
         transcription=spline,
         solver=solver,
         name=table.name or stem,
         passive=tuple(table.passive),
-        signals=signals_of(table.signals, found),
-        parameters=parameters_of(table.parameters, found),
-        systems=_systems(table, model, limits or model.limits, jerk, found),
+        signals=signals_of(table.signals, findings),
+        parameters=parameters_of(table.parameters, findings),
+        systems=_systems(table, model, limits or model.limits, jerk, findings),
     )
 
 
 def _systems(
-    table: TaskTable, model: Model, usual: Limits, jerk: np.ndarray | None, found: Findings
+    table: TaskTable, model: Model, usual: Limits, jerk: np.ndarray | None, findings: Findings
 ) -> dict[str, System]:
-    """By name; limits that a system does not give are those of the task."""
+    """Systems by name; limits that a system does not give default to those of the task."""
     made = {}
     for name, system in table.systems.items():
         where: Path = ("systems", name)
-        limits, own = _limits(model, system.limits, (*where, "limits"), found, usual, jerk)
+        limits, own = _limits(model, system.limits, (*where, "limits"), findings, usual, jerk)
         forces = system.forces
         made[name] = System(
             tuple(Payload(x.link, x.mass, x.point, x.inertia) for x in system.payloads),
-            None if forces is None else forces_of(forces, model, (*where, "forces"), found),
+            None if forces is None else forces_of(forces, model, (*where, "forces"), findings),
             None if system.passive is None else tuple(system.passive),
             limits,
             own,
@@ -159,7 +159,7 @@ def _remember(
 
 
 def _resolved(problem: Problem, phase: Phase) -> float | Duration:
-    """The duration of a phase; any, if its parameter does not exist, which is told later."""
+    """The duration of a phase; any duration if its parameter is unknown (reported later)."""
     known = [parameter.name for parameter in problem.parameters]
     if isinstance(phase.duration, str) and phase.duration not in known:
         return Duration(0.0, np.inf, 1.0)
@@ -176,26 +176,26 @@ def _duration(phase: PhaseTable) -> float | Duration | str:
     return float(given)
 
 
-def _state(model: Model, table: StateTable, where: Path, found: Findings) -> State:
-    return State(*(values_of(model, table, key, where, found) for key in ("q", "v", "a")))
+def _state(model: Model, table: StateTable, where: Path, findings: Findings) -> State:
+    return State(*(values_of(model, table, key, where, findings) for key in ("q", "v", "a")))
 
 
 def _limits(
     model: Model,
     table: LimitsTable,
     where: Path,
-    found: Findings,
+    findings: Findings,
     usual: Limits,
     usual_jerk: np.ndarray | None = None,
 ) -> tuple[Limits | None, np.ndarray | None]:
-    """Limits and the limit of the jerk, None where nothing is said; joints that are not named keep
-    the usual ones.
+    """Limits and jerk limit, None where not given; joints that are not named keep the usual
+    limits.
     """
     pairs = {
-        key: bounds_of(model, table, key, where, found, np.asarray(getattr(usual, key)))
+        key: bounds_of(model, table, key, where, findings, np.asarray(getattr(usual, key)))
         for key in Limits._fields
     }
-    jerk = values_of(model, table, "jerk", where, found)
+    jerk = values_of(model, table, "jerk", where, findings)
     if jerk is not None:
         jerk = np.where(np.isnan(jerk), np.inf if usual_jerk is None else usual_jerk, jerk)
     if all(value is None for value in pairs.values()):
@@ -207,30 +207,30 @@ def _limits(
 
 
 def _transcription(table: Any, passive: Any) -> Spline:
-    """What is said, and the method's own defaults for the rest."""
+    """The given options, with the method's own defaults for the others."""
     kind = METHODS[table.method or ("hybrid" if passive else "spline")]
     given = table.model_fields_set
-    said = {key: value for key, value in _fields(table, kind).items() if key in given}
-    return kind(**said)
+    options = {key: value for key, value in _fields(table, kind).items() if key in given}
+    return kind(**options)
 
 
 def _fields(table: Any, kind: type) -> dict[str, Any]:
-    """What a table says of the fields of a dataclass."""
+    """Values of a table for the fields of a dataclass."""
     return {f.name: getattr(table, f.name) for f in fields(kind)}
 
 
-def _guess(table: TaskTable, folder: Folder, found: Findings) -> object:
+def _guess(table: TaskTable, folder: Folder, findings: Findings) -> object:
     given = [key for key in ("kind", "curve", "solution") if getattr(table.guess, key) is not None]
     if len(given) > 1:
-        found.add(("guess",), f"expected one of kind, curve or solution, got {', '.join(given)}")
+        findings.add(("guess",), f"expected one of kind, curve or solution, got {', '.join(given)}")
     guess = table.guess
     if guess.curve is not None:
         try:
             return np.array(guess.curve.s, float), np.array(guess.curve.q, float)
         except ValueError:
-            found.add(("guess", "curve", "q"), "rows of different lengths")
+            findings.add(("guess", "curve", "q"), "rows of different lengths")
     elif guess.solution is not None:
-        with found.at(("guess", "solution")):
+        with findings.at(("guess", "solution")):
             from predyn.solution.file import load_solution
 
             return load_solution(folder.file(guess.solution))

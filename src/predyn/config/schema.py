@@ -1,7 +1,6 @@
-"""The shape of a task file: which keys there are and what each holds.
+"""The schema of a task file: its keys and the type of each value.
 
-Keys that depend on something else are left to what comes after: arguments of a model, parameters
-of a term, values by joint.
+Keys that depend on other values are checked later: model arguments, term parameters, joint values.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ class ProfileTable(Table):
 
 
 def _form(value: object) -> str:
-    """Which form of a value is meant; paths of errors leave these tags out."""
+    """The tag of a value's form; tags are omitted from error paths."""
     return (
         "<table>" if isinstance(value, dict) else "<name>" if isinstance(value, str) else "<plain>"
     )
@@ -113,7 +112,7 @@ class Between(Table):
 
 class PhaseTable(Table):
     name: str | None = None
-    duration: Annotated[  # the name is that of a parameter
+    duration: Annotated[  # a string is the name of a parameter
         Annotated[Finite, Tag("<plain>")]
         | Annotated[str, Tag("<name>")]
         | Annotated[Between, Tag("<table>")],
@@ -207,7 +206,7 @@ def _knots(value: object) -> object:
     )
 
 
-# The keys of all methods, so that changing `method` is enough: a method leaves out what is not its.
+# The keys of all methods, so that `method` can be changed alone: a method ignores foreign keys.
 TranscriptionTable = _from_dataclass(
     "TranscriptionTable",
     Hybrid,
@@ -236,17 +235,17 @@ class TaskTable(Table):
     guess: GuessTable = GuessTable()
 
 
-def checked(raw: Row, found: Findings) -> TaskTable | None:
-    """The file's contents in shape; everything that does not fit goes to `found`."""
+def checked(raw: Row, findings: Findings) -> TaskTable | None:
+    """Validate the file's contents against the schema; errors are added to `findings`."""
     try:
         return TaskTable.model_validate(raw)
     except ValidationError as error:
         for problem in error.errors(include_url=False):
             where: Path = tuple(k for k in problem["loc"] if not str(k).startswith("<"))
             if problem["type"] == "extra_forbidden":
-                found.unknown_key(where, _keys(where[:-1]))
+                findings.unknown_key(where, _keys(where[:-1]))
             else:
-                found.add(where, _in_words(dict(problem)))
+                findings.add(where, _in_words(dict(problem)))
         return None
 
 
@@ -281,7 +280,7 @@ def _in_words(problem: Row) -> str:
         "float_type": "a number",
         "int_type": "a whole number",
         "bool_type": "true or false",
-        "string_type": "a text in quotes",
+        "string_type": "a string in quotes",
         "list_type": "a list",
         "dict_type": "a table",
         "model_type": "a table",

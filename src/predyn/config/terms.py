@@ -21,64 +21,64 @@ from predyn.terms import TERMS
 from predyn.terms.term import Residual, Term
 
 Row = dict[str, Any]
-MIXED = "time_effort"  # (1 - mix) times the duration plus mix times the effort
+MIXED = "time_effort"  # (1 - mix) * duration + mix * effort
 WHEN = ("throughout", "start", "end")
 PLACE_KEYS = ("at", "fractions", "times")
 COST_KEYS = ("term", *PLACE_KEYS, "name", "weight", "loss")
 CONSTRAINT_KEYS = (
     *("term", *PLACE_KEYS, "name", "lower", "upper", "target", "tolerance", "integral", "over"),
 )
-PART_KEYS = ("term", "factor")  # of a term in a sum
+PART_KEYS = ("term", "factor")  # keys of a term in a sum
 BOUND_KEYS = ("lower", "upper", "target", "tolerance")
-ANGULAR = ("angular", "orientation")  # angles of terms that have lengths too
+ANGULAR = ("angular", "orientation")  # angles in terms that also have lengths
 LOSSES = ("linear", "square", "abs")
 
 
 class Context(NamedTuple):
-    """What the entries of a task file are read with."""
+    """Context for reading the costs and constraints of a task file."""
 
     folder: Folder
     allow_code: bool
-    found: Findings
-    durations: Sequence[float | Duration]  # of the phases they hold in
+    findings: Findings
+    durations: Sequence[float | Duration]  # of the phases that they apply to
     phases: Sequence[int]
     binder: Binder
 
 
 def costs_of(rows: Sequence[Row], where: Path, c: Context) -> list[tuple[Path, Cost]]:
-    """Each with the path of its entry."""
+    """Costs, each with the path of its entry."""
     made = []
     for k, row in enumerate(rows):
         place = (*where, k)
         for term, weight in _weighted_terms(row, place, c):
-            at, name = _at(row, term, place, c), _text(row, "name", place, c.found)
-            loss = _text(row, "loss", place, c.found)
+            at, name = _at(row, term, place, c), _text(row, "name", place, c.findings)
+            loss = _text(row, "loss", place, c.findings)
             if loss is not None and loss not in LOSSES:
-                c.found.add((*place, "loss"), str(unknown_name("loss", loss, LOSSES)))
+                c.findings.add((*place, "loss"), str(unknown_name("loss", loss, LOSSES)))
             made.append((place, Cost(term, weight, at, loss, name)))  # type: ignore[arg-type]
     return made
 
 
 def constraints_of(rows: Sequence[Row], where: Path, c: Context) -> list[tuple[Path, Constraint]]:
-    """Each with the path of its entry."""
+    """Constraints, each with the path of its entry."""
     made = []
     for k, row in enumerate(rows):
         place = (*where, k)
         if row.get("term") == MIXED:
-            c.found.add((*place, "term"), f"{MIXED!r} is a cost only; bound 'time' or 'effort'")
+            c.findings.add((*place, "term"), f"{MIXED!r} is a cost only; bound 'time' or 'effort'")
             continue
         term = _term(row, place, c, CONSTRAINT_KEYS)
         if term is None:
             continue
         integral = row.get("integral", False)
         if not isinstance(integral, bool):
-            c.found.add((*place, "integral"), f"expected true or false, got {integral!r:.60}")
+            c.findings.add((*place, "integral"), f"expected true or false, got {integral!r:.60}")
         constraint = Constraint(
             term,
             **_bounds(row, term, place, c),
             at=_at(row, term, place, c),
             integral=bool(integral),
-            name=_text(row, "name", place, c.found),
+            name=_text(row, "name", place, c.findings),
             over=row.get("over", "phase"),
         )
         made.append((place, constraint))
@@ -89,7 +89,7 @@ def _weighted_terms(row: Row, where: Path, c: Context) -> list[tuple[Term, float
     weight = row.get("weight", 1.0)
     if not is_number(weight):
         kind = "a finite number" if isinstance(weight, int) else "a number"
-        c.found.add((*where, "weight"), f"expected {kind}, got {weight!r:.60}")
+        c.findings.add((*where, "weight"), f"expected {kind}, got {weight!r:.60}")
         weight = 1.0
     if row.get("term") != MIXED:
         term = _term(row, where, c, COST_KEYS)
@@ -97,7 +97,7 @@ def _weighted_terms(row: Row, where: Path, c: Context) -> list[tuple[Term, float
     mix: Any = row.get("mix")
     if not is_number(mix) or not 0.0 <= mix <= 1.0:
         got = "it is missing" if mix is None else f"got {mix!r:.60}"
-        c.found.add((*where, "mix"), f"expected a number from 0 (time) to 1 (effort), {got}")
+        c.findings.add((*where, "mix"), f"expected a number from 0 (time) to 1 (effort), {got}")
         return []
     rest = {key: value for key, value in row.items() if key != "mix"} | {"term": "effort"}
     effort = _term(rest, where, c, (*COST_KEYS, "mix"))
@@ -108,14 +108,14 @@ def _weighted_terms(row: Row, where: Path, c: Context) -> list[tuple[Term, float
 
 
 def _term(row: Row, where: Path, c: Context, keys: Sequence[str]) -> Term | None:
-    """The term of an entry, or None after saying what is wrong with it."""
+    """Build the term of an entry; None if there are errors."""
     kind = row.get("term")
     kinds = [*TERMS, MIXED]
     if kind is None:
-        c.found.add(where, f"'term' is missing; there are {', '.join(kinds)}")
+        c.findings.add(where, f"'term' is missing; valid terms: {', '.join(kinds)}")
         return None
     if not isinstance(kind, str) or kind not in TERMS:
-        c.found.add((*where, "term"), str(unknown_name("term", kind, kinds)))
+        c.findings.add((*where, "term"), str(unknown_name("term", kind, kinds)))
         return None
     fields = {f.name: f for f in dataclasses.fields(TERMS[kind]) if f.init}  # type: ignore[arg-type]
     values: Row = {}
@@ -127,18 +127,18 @@ def _term(row: Row, where: Path, c: Context, keys: Sequence[str]) -> Term | None
             values[key] = value
         elif plain != key and plain in fields:
             degrees.append(key)
-            good &= plain not in row or _twice(where, key, plain, c.found)
-            values[plain] = radians(value, (*where, key), c.found)
+            good &= plain not in row or _twice(where, key, plain, c.findings)
+            values[plain] = radians(value, (*where, key), c.findings)
         elif key not in keys and not (plain in BOUND_KEYS and plain in keys):
             angular = [f"{name}_deg" for name in BOUND_KEYS if name in fields or name in keys]
-            c.found.unknown_key((*where, key), [*fields, *keys, *angular])
+            c.findings.unknown_key((*where, key), [*fields, *keys, *angular])
     for name, f in fields.items():
         if (
             name not in values
             and f.default is dataclasses.MISSING
             and f.default_factory is dataclasses.MISSING
         ):
-            c.found.add(where, f"term {kind!r} needs {name!r}")
+            c.findings.add(where, f"term {kind!r} needs {name!r}")
             good = False
     if not good:
         return None
@@ -152,28 +152,28 @@ def _term(row: Row, where: Path, c: Context, keys: Sequence[str]) -> Term | None
         term = TERMS[kind](**values)
         residual, message = c.binder.bind(term, c.phases)
     except (InputError, FileError) as error:
-        c.found.add(where, str(error))
+        c.findings.add(where, str(error))
         return None
     except (TypeError, ValueError) as error:
-        c.found.add(where, f"a parameter of term {kind!r} does not fit: {error}")
+        c.findings.add(where, f"a parameter of term {kind!r} is not valid: {error}")
         return None
     if message is not None:
-        c.found.add(where, message)
+        c.findings.add(where, message)
         return None
     for key in degrees:
-        _check_angles(residual, (*where, key), c.found)
+        _check_angles(residual, (*where, key), c.findings)
     return term
 
 
 def _parts(rows: Any, where: Path, c: Context) -> list[tuple[float, Term] | None]:
-    """The terms of a sum with their factors; None after saying what is wrong with one."""
+    """The terms of a sum with their factors; None for each term with errors."""
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError("terms: expected a list of tables such as { factor = 1.0, term = 'time' }")
     made: list[tuple[float, Term] | None] = []
     for k, row in enumerate(rows):
         factor: Any = row.get("factor", 1.0)
         if not is_number(factor):
-            c.found.add((*where, k, "factor"), f"expected a number, got {factor!r:.60}")
+            c.findings.add((*where, k, "factor"), f"expected a number, got {factor!r:.60}")
             factor = 1.0
         term = _term(row, (*where, k), c, PART_KEYS)
         made.append(None if term is None else (float(factor), term))
@@ -181,7 +181,7 @@ def _parts(rows: Any, where: Path, c: Context) -> list[tuple[float, Term] | None
 
 
 def _bounds(row: Row, term: Term, where: Path, c: Context) -> dict[str, Any]:
-    """lower and upper of a constraint; neither if nothing is said of them."""
+    """Bounds of a constraint as keyword arguments; empty if none are given."""
     own = {f.name for f in dataclasses.fields(term)}  # type: ignore[arg-type]
     given: dict[str, Any] = {}
     for key in BOUND_KEYS:
@@ -189,14 +189,14 @@ def _bounds(row: Row, term: Term, where: Path, c: Context) -> dict[str, Any]:
             if name not in row or key in own:
                 continue
             if key in given:
-                _twice(where, name, key, c.found)
+                _twice(where, name, key, c.findings)
             value = row[name]
             if name != key:
-                value = radians(value, (*where, name), c.found)
+                value = radians(value, (*where, name), c.findings)
                 residual, _ = c.binder.bind(term, c.phases)
-                _check_angles(residual, (*where, name), c.found, bound=True)
+                _check_angles(residual, (*where, name), c.findings, bound=True)
             elif not (is_number(value) or _is_list(value)):
-                c.found.add(
+                c.findings.add(
                     (*where, name), f"expected a number or a list of numbers, got {value!r:.60}"
                 )
                 value = 0.0
@@ -206,7 +206,7 @@ def _bounds(row: Row, term: Term, where: Path, c: Context) -> dict[str, Any]:
     bounds = sorted({"lower", "upper"} & given.keys())
     around = sorted({"target", "tolerance"} & given.keys())
     if bounds and around:
-        c.found.add(
+        c.findings.add(
             (*where, around[0]),
             f"expected lower and upper, or target and tolerance, got {bounds[0]} and {around[0]}",
         )
@@ -218,11 +218,11 @@ def _bounds(row: Row, term: Term, where: Path, c: Context) -> dict[str, Any]:
         }
     target, tolerance = given.get("target", np.zeros(())), given.get("tolerance", np.zeros(()))
     if np.any(tolerance < 0.0):
-        c.found.add((*where, "tolerance"), f"expected numbers not below 0, got {tolerance}")
+        c.findings.add((*where, "tolerance"), f"expected numbers not below 0, got {tolerance}")
     try:
         return {"lower": target - tolerance, "upper": target + tolerance}
     except ValueError:
-        c.found.add(
+        c.findings.add(
             (*where, "tolerance"),
             f"expected one number or as many as in target ({target.size}), got {tolerance.size}",
         )
@@ -233,14 +233,14 @@ def _at(row: Row, term: Term, where: Path, c: Context) -> At:
     own = {f.name for f in dataclasses.fields(term)}  # type: ignore[arg-type]
     given = [key for key in PLACE_KEYS if key in row and key not in own]
     if len(given) > 1:
-        c.found.add((*where, given[1]), f"expected one of {', '.join(PLACE_KEYS)}, got {given}")
+        c.findings.add((*where, given[1]), f"expected one of {', '.join(PLACE_KEYS)}, got {given}")
     if not given:
         return "throughout"
     key, value = given[0], row[given[0]]
     place = (*where, key)
     if key == "at":
         if not isinstance(value, str) or value not in WHEN:
-            c.found.add(
+            c.findings.add(
                 place,
                 f"expected 'throughout', 'start' or 'end', got {value!r:.60}; for other instants "
                 "write fractions = [...] (0 to 1) or times = [...] (s)",
@@ -248,7 +248,7 @@ def _at(row: Row, term: Term, where: Path, c: Context) -> At:
             return "throughout"
         return value  # type: ignore[return-value]
     if not _is_list(value) or not value:
-        c.found.add(place, f"expected a list of numbers, got {value!r:.60}")
+        c.findings.add(place, f"expected a list of numbers, got {value!r:.60}")
         return "throughout"
     if key == "fractions":
         return tuple(float(x) for x in value)
@@ -256,43 +256,43 @@ def _at(row: Row, term: Term, where: Path, c: Context) -> At:
 
 
 def _fractions(times: Sequence[float], where: Path, c: Context) -> At:
-    """Times in seconds as fractions of the only phase, whose duration must be fixed."""
+    """Convert times (s) to fractions of the single phase, whose duration must be fixed."""
     if len(c.durations) != 1:
-        c.found.add(
+        c.findings.add(
             where,
-            f"times count from the start of a phase and there are {len(c.durations)}; "
+            f"times count from the start of a phase, but there are {len(c.durations)} phases; "
             "move the entry into its phase ([[phases.cost]], [[phases.constraint]])",
         )
         return "throughout"
     duration = c.durations[0]
     if isinstance(duration, Duration):
-        c.found.add(
+        c.findings.add(
             where,
-            "times need a fixed duration, and this one is free "
+            "times need a fixed duration, but this one is free "
             f"({duration.min:g} to {duration.max:g} s); write fractions = [...] (0 to 1)",
         )
         return "throughout"
     if not all(0.0 <= t <= duration for t in times):
-        c.found.add(where, f"expected times from 0 to {duration:g} s, got {list(times)!r:.60}")
+        c.findings.add(where, f"expected times from 0 to {duration:g} s, got {list(times)!r:.60}")
         return "throughout"
     return tuple(t / duration for t in times) if duration > 0.0 else "throughout"
 
 
 def _function(name: Any, c: Context) -> FileFunction:
-    """The function that an entry names, if its code may run."""
+    """Load the function named in an entry, if running code is allowed."""
     file, colon, function = str(name).rpartition(":")
     if not isinstance(name, str) or not colon or not function.isidentifier():
         raise InputError(f"function: expected 'file.py:name', got {name!r:.60}")
     if not c.allow_code:
         raise InputError(
-            f"function {name!r} would run code from {file!r}; if you trust it, allow that "
+            f"function {name!r} would run code from {file!r}; if you trust it, allow code "
             "(--allow-code, allow_code=True)"
         )
     return FileFunction(c.folder.file(file).resolve(), function)
 
 
-def _twice(where: Path, key: str, plain: str, found: Findings) -> bool:
-    found.add((*where, key), f"both {plain!r} and '{plain}_deg' are given")
+def _twice(where: Path, key: str, plain: str, findings: Findings) -> bool:
+    findings.add((*where, key), f"both {plain!r} and '{plain}_deg' are given")
     return False
 
 
@@ -301,28 +301,30 @@ def _is_list(value: Any) -> bool:
 
 
 def _check_angles(
-    residual: Residual | None, where: Path, found: Findings, bound: bool = False
+    residual: Residual | None, where: Path, findings: Findings, bound: bool = False
 ) -> None:
-    """Degrees are for what turns. An orientation's rows are sines and cosines, of unit 1: its
-    parameters may be angles, its bounds are not.
+    """Check that a value in degrees is an angle.
+
+    The rows of an orientation are sines and cosines, of unit 1: its parameters may be angles, its
+    bounds may not.
     """
-    if residual is None:  # told with the signals that it looks at
+    if residual is None:  # errors in its signals are reported elsewhere
         return
     key = str(where[-1])
     turning = [unit.startswith("rad") or (unit == "1" and not bound) for unit in residual.units]
     if all(turning) or (any(turning) and key.removesuffix("_deg") in ANGULAR):
         return
     k = turning.index(False)
-    found.add(
+    findings.add(
         where,
         f"{residual.rows[k]!r} is in {residual.units[k]}, not an angle: "
         f"write {key.removesuffix('_deg')!r} in SI units",
     )
 
 
-def _text(row: Row, key: str, where: Path, found: Findings) -> str | None:
+def _text(row: Row, key: str, where: Path, findings: Findings) -> str | None:
     value = row.get(key)
     if value is not None and not isinstance(value, str):
-        found.add((*where, key), f"expected a text in quotes, got {value!r:.60}")
+        findings.add((*where, key), f"expected a string in quotes, got {value!r:.60}")
         return None
     return value

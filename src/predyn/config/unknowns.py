@@ -1,4 +1,4 @@
-"""Signals and parameters of a task file."""
+"""Read signals and parameters from a task file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from predyn.config.schema import ParameterTable, SignalGuess, SignalTable
 from predyn.problem import Parameter, Signal
 
 
-def signals_of(tables: list[SignalTable], found: Findings) -> tuple[Signal, ...]:
+def signals_of(tables: list[SignalTable], findings: Findings) -> tuple[Signal, ...]:
     made = []
     for k, table in enumerate(tables):
         guess: Any = table.guess
@@ -20,7 +20,7 @@ def signals_of(tables: list[SignalTable], found: Findings) -> tuple[Signal, ...]
             try:
                 guess = (np.array(guess.s, float), np.array(guess.values, float))
             except ValueError:
-                found.add(("signals", k, "guess", "values"), "rows of different lengths")
+                findings.add(("signals", k, "guess", "values"), "rows of different lengths")
                 guess = 0.0
         made.append(
             Signal(
@@ -40,16 +40,16 @@ def signals_of(tables: list[SignalTable], found: Findings) -> tuple[Signal, ...]
     return tuple(made)
 
 
-def parameters_of(tables: list[ParameterTable], found: Findings) -> tuple[Parameter, ...]:
-    """The default guess is the midpoint of the bounds."""
+def parameters_of(tables: list[ParameterTable], findings: Findings) -> tuple[Parameter, ...]:
+    """Parameters; the default guess is the midpoint of the bounds."""
     made = []
     for k, table in enumerate(tables):
         guess = table.guess
         if guess is None:
             guess = 0.5 * (table.min + table.max)
             if not math.isfinite(guess):
-                message = "is missing, and infinite bounds have no middle"
-                found.add(("parameters", k, "guess"), message)
+                message = "is missing, and infinite bounds have no midpoint"
+                findings.add(("parameters", k, "guess"), message)
                 guess = 0.0
         made.append(Parameter(table.name, table.min, table.max, guess, table.unit))
     return tuple(made)

@@ -1,4 +1,4 @@
-"""A given curve of time through points."""
+"""A given curve over time, defined by points."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """Values (K, m) at times (K,): a smooth curve through them that never overshoots.
+    """A smooth curve through values (K, m) at times (K,) that never overshoots.
 
-    over  "time": the times are seconds since the start of the phase; "phase": they are shares of
-          it, from 0 to 1, whatever it lasts
+    over  "time": times are seconds since the start of the phase; "phase": times are fractions of
+          the phase, from 0 to 1, whatever its duration
 
-    Between the points it is the monotone cubic (PCHIP); before the first and after the last it
-    stays what it is there. Integrals and limits of a prediction look at each of its pieces, unless
-    it has more than 4 points for a segment of the motion: such a curve, as of a recording, is seen
-    at the instants of the motion's segments.
+    Between the points it is the monotone cubic (PCHIP); before the first and after the last point
+    it is constant. A prediction integrates over each piece of the curve, unless there are more than
+    4 points per segment of the motion: such a curve, for example a recording, is only evaluated at
+    the instants that the segments give.
     """
 
     times: ArrayLike
@@ -32,7 +32,7 @@ class Profile:
     over: Literal["time", "phase"] = "time"
 
     def at(self, t: ArrayLike) -> Floats:
-        """(..., m) at times t (...), in the unit of `times`."""
+        """Values (..., m) at times t (...), in the unit of `times`."""
         points = np.asarray(self.times, float)
         return np.asarray(self._curve(np.clip(np.asarray(t, float), points[0], points[-1])))
 
@@ -43,7 +43,7 @@ class Profile:
         return PchipInterpolator(np.asarray(self.times, float), np.asarray(self.values, float))
 
     def check(self, what: str, size: int) -> None:
-        """An InputError says what is wrong with it."""
+        """Raise an InputError if the profile is not valid or does not have `size` components."""
         t, y = (_numbers(x) for x in (self.times, self.values))
         if t is None or t.ndim != 1 or len(t) < 2 or not np.isfinite(t).all():
             raise InputError(f"{what}: times: expected at least 2 finite, increasing numbers")
@@ -60,7 +60,7 @@ class Profile:
         if self.over not in ("time", "phase"):
             raise InputError(f"{what}: over: expected 'time' or 'phase', got {self.over!r:.40}")
         if self.over == "phase" and (t[0] < 0.0 or t[-1] > 1.0):
-            raise InputError(f"{what}: times: expected shares of the phase from 0 to 1")
+            raise InputError(f"{what}: times: expected fractions of the phase from 0 to 1")
 
 
 def _numbers(values: ArrayLike) -> Floats | None:

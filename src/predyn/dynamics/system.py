@@ -1,4 +1,4 @@
-"""What moves in a phase: the mechanism, what it carries, what acts on it, what it may do."""
+"""The system of a phase: the mechanism, its payloads, external forces, motors and limits."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ class Payload:
 
     link     name of the link, or of a frame fixed to it
     mass     kg
-    point    (3,) m, its centre of mass in the axes of `link`
-    inertia  (3, 3), or the three on the diagonal, kg m^2 about its centre of mass; None: a point
-             mass
+    point    (3,) m, centre of mass in the axes of `link`
+    inertia  (3, 3), or its diagonal (3,), kg m^2 about the centre of mass; None: a point mass
     """
 
     link: str
@@ -28,7 +27,7 @@ class Payload:
 
 
 def loaded_model(model: Model, payloads: tuple[Payload, ...]) -> Model:
-    """The model with everything it carries."""
+    """The model with all payloads attached."""
     for load in payloads:
         model = model.attach_payload(load.link, load.mass, load.point, load.inertia)
     return model
@@ -36,9 +35,9 @@ def loaded_model(model: Model, payloads: tuple[Payload, ...]) -> Model:
 
 @dataclass(frozen=True, eq=False)
 class PhaseSystem:
-    """A system with nothing left open: that of one phase."""
+    """The complete system of one phase, without defaults to fill in."""
 
-    model: Model  # with its payloads
+    model: Model  # payloads included
     payloads: tuple[Payload, ...]
     forces: tuple[ExternalForce, ...]
     passive: tuple[str, ...]

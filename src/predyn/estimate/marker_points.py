@@ -73,7 +73,7 @@ POINTS = Kernel(
 
 
 def point_tree(model: Model, points: Sequence[Point], factor: Floats | None = None) -> PointTree:
-    """What the kernel reads; slopes are multiplied by a joint's factor, 1 unless told."""
+    """Inputs of the kernel; slopes are multiplied by the factor of their joint, 1 by default."""
     tree = weightless_tree_of(model)
     return PointTree(
         *(tree.parent, tree.kind, tree.pitch, tree.R, tree.p, tree.gravity),

@@ -1,4 +1,4 @@
-"""What is asked: phases, states, terms and options as pure data, and what can be wrong in them."""
+"""Problem definitions: phases, states, terms and options as pure data, and their checks."""
 
 from predyn.problem.problem import (
     At,

@@ -1,4 +1,4 @@
-"""Terms and what the phases of a problem provide for them."""
+"""Check terms against the channels that the phases of a problem provide."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ ON_UNKNOWNS = (SignalValue, SignalRate, ParameterValue)
 
 
 class Binder:
-    """Binds terms to phases, and remembers the channels that they look at.
+    """Binds terms to phases, and records the channels that they depend on.
 
-    sound: whether the signals, parameters and systems of the problem are; if not, terms are bound
-    to the model alone, and those on signals and parameters not at all.
+    sound: whether the signals, parameters and systems of the problem are valid; if not, terms are
+    bound to the model alone, and terms on signals and parameters are skipped.
     """
 
     def __init__(self, problem: Problem, sound: bool) -> None:
@@ -36,7 +36,7 @@ class Binder:
         self.failed = False
 
     def bind(self, term: Any, phases: Sequence[int]) -> tuple[Residual | None, str | None]:
-        """The residual of a term in the first of some phases, or why there is none."""
+        """The residual of a term in the first of the given phases, or an error message."""
         residual, message = self._bound(term, phases)
         self.failed |= message is not None
         return residual, message
@@ -51,9 +51,12 @@ class Binder:
             if not self._sound:
                 return None, None
             if isinstance(self._problem.transcription, Hybrid):
-                return None, f"method 'hybrid' has no {term.kind!r} to look at; use method 'spline'"
+                return (
+                    None,
+                    f"method 'hybrid' does not support term {term.kind!r}; use method 'spline'",
+                )
         found, firsts = [], dict[tuple[str, frozenset[str]], int]()
-        for p in phases:  # phases that provide the same need one look
+        for p in phases:  # phases with the same channels are checked once
             firsts.setdefault(self._kind[p], p)
         try:
             for p in firsts.values():
@@ -69,14 +72,14 @@ class Binder:
         return found[0] if found else None, None
 
     def _channels(self, term: Term, residual: Residual, p: int) -> set[str]:
-        """Plain names of all channels that a term looks at, its parts included."""
+        """Plain names of all channels that a term depends on, including its parts."""
         names = {split_side(channel)[1] for channel in residual.channels}
         for _, part in term.parts if isinstance(term, SumTerm) else ():
             names |= self._channels(part, part.bind_to(self._anywhere[p]), p)
         return names
 
     def _missing(self, channels: set[str], p: int) -> str | None:
-        """Why a channel that exists in other phases cannot be looked at in phase p."""
+        """Why a channel that exists in other phases is not available in phase p."""
         signals = {signal.name: signal for signal in self._problem.signals}
         for channel in sorted(channels):
             family, _, name = channel.partition(":")
@@ -97,7 +100,7 @@ class Binder:
 
 
 def unused_problems(problem: Problem, seen: set[str]) -> Iterator[Finding]:
-    """Unknowns that change nothing; seen: channels that terms and forces look at."""
+    """Unknowns without any effect; seen: channels that terms and forces depend on."""
     for k, signal in enumerate(problem.signals):
         if not seen & {f"signal:{signal.name}", f"rate:{signal.name}"}:
             yield (
@@ -107,7 +110,7 @@ def unused_problems(problem: Problem, seen: set[str]) -> Iterator[Finding]:
             )
     durations = {phase.duration for phase in problem.phases if isinstance(phase.duration, str)}
     if not durations <= {parameter.name for parameter in problem.parameters}:
-        return  # perhaps a misspelt name, which is told with its phase
+        return  # a misspelt name is reported with its phase
     for k, parameter in enumerate(problem.parameters):
         if parameter.name not in durations and f"parameter:{parameter.name}" not in seen:
             yield (

@@ -1,4 +1,4 @@
-"""What is wrong with costs and constraints."""
+"""Check costs and constraints."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOSSES = ("linear", "square", "abs")
 def entry_problems(
     binder: Binder, where: Path, phases: Sequence[int], costs: Any, constraints: Any
 ) -> Iterator[Finding]:
-    """Everything that is wrong with the costs and constraints of some phases, at a path."""
+    """Errors in the costs and constraints of the given phases; where: their path."""
     from predyn.problem.problem import Constraint, Cost
 
     for field, entries, kind in (("costs", costs, Cost), ("constraints", constraints, Constraint)):
@@ -52,7 +52,9 @@ def entry_problems(
 
 def _cost(cost: Cost, where: Path) -> Iterator[Finding]:
     if getattr(cost.term, "pairs", False):
-        message = f"{cost.term.kind!r} looks at pairs of instants: a constraint only"
+        message = (
+            f"{cost.term.kind!r} is a term on pairs of instants, which can only be a constraint"
+        )
         yield (*where, "term"), message
     if not finite(cost.weight):
         yield (*where, "weight"), f"expected a finite number, got {cost.weight!r:.60}"
@@ -61,7 +63,7 @@ def _cost(cost: Cost, where: Path) -> Iterator[Finding]:
 
 
 def _over(constraint: Constraint, in_phase: bool, where: Path) -> Iterator[Finding]:
-    """Whether it adds up what it may add up."""
+    """Check `over` and `integral` against the term and the place of the constraint."""
     over: Any = constraint.over
     pairs = getattr(constraint.term, "pairs", False)
     if not isinstance(over, str) or over not in OVER:
@@ -81,13 +83,13 @@ def _over(constraint: Constraint, in_phase: bool, where: Path) -> Iterator[Findi
     if isinstance(constraint.term, ParameterValue) and constraint.integral is True:
         yield (
             (*where, "integral"),
-            f"parameter {constraint.term.parameter!r} is the same at all times; bound it itself "
+            f"parameter {constraint.term.parameter!r} is the same at all times; bound it directly "
             "(leave `integral` out)",
         )
     if pairs and constraint.integral is True:
         yield (
             (*where, "integral"),
-            f"term {constraint.term.kind!r} looks at pairs of instants; leave `integral` out",
+            f"term {constraint.term.kind!r} is on pairs of instants; leave `integral` out",
         )
 
 
@@ -98,7 +100,7 @@ def _place(term: Any, at: Any, where: Path) -> Iterator[Finding]:
         elif getattr(term, "pairs", False) and at != "throughout":
             yield (
                 (*where, "at"),
-                f"term {term.kind!r} looks at pairs of instants of its own; leave `at` out",
+                f"term {term.kind!r} determines its own pairs of instants; leave `at` out",
             )
         return
     try:
@@ -116,7 +118,7 @@ def _place(term: Any, at: Any, where: Path) -> Iterator[Finding]:
     elif getattr(term, "pairs", False):
         yield (
             (*where, "fractions"),
-            f"term {term.kind!r} looks at pairs of instants of its own; leave them out",
+            f"term {term.kind!r} determines its own pairs of instants; leave them out",
         )
 
 
@@ -129,12 +131,12 @@ def _bounds(constraint: Constraint, residual: Residual, where: Path) -> Iterator
     if not constraint.integral and not residual.entries and not constraint.term.pairs:
         yield (
             where,
-            f"{', '.join(residual.rows)!s:.60} is the same for every motion; bound its integral "
+            f"{', '.join(residual.rows)!s:.60} does not depend on the motion; bound its integral "
             "(integral = true)",
         )
     if constraint.lower is None and constraint.upper is None:
         if constraint.integral:
-            yield where, "an integral has no bounds of its own; give lower, upper or both"
+            yield where, "an integral has no default bounds; give lower, upper or both"
         elif getattr(constraint.term, "form", None) == "angle" and residual.upper is None:
             yield where, "form 'angle' needs a tolerance, or bounds of 1 - cos(angle)"
         return
@@ -150,13 +152,13 @@ def _bounds(constraint: Constraint, residual: Residual, where: Path) -> Iterator
     lower, upper = pairs
     for row, low, high in zip(rows, lower.tolist(), upper.tolist(), strict=True):
         if np.isnan(low) or np.isnan(high):
-            yield (*where, "lower" if np.isnan(low) else "upper"), f"{row!r}: NaN is no bound"
+            yield (*where, "lower" if np.isnan(low) else "upper"), f"{row!r}: NaN is not a bound"
         elif low > high:
             yield (*where, "lower"), f"{row!r}: lower {low:g} is above upper {high:g}"
         elif low == np.inf or high == -np.inf:
-            yield (*where, "lower"), f"{row!r}: nothing lies between {low:g} and {high:g}"
+            yield (*where, "lower"), f"{row!r}: no value lies between {low:g} and {high:g}"
     if np.isneginf(lower).all() and np.isposinf(upper).all():
-        yield where, "bounds nothing: lower is -infinity and upper infinity for all rows"
+        yield where, "has no effect: lower is -infinity and upper is infinity for all rows"
 
 
 def _row_values(value: Any, rows: tuple[str, ...]) -> np.ndarray:

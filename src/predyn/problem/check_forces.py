@@ -1,4 +1,4 @@
-"""What is wrong with external forces: given in numbers, as curves, or as signals."""
+"""Check external forces, which may be numbers, curves or signals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ PARTS = ("force", "moment")
 
 
 def force_problems(problem: Problem, sound: bool) -> Iterator[Finding]:
-    """The forces of the problem and of its systems; sound: whether signals and systems are."""
+    """Errors in the forces of the problem and its systems.
+
+    sound: whether the signals and systems are valid.
+    """
     acting: dict[Path, tuple[Any, list[int]]] = {("forces",): (problem.forces, [])}
     for p in range(len(problem.phases)):
         where, system = system_in(problem, p)
@@ -39,7 +42,7 @@ def force_problems(problem: Problem, sound: bool) -> Iterator[Finding]:
 
 
 def force_signals(problem: Problem) -> set[str]:
-    """Channels of the signals that are forces in some phase."""
+    """Channels of the signals that act as forces in any phase."""
     found = set()
     for p in range(len(problem.phases)):
         own = system_in(problem, p)[1].forces
@@ -92,7 +95,7 @@ def _profile(
     if profile.over == "time" and free:
         yield (
             where,
-            f"a curve over time needs a fixed duration, and that of "
+            f"a curve over time needs a fixed duration, but that of "
             f"{phase_name(problem, free[0])!r} is free; give its times as shares of the phase, "
             "from 0 to 1 (over = 'phase')",
         )
@@ -114,8 +117,8 @@ def _signal(problem: Problem, name: str, where: Path, phases: Sequence[int]) -> 
     if isinstance(problem.transcription, Hybrid):
         yield (
             where,
-            f"method 'hybrid' takes no unknown forces (signal {name!r:.60}); give numbers or a "
-            "curve, or use method 'spline'",
+            f"method 'hybrid' does not support unknown forces (signal {name!r:.60}); give numbers "
+            "or a curve, or use method 'spline'",
         )
         return
     signals = {signal.name: signal for signal in of_kind(problem.signals, Signal)}
@@ -126,7 +129,7 @@ def _signal(problem: Problem, name: str, where: Path, phases: Sequence[int]) -> 
     if len(components) != 3:
         yield (
             where,
-            f"expected a signal of 3 components (x, y, z), and {name!r} has {len(components)} "
+            f"expected a signal with 3 components (x, y, z), but {name!r} has {len(components)} "
             f"({', '.join(components)})",
         )
     missing = [p for p in phases if not exists_in(signals[name].phases, problem, p)]

@@ -1,4 +1,4 @@
-"""What is wrong with phases together: whether they meet, and whether anything is left to choose."""
+"""Check phases together: whether they join, and whether any freedom is left."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 
 
 def meeting_problems(problem: Problem, states: list[dict[str, Array]]) -> Iterator[Finding]:
-    """Where the end of a phase and the start of the next one say different things."""
+    """Differences between the end of each phase and the start of the next."""
     for k in range(len(states) - 1):
         for key in _continuous(problem, k):
             before, after = states[k][f"end.{key}"], states[k + 1][f"start.{key}"]
@@ -36,7 +36,7 @@ def meeting_problems(problem: Problem, states: list[dict[str, Array]]) -> Iterat
 def freedom_problems(
     problem: Problem, states: list[dict[str, Array]], passive: Sequence[Mask]
 ) -> Iterator[Finding]:
-    """Whether the boundary values leave something to choose; passive: of each phase."""
+    """Report boundary values that leave no freedom; passive: passive joints of each phase."""
     sizes = _control_points(problem)
     if not all(whole(size, 1) for size in sizes):
         return
@@ -47,7 +47,7 @@ def freedom_problems(
 def _fixed_phases(
     problem: Problem, states: list[dict[str, Array]], passive: Sequence[Mask], sizes: Sequence[int]
 ) -> Iterator[Finding]:
-    """One of several phases without anything free."""
+    """Phases without freedom, among several."""
     if len(states) == 1:
         return
     for k, found in enumerate(states):
@@ -66,7 +66,7 @@ def _fixed_phases(
 def _fixed_motion(
     problem: Problem, states: list[dict[str, Array]], passive: Sequence[Mask], sizes: Sequence[int]
 ) -> Iterator[Finding]:
-    """The motion as a whole."""
+    """Joints with too many boundary values, or no freedom in the motion as a whole."""
     from predyn.problem.problem import Hybrid
 
     names = problem.model.joint_names
@@ -76,7 +76,7 @@ def _fixed_motion(
     for k, found in enumerate(states):
         for order, key in enumerate(LIMIT):
             start, end = ~np.isnan(found[f"start.{key}"]), ~np.isnan(found[f"end.{key}"])
-            if k > 0 and order < shared[k - 1]:  # said once, by the phase before
+            if k > 0 and order < shared[k - 1]:  # already counted in the phase before
                 start &= np.isnan(states[k - 1][f"end.{key}"])
             fixed += start.astype(int) + end.astype(int)
     hybrid = isinstance(problem.transcription, Hybrid)
@@ -104,7 +104,7 @@ def _fixed_motion(
 
 
 def free_signal(problem: Problem, k: int) -> bool:
-    """Whether a signal with a component that is not fixed exists in phase k."""
+    """Whether phase k has a signal with a component that is not fixed."""
     return any(
         exists_in(signal.phases, problem, k)
         and bool(np.any(np.less(np.asarray(signal.lower, float), np.asarray(signal.upper, float))))
@@ -119,7 +119,7 @@ def _continuous(problem: Problem, k: int) -> tuple[str, ...]:
 
 
 def _control_points(problem: Problem) -> list[int]:
-    """Of each joint, phase by phase; 0 where the segments are wrong."""
+    """Number of control points per joint in each phase; 0 where the segments are not valid."""
     spline, sizes = problem.transcription, []
     for phase in problem.phases:
         segments = spline.segments if phase.segments is None else phase.segments

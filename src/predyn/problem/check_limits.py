@@ -1,4 +1,4 @@
-"""What is wrong with limits, of a problem or of one of its systems."""
+"""Check the limits of a problem or of one of its systems."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from predyn.problem.check_phases import Finding, Path, numbers
 
 
 def check_limits(model: Model, given: Any, where: Path) -> tuple[Limits, list[Finding]]:
-    """The limits that hold (those of the model where they are wrong), and what is wrong."""
+    """The effective limits (those of the model where the given ones are not valid), and errors."""
     if given is None:
         return model.limits, []
     if not isinstance(given, Limits):
@@ -56,11 +56,11 @@ def _bad_pairs(model: Model, pairs: Array) -> list[str]:
 
 
 def bound_problem(lower: float, upper: float) -> str | None:
-    """What is wrong with a pair of bounds."""
+    """The error in a pair of bounds; None if they are valid."""
     if np.isnan(lower) or np.isnan(upper):
-        return "NaN is no bound; use infinity for none"
+        return "NaN is not a bound; use infinity for no bound"
     if lower > upper:
         return f"lower {lower:g} is above upper {upper:g}"
     if lower == np.inf or upper == -np.inf:
-        return f"nothing lies between {lower:g} and {upper:g}"
+        return f"no value lies between {lower:g} and {upper:g}"
     return None

@@ -1,4 +1,4 @@
-"""What is wrong with joints that have no motor, and with what is asked of them."""
+"""Check passive joints, which have no motor, and the constraints on them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from predyn.problem.problem import Hybrid, Phase, Problem
 
 Mask = NDArray[np.bool_]
-OFF_GRID = 1e-9  # how far a fraction may lie from the grid of steps
+OFF_GRID = 1e-9  # tolerance between a fraction and the grid of steps
 
 
 def passive_problems(model: Model, names: Any, where: Path) -> Iterator[Finding]:
-    """The names of the passive joints of a problem or of a system."""
+    """Errors in the names of the passive joints of a problem or a system."""
     valid = model.joint_names
     if isinstance(names, str) or not isinstance(names, tuple | list):
         yield where, f"expected a list of joint names, got {names!r:.60}"
@@ -36,15 +36,15 @@ def passive_problems(model: Model, names: Any, where: Path) -> Iterator[Finding]
     if set(valid) <= {name for name in names if isinstance(name, str)}:
         yield (
             where,
-            f"no active joint: all {len(valid)} are passive, and nothing is left to choose; leave "
-            "out those with a motor (predyn.simulate computes free motions)",
+            f"no active joint: all {len(valid)} are passive, which leaves no freedom; leave out "
+            "those with a motor (predyn.simulate computes free motions)",
         )
 
 
 def integration_problems(problem: Problem, passive: Sequence[Mask]) -> Iterator[Finding]:
-    """What the hybrid method cannot do for a problem whose options and joints are sound.
+    """Features that the hybrid method does not support, once options and joints are valid.
 
-    passive: which joints have no motor, of each phase.
+    passive: for each phase, which joints have no motor.
     """
     from predyn.problem.problem import Hybrid
 
@@ -85,16 +85,16 @@ def _single_shooting(problem: Problem, method: Hybrid, passive: Mask) -> Iterato
 
 
 def _jerk_limits(problem: Problem, passive: Sequence[Mask]) -> Iterator[Finding]:
-    """Of the problem and of its systems, each told once."""
-    n, told = problem.model.n, set()
+    """Jerk limits on passive joints, of the problem and its systems, each reported once."""
+    n, limited_joints = problem.model.n, set()
     for p, mask in enumerate(passive):
         where, given = jerk_limit_in(problem, p)
         jerk = None if given is None else numbers(given)
         if jerk is None or jerk.shape not in ((), (n,)):
             continue
         limited = np.isfinite(np.broadcast_to(jerk, (n,)))
-        told |= {(where, j) for j in np.flatnonzero(limited & mask).tolist()}
-    for where, j in sorted(told):
+        limited_joints |= {(where, j) for j in np.flatnonzero(limited & mask).tolist()}
+    for where, j in sorted(limited_joints):
         yield where, _no_jerk(problem.model.joint_names[j])
 
 
@@ -103,7 +103,7 @@ def _term_problems(problem: Problem, integrated: Mask, term: Any, where: Path) -
         return
     try:
         residual = term.bind(problem.model)
-    except PredynError:  # told with the entry itself
+    except PredynError:  # reported with the entry itself
         return
     jerks = {j for _, name, j in residual.entries if split_side(name)[1] == "jerk"}
     for j in sorted(jerks & set(np.flatnonzero(integrated).tolist())):
@@ -112,19 +112,19 @@ def _term_problems(problem: Problem, integrated: Mask, term: Any, where: Path) -
         yield (
             where,
             f"{term.kind!r} is not linear in the channels of its two instants, which method "
-            "'hybrid' cannot impose; use method 'spline'",
+            "'hybrid' does not support; use method 'spline'",
         )
 
 
 def _no_jerk(joint: str) -> str:
     return (
-        f"'jerk' of the passive joint {joint!r} needs a spline, and method 'hybrid' integrates "
+        f"'jerk' of the passive joint {joint!r} needs a spline, but method 'hybrid' integrates "
         "that joint (q, v, a, tau): name the other joints, or use method 'spline'"
     )
 
 
 def _on_grid(method: Hybrid, phases: Sequence[Phase], at: Any, where: Path) -> Iterator[Finding]:
-    """Fractions must be where steps begin or end, in every phase that they hold in."""
+    """Check that fractions are at the ends of steps in all phases that they apply to."""
     fractions = None if isinstance(at, str) else numbers(at)
     if fractions is None or fractions.ndim != 1:
         return
@@ -135,7 +135,7 @@ def _on_grid(method: Hybrid, phases: Sequence[Phase], at: Any, where: Path) -> I
             near = grid[np.argsort(np.abs(grid - fraction), kind="stable")[:2]]
             yield (
                 (*where, "fractions"),
-                f"{fraction:g} is not where a step of the integration ends; the nearest are "
+                f"{fraction:g} is not at the end of an integration step; the nearest are "
                 f"{near.min():.9g} and {near.max():.9g}",
             )
 

@@ -1,4 +1,4 @@
-"""What is wrong with the phases of a problem: durations and boundary values."""
+"""Check the phases of a problem: durations and boundary values."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ LIMIT = {"q": "position", "v": "velocity", "a": "acceleration"}
 MOST_SEGMENTS = 100_000
 SHORTEST, LONGEST = 1e-6, 1e9
 SECONDS = "seconds above 0 (1e-6 to 1e9)"
-ROUNDING = 1e-9  # how far, relative, a boundary value may lie outside a limit
+ROUNDING = 1e-9  # relative tolerance by which a boundary value may exceed a limit
 
 
 def phase_problems(
     problem: Problem, limits: Limits, k: int, states: list[dict[str, Array]]
 ) -> Iterator[Finding]:
-    """Phase k under the limits that hold in it; its boundary values are added to `states`."""
+    """Errors in phase k under its limits; its boundary values are appended to `states`."""
     model, phase, where = problem.model, problem.phases[k], ("phases", k)
     longest, bad = _duration(problem, phase)
     yield from (((*where, *place), message) for place, message in bad)
@@ -60,7 +60,7 @@ def phase_problems(
 
 
 def _duration(problem: Problem, phase: Phase) -> tuple[float, list[Finding]]:
-    """The longest duration, and what is wrong with it."""
+    """The longest allowed duration, and errors."""
     from predyn.problem.problem import Duration
 
     given: Any = phase.duration
@@ -85,7 +85,7 @@ def _duration(problem: Problem, phase: Phase) -> tuple[float, list[Finding]]:
 
 
 def _named_duration(problem: Problem, name: str) -> tuple[float, list[Finding]]:
-    """A parameter as duration; its numbers are checked with the parameter."""
+    """As _duration, for a parameter; its values are checked with the parameter."""
     parameters = of_kind(problem.parameters, Parameter)
     known = {x.name: x.max for x in parameters}
     given: Any = problem.parameters
@@ -95,19 +95,19 @@ def _named_duration(problem: Problem, name: str) -> tuple[float, list[Finding]]:
         return float(longest) if longest is not None and is_duration(longest) else LONGEST, []
     if known:
         return 0.0, [(("duration",), str(unknown_name("parameter", name, known)))]
-    message = f"expected {SECONDS}, got {name!r:.60}, which no parameter has as its name"
+    message = f"expected {SECONDS}, got {name!r:.60}, which is not the name of a parameter"
     return 0.0, [(("duration",), message)]
 
 
 def is_duration(value: Any) -> bool:
-    """Whether it is a number of seconds that a phase may last."""
+    """Whether the value is a valid duration of a phase, in seconds."""
     return finite(value) and SHORTEST <= value <= LONGEST
 
 
 def _state(
     model: Model, limits: Limits, state: Any, where: Path, end: str, found: dict[str, Array]
 ) -> Iterator[Finding]:
-    """Puts the values (n,) of q, v and a into `found`, NaN where they are free."""
+    """Errors in a state; its values (n,) of q, v and a go to `found`, NaN where free."""
     from predyn.problem.problem import State
 
     for key in LIMIT:
@@ -126,7 +126,7 @@ def _state(
             yield place, f"expected {model.n} numbers, one per joint (NaN: free), got {got}"
             continue
         if np.isinf(values).any():
-            yield place, "holds infinity; leave it out, or give NaN, where it is free"
+            yield place, "contains infinity; leave it out, or use NaN, where it is free"
             continue
         if (np.abs(values) > LARGEST).any():
             yield place, f"expected numbers up to {LARGEST:g}, got {np.nanmax(np.abs(values)):g}"
@@ -143,33 +143,33 @@ def _state(
 
 
 def name_problems(name: Any, where: Path) -> Iterator[Finding]:
-    """A name goes into tables and files."""
+    """Errors in a name, which must be valid in tables and files."""
     if name is not None and (not isinstance(name, str) or "\0" in name):
-        yield (*where, "name"), f"expected a text without NUL characters, got {name!r:.60}"
+        yield (*where, "name"), f"expected a string without NUL characters, got {name!r:.60}"
 
 
 def of_kind(given: Any, kind: type[T]) -> tuple[T, ...]:
-    """The entries of a list that are of a kind; what is wrong with the others is told elsewhere."""
+    """The entries of a list that are of the given type; others are reported elsewhere."""
     return tuple(x for x in given if isinstance(x, kind)) if isinstance(given, tuple | list) else ()
 
 
 def whole(value: Any, least: int, most: int = 2**31) -> bool:
-    """Whether it is a whole number from `least` to `most`."""
+    """Whether the value is an integer from `least` to `most`."""
     is_whole = isinstance(value, int | np.integer) and type(value) is not bool
     return is_whole and least <= int(value) <= most
 
 
 def finite(value: Any) -> bool:
-    """Whether it is a finite number."""
+    """Whether the value is a finite number."""
     real = isinstance(value, int | float | np.integer | np.floating) and type(value) is not bool
     try:
         return real and math.isfinite(value)
-    except OverflowError:  # a whole number beyond all floats
+    except OverflowError:  # an integer too large for a float
         return False
 
 
 def numbers(value: Any) -> Array | None:
-    """An array of real numbers, or None if it is none."""
+    """Convert to an array of real numbers; None if that is not possible."""
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiu":
@@ -180,5 +180,5 @@ def numbers(value: Any) -> Array | None:
 
 
 def spans(s: Array) -> bool:
-    """Whether numbers rise from 0 to 1."""
+    """Whether the numbers increase from 0 to 1."""
     return bool(s[0] == 0.0 and s[-1] == 1.0 and (np.diff(s) > 0.0).all())

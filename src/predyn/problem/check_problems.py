@@ -1,4 +1,4 @@
-"""What is wrong with a problem, all of it at once, before anything is computed."""
+"""Check a whole problem before anything is computed, and collect all errors."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ GUESSES = ("linear", "inverse_kinematics")
 
 
 def problems_of(problem: Problem) -> list[str]:
-    """Everything that is wrong, one message each."""
+    """All errors, one message each."""
     return [f"{_written(where)}: {message}" for where, message in find_problems(problem)]
 
 
 def find_problems(problem: Problem) -> list[Finding]:
-    """Everything that is wrong, each with the path of what it is about."""
+    """All errors, each with the path of the value that it is about."""
     from predyn.problem.problem import Phase
 
     model: Any = problem.model
@@ -105,13 +105,13 @@ def _all(problem: Problem) -> Iterator[Finding]:
 
 
 def unknowns_of(problem: Problem) -> list[Finding]:
-    """What is wrong with the signals, the parameters and the systems that terms are bound to."""
+    """Errors in the signals, parameters and systems that terms are bound to."""
     wrong = [*unknown_problems(problem), *system_problems(problem)]
     return wrong or list(impact_problems(problem))
 
 
 def _passive(problem: Problem) -> Iterator[Finding]:
-    """Joints without a motor, of the problem and of its systems."""
+    """Errors in the passive joints of the problem and its systems."""
     yield from passive_problems(problem.model, problem.passive, ("passive",))
     for where, system in _systems(problem):
         if system.passive is not None:
@@ -125,7 +125,7 @@ def _mask(problem: Problem, p: int) -> NDArray[np.bool_]:
 
 
 def _limits(problem: Problem) -> tuple[list[Limits], list[Finding]]:
-    """The limits of each phase, and what is wrong with those of the problem and of systems."""
+    """The limits of each phase, and errors in those of the problem and its systems."""
     model = problem.model
     usual, wrong = check_limits(model, problem.limits, ("limits",))
     wrong += jerk_problems(model, problem.jerk_limit, ("jerk_limit",))
@@ -140,7 +140,7 @@ def _limits(problem: Problem) -> tuple[list[Limits], list[Finding]]:
 
 
 def _systems(problem: Problem) -> list[tuple[Path, System]]:
-    """The systems of a problem that are some, with their places."""
+    """The valid systems of a problem, with their paths."""
     known: Any = problem.systems
     named = known.items() if isinstance(known, Mapping) else ()
     return [(("systems", str(name)), x) for name, x in named if isinstance(x, System)]
@@ -155,7 +155,7 @@ def _guess(problem: Problem) -> Iterator[Finding]:
     if isinstance(guess, tuple | list) and len(guess) == 2:
         s, q = numbers(guess[0]), numbers(guess[1])
         if s is None or s.ndim != 1 or len(s) < 2 or not spans(s):
-            yield ("guess", "curve", "s"), "expected numbers that rise from 0 to 1"
+            yield ("guess", "curve", "s"), "expected numbers that increase from 0 to 1"
         elif q is None or q.shape != (len(s), n) or not np.isfinite(q).all():
             got = "no numbers" if q is None else f"shape {q.shape}"
             yield (

@@ -1,4 +1,4 @@
-"""What is wrong with the systems of a problem, and with what phases make of them."""
+"""Check the systems of a problem and their use in phases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def system_problems(problem: Problem) -> Iterator[Finding]:
-    """Names and payloads of systems, and the systems of phases."""
+    """Errors in the names and payloads of systems, and in the systems of phases."""
     systems: Any = problem.systems
     if not isinstance(systems, Mapping):
         got = type(systems).__name__
@@ -29,13 +29,13 @@ def system_problems(problem: Problem) -> Iterator[Finding]:
     for name, system in systems.items():
         where: Path = ("systems", name if isinstance(name, str) else repr(name))
         if not isinstance(name, str) or not name or "\0" in name:
-            yield ("systems",), f"expected a non-empty text as name, got {name!r:.60}"
+            yield ("systems",), f"expected a non-empty string as name, got {name!r:.60}"
         elif not isinstance(system, System):
             yield where, f"expected a System, got {type(system).__name__}"
         else:
             yield from _payloads(problem, system.payloads, (*where, "payloads"))
             sound = len(used) == len(set(map(str, given))) and used <= systems.keys()
-            if name not in used and sound:  # else perhaps a misspelt name
+            if name not in used and sound:  # otherwise a phase may have a misspelt name
                 yield where, f"no phase has the system {name!r}; name it in a phase, or remove it"
     for k, phase in enumerate(problem.phases):
         name = phase.system
@@ -49,20 +49,20 @@ def system_problems(problem: Problem) -> Iterator[Finding]:
 
 
 def impact_problems(problem: Problem) -> Iterator[Finding]:
-    """Phases that begin with an impact, of systems that are sound."""
+    """Errors in phases that begin with an impact; the systems must be valid."""
     for k, phase in enumerate(problem.phases):
         where: Path = ("phases", k, "impact")
         impact: Any = phase.impact
         if type(impact) is not bool:
             yield where, f"expected true or false, got {impact!r:.60}"
         elif impact and k == 0:
-            yield where, "the first phase has none before it whose motion an impact could change"
+            yield where, "the first phase cannot begin with an impact, as no phase precedes it"
         elif impact:
             yield from _impact(problem, k, where)
 
 
 def system_in(problem: Problem, p: int) -> tuple[Path, System]:
-    """The system of phase p and its place; an empty one if the phase has none that is sound."""
+    """The system of phase p and its path; an empty system if the phase has no valid one."""
     name, systems = problem.phases[p].system, problem.systems
     if isinstance(name, str) and isinstance(systems, Mapping):
         system = systems.get(name)
@@ -72,7 +72,7 @@ def system_in(problem: Problem, p: int) -> tuple[Path, System]:
 
 
 def jerk_limit_in(problem: Problem, p: int) -> tuple[Path, Any]:
-    """The jerk limit of phase p, and where it is given."""
+    """The jerk limit of phase p and its path."""
     where, system = system_in(problem, p)
     if system.jerk_limit is not None:
         return (*where, "jerk_limit"), system.jerk_limit
@@ -127,6 +127,6 @@ def _same(one: Payload, other: Payload) -> bool:
 
 
 def _matrix(load: Payload) -> np.ndarray:
-    """The inertia as a matrix, however it is given."""
+    """The inertia as a matrix, given as a matrix or by its diagonal."""
     inertia = np.zeros(3) if load.inertia is None else np.asarray(load.inertia, float)
     return np.diag(inertia) if inertia.ndim == 1 else inertia

@@ -1,4 +1,4 @@
-"""What is wrong with how a problem is to become numbers."""
+"""Check the options of the transcription method."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KNOTS = ("clamped", "uniform", "free")
 
 
 def transcription_problems(problem: Problem) -> Iterator[Finding]:
-    """Options of the method, each by itself and together."""
+    """Errors in the options of the method, alone and in combination."""
     from predyn.problem.problem import Hybrid
 
     method = problem.transcription
@@ -46,17 +46,17 @@ def _hybrid(method: Hybrid) -> Iterator[Finding]:
 
 
 def _free_knots(problem: Problem) -> Iterator[str]:
-    """What free knots cannot be used with.
+    """Features that cannot be combined with free knots.
 
-    Their pieces are phases: signals, systems and curves of forces would begin anew in each.
+    Each segment becomes a phase, in which signals, systems and force curves would start again.
     """
     for what in ("signals", "parameters", "systems"):
         if getattr(problem, what):
-            yield f"'free' does not go with {what}; use 'clamped'"
+            yield f"'free' cannot be combined with {what}; use 'clamped'"
     if has_profiles(problem):
-        yield "'free' does not go with forces that are curves; use 'clamped'"
+        yield "'free' cannot be combined with forces that are curves; use 'clamped'"
     if len(problem.phases) != 1:
-        yield f"'free' takes a single phase, got {len(problem.phases)}; use 'clamped'"
+        yield f"'free' needs a single phase, got {len(problem.phases)}; use 'clamped'"
         return
     (phase,) = problem.phases
     entries: tuple[Any, ...] = (*problem.costs, *problem.constraints)
@@ -64,8 +64,8 @@ def _free_knots(problem: Problem) -> Iterator[str]:
         pairs = getattr(entry.term, "pairs", False)
         if pairs or not isinstance(entry.at, str) or getattr(entry, "integral", False):
             yield (
-                f"'free' does not go with {entry.name or entry.term.kind!r}: it takes what holds "
-                "throughout, at the start or at the end, not pairs, fractions or integrals"
+                f"'free' cannot be combined with {entry.name or entry.term.kind!r}: entries must "
+                "apply throughout, at the start or at the end, not to pairs, fractions or integrals"
             )
 
 
@@ -97,6 +97,6 @@ def _spline(spline: Any) -> Iterator[Finding]:
     if knots is None or knots.ndim != 1 or len(knots) < 2 or not spans(knots):
         yield (
             (AT, "knots"),
-            "expected 'clamped', 'uniform', 'free' or break points that rise from 0 to 1, "
+            "expected 'clamped', 'uniform', 'free' or break points that increase from 0 to 1, "
             f"got {spline.knots!r:.60}",
         )

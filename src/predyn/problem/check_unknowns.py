@@ -1,4 +1,4 @@
-"""What is wrong with the unknowns of a problem besides its motion: signals and parameters."""
+"""Check the unknowns of a problem besides its motion: signals and parameters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HIGHEST_CONTINUITY = 1
 
 
 def unknown_problems(problem: Problem) -> Iterator[Finding]:
-    """Signals and parameters, each by itself and their names together."""
+    """Errors in signals and parameters, and names that are used twice."""
     from predyn.problem.problem import Hybrid
 
     names: dict[str, str] = {}
@@ -60,25 +60,25 @@ def unknown_problems(problem: Problem) -> Iterator[Finding]:
 
 
 def _refused(problem: Problem, field: str, given: Sequence[Any]) -> Iterator[Finding]:
-    """What the hybrid method does not take."""
+    """Unknowns that the hybrid method does not support."""
     if given and field == "signals":
-        yield (field,), "method 'hybrid' takes no signals; use method 'spline'"
+        yield (field,), "method 'hybrid' does not support signals; use method 'spline'"
     durations = {phase.duration for phase in problem.phases if isinstance(phase.duration, str)}
     for k, parameter in enumerate(of_kind(given, Parameter)):
         if parameter.name not in durations:
             yield (
                 (field, k),
-                f"method 'hybrid' takes no parameters but durations of phases, and "
-                f"{parameter.name!r:.60} is none; use method 'spline'",
+                "method 'hybrid' supports only parameters that are durations of phases, and "
+                f"{parameter.name!r:.60} is not one; use method 'spline'",
             )
 
 
 def _name(name: Any, called: str, where: Path, names: dict[str, str]) -> Iterator[Finding]:
-    """A name of its own; `names` has those so far."""
+    """Errors in a name, which must be unique; `names` has those so far."""
     if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= LONGEST_NAME:
         yield (
             (*where, "name"),
-            f"expected a printable text of 1 to {LONGEST_NAME} characters, got {name!r:.60}",
+            f"expected a printable string of 1 to {LONGEST_NAME} characters, got {name!r:.60}",
         )
     elif name in names:
         yield (*where, "name"), f"{name!r:.60} is already the name of {names[name]}"
@@ -154,7 +154,7 @@ def _values(signal: Signal, where: Path) -> Iterator[Finding]:
 
 
 def _grouped(signal: Signal, messages: Sequence[str | None]) -> dict[str, list[str]]:
-    """Components by what is wrong with them."""
+    """Names of the components with errors, by message."""
     found: dict[str, list[str]] = {}
     for name, message in zip(signal.components, messages, strict=True):
         if message is not None:
@@ -169,7 +169,7 @@ def _guess(signal: Signal, lower: Array, upper: Array, where: Path) -> Iterator[
     if isinstance(guess, tuple) and s is not None and s.ndim == 1:
         values = numbers(guess[1])
         if len(s) < 2 or not (np.diff(s) > 0.0).all() or s[0] < 0.0 or s[-1] > 1.0:
-            yield (*where, "s"), f"expected numbers that rise within 0 to 1, got {guess[0]!r:.60}"
+            yield (*where, "s"), f"expected increasing numbers from 0 to 1, got {guess[0]!r:.60}"
             return
         if values is None or values.shape != (len(s), m):
             got = "no numbers" if values is None else f"shape {values.shape}"
@@ -228,7 +228,7 @@ def _parameter(problem: Problem, parameter: Parameter, where: Path) -> Iterator[
 
 
 def _per_component(value: Any, signal: Signal) -> Array | None:
-    """(components,) from a number or one for each, None if it is neither."""
+    """(components,) from one number or one per component; None if it is neither."""
     m, values = len(signal.components), numbers(value)
     if values is None or values.shape not in ((), (m,)):
         return None

@@ -1,4 +1,4 @@
-"""What a problem lets terms look at, phase by phase."""
+"""The channels that a problem provides to terms in each phase."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from predyn.samples import Further, Offer
 
 
 def offer_in(problem: Problem, p: int, anywhere: bool = False) -> Offer:
-    """The channels of phase p: those of the method, and the signals and parameters there.
+    """The channels of phase p: those of the method, and its signals and parameters.
 
-    anywhere: the signals of all phases.
+    anywhere: include the signals of all phases.
     """
     method, further = problem.transcription, {}
     if not isinstance(method, Hybrid):
@@ -31,12 +31,12 @@ def offer_in(problem: Problem, p: int, anywhere: bool = False) -> Offer:
 
 
 def exists_in(phases: tuple[str, ...] | None, problem: Problem, p: int) -> bool:
-    """Whether a list of names of phases (None: all) has phase p."""
+    """Whether a list of phase names (None: all) includes phase p."""
     return phases is None or phase_name(problem, p) in phases
 
 
 def phase_name(problem: Problem, p: int) -> str:
-    """Given, or made from the number."""
+    """The given name of phase p, or one made from its number."""
     return problem.phases[p].name or f"phase {p + 1}"
 
 

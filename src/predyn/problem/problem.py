@@ -1,4 +1,4 @@
-"""What is asked: a model, phases, costs and constraints. Pure data."""
+"""Problem definitions as pure data: a model, phases, costs and constraints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ At = Literal["throughout", "start", "end"] | Sequence[float]
 
 @dataclass(frozen=True)
 class Duration:
-    """A free duration in seconds, between bounds; the guess is required and within them."""
+    """A free duration in seconds, between bounds; a guess within the bounds is required."""
 
     min: float
     max: float
@@ -40,10 +40,10 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Cost:
-    """weight times the integral over time of the loss of each residual, summed over the rows.
+    """The weight times the integral over time of the loss of each residual, summed over the rows.
 
     at: "throughout" integrates; "start", "end" or fractions of the phase (0 to 1) add up values.
-    loss: None takes the term's own.
+    loss: None uses that of the term.
     """
 
     term: Term
@@ -55,13 +55,13 @@ class Cost:
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """lower <= residual <= upper at every instant it looks at; a scalar serves all rows.
+    """lower <= residual <= upper at each of its instants; a scalar bound applies to all rows.
 
-    Without bounds those of the term hold: zero, unless it says otherwise. With one bound alone the
-    other is infinite.
+    Without bounds, those of the term apply (zero by default). If only one bound is given, the other
+    is infinite.
     at: "throughout" means the limit points; integral=True bounds the integral over time of the
-    sum of the losses instead, one row for each phase; over="motion" makes it one row in which all
-    phases add up.
+    sum of the losses instead, with one row for each phase; over="motion" adds up all phases in a
+    single row.
     """
 
     term: Term
@@ -75,13 +75,13 @@ class Constraint:
 
 @dataclass(frozen=True, eq=False)
 class Phase:
-    """A stretch of motion. Costs and constraints given here hold in this phase only.
+    """A part of the motion. Costs and constraints given here apply to this phase only.
 
     duration  s, fixed or between bounds, or the name of a parameter
     system    name of the system that moves in this phase
-    impact    whether what the phase carries is picked up at rest by a plastic impact: velocities
-              jump at the start of the phase, the generalized momentum does not; accelerations and
-              torques may jump too. Otherwise velocities are continuous, and the load has the
+    impact    whether the new payload is picked up from rest by a plastic impact: velocities
+              jump at the start of the phase, but the generalized momentum does not; accelerations
+              and torques may jump too. Otherwise velocities are continuous, and the load has the
               velocity of the link
     """
 
@@ -98,12 +98,12 @@ class Phase:
 
 @dataclass(frozen=True)
 class Spline:
-    """How joint motions become numbers: B-splines in normalised time.
+    """Transcription of all joint motions as B-splines in normalised time.
 
-    limit_points  points per segment where limits hold, the ends of the phase always included
+    limit_points  points per segment where limits are imposed, besides the ends of the phase
     gauss_points  quadrature points per segment for the costs
     knots         "clamped", "uniform", the break points in [0, 1] (clamped), or "free": clamped,
-                  and the break points are moved in the end (a single phase)
+                  with break points that are optimized in a last solve (single phase only)
     """
 
     degree: int = 3
@@ -126,12 +126,12 @@ class Spline:
 
 @dataclass(frozen=True)
 class Hybrid(Spline):
-    """Active joints are B-splines, passive joints are integrated by RK4, in equal steps a segment.
+    """Active joints are B-splines, passive joints are integrated by RK4 in equal steps per segment.
 
     steps         RK4 steps per segment; costs are summed over their stages (no gauss_points)
     shooting      "multiple": the states of the passive joints where segments meet are unknowns;
-                  "single": one integration from the start, whose values must be given
-    limit_points  as for splines, but where steps begin: `steps` a segment at most
+                  "single": one integration from the start, where their states must be given
+    limit_points  as for splines, but where steps begin: at most `steps` per segment
     """
 
     segments: int = 40
@@ -144,7 +144,7 @@ class Hybrid(Spline):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A task. The model's limits hold throughout unless `limits` replaces them.
+    """A task. The model's limits apply throughout unless `limits` replaces them.
 
     forces      external forces; each constant, a given curve (Profile) or a signal's name
     passive     names of the joints without a motor: their torque is zero throughout
@@ -153,7 +153,7 @@ class Problem:
                 normalised time, or a Solution
     signals     unknown functions of time besides the motion of the joints
     parameters  unknown numbers that all phases share
-    systems     by name: what phases carry, what acts on them and what they may do
+    systems     by name: payloads, forces, passive joints and limits of some phases
     """
 
     model: Model
@@ -174,14 +174,14 @@ class Problem:
     systems: Mapping[str, System] = field(default_factory=dict)
 
     def validate(self) -> list[str]:
-        """Everything that is wrong, one message each; empty if it can be transcribed."""
+        """All errors, one message each; empty if the problem can be transcribed."""
         from predyn.problem.check_problems import problems_of
 
         return problems_of(self)
 
 
 def duration_of(problem: Problem, phase: Phase) -> float | Duration:
-    """The duration of a phase, with the bounds and the guess of the parameter that it may be."""
+    """The duration of a phase; if it is a parameter, with its bounds and guess."""
     given = phase.duration
     if not isinstance(given, str):
         return given
@@ -194,7 +194,7 @@ def duration_of(problem: Problem, phase: Phase) -> float | Duration:
 def row_bounds(
     lower: ArrayLike | None, upper: ArrayLike | None, residual: Residual
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Lower and upper bound of each row: given as a scalar or a vector, else the term's own."""
+    """Lower and upper bound of each row: the given scalars or vectors, or those of the term."""
     m = len(residual.rows)
     given = (lower, upper)
     if lower is None and upper is None:

@@ -1,4 +1,4 @@
-"""Systems as problems state them: what is special about some phases."""
+"""Systems of a problem: payloads, forces, passive joints and limits of some phases."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """What is special about some phases; None leaves what the problem says.
+    """Properties of the mechanism in some phases; None keeps the value of the problem.
 
-    payloads    bodies that the mechanism carries, besides what belongs to the model
+    payloads    bodies that the mechanism carries, in addition to those of the model
     forces      external forces; each constant, a given curve (Profile) or a signal's name
     passive     names of the joints without a motor
     limits      limits of position, velocity, acceleration and effort
-    jerk_limit  plus and minus this, a number or one for each joint
+    jerk_limit  symmetric limits (plus and minus), one number or one per joint
     """
 
     payloads: tuple[Payload, ...] = ()
@@ -38,11 +38,13 @@ class System:
 
 
 _PLAIN = System()
-_LOADED: WeakKeyDictionary[System, tuple[Model, Model]] = WeakKeyDictionary()  # without, with
+_LOADED: WeakKeyDictionary[System, tuple[Model, Model]] = (
+    WeakKeyDictionary()
+)  # model without and with payloads
 
 
 def system_of(problem: Problem, p: int) -> PhaseSystem:
-    """The system of phase p, from what the phase and the problem say."""
+    """The system of phase p, with the defaults of the problem filled in."""
     own = _named(problem, problem.phases[p].system)
     limits = own.limits or problem.limits or problem.model.limits
     return PhaseSystem(
@@ -56,7 +58,7 @@ def system_of(problem: Problem, p: int) -> PhaseSystem:
 
 
 def model_in(problem: Problem, p: int) -> Model:
-    """The model with what it carries in phase p; the rest of the problem may be wrong."""
+    """The model with its payloads in phase p; the rest of the problem need not be valid."""
     own = _named(problem, problem.phases[p].system)
     if not own.payloads:
         return problem.model
@@ -67,14 +69,14 @@ def model_in(problem: Problem, p: int) -> Model:
 
 
 def _written_out(load: Payload) -> Payload:
-    """With the whole matrix of inertia, however it is given."""
+    """The payload with its inertia as a full matrix."""
     if load.inertia is None:
         return load
     return replace(load, inertia=inertia_matrix(load.inertia, "payload inertia"))
 
 
 def _named(problem: Problem, name: str | None) -> System:
-    """A system by its name; an InputError lists the names there are."""
+    """A system by its name. Raises an InputError that lists the names if it is unknown."""
     if name is None:
         return _PLAIN
     if name not in problem.systems:

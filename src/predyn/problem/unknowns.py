@@ -13,15 +13,15 @@ class Signal:
     """An unknown function of time: a contact force, a torque, an activation, a slack.
 
     components  names, such as ("x", "y", "z")
-    lower, upper  bounds, a number or one for each component; equal bounds fix a component. They
-                hold throughout for degrees 0 and 1, at the limit points for higher ones
-    guess       a number, one for each component, or (s, values): values (K, components) at
+    lower, upper  bounds, one number or one per component; equal bounds fix a component. They
+                apply throughout for degrees 0 and 1, at the limit points for higher degrees
+    guess       one number, one per component, or (s, values): values (K, components) at
                 normalised times s of a phase
-    scale       typical size, a number or one for each component
-    degree      of the spline: 0 (steps), 1 (straight pieces) and so on
-    segments    of the spline in each phase; None: as many as the motion has
+    scale       typical size, one number or one per component
+    degree      degree of the spline: 0 (steps), 1 (straight pieces) and so on
+    segments    segments of the spline in each phase; None: as many as the motion has
     phases      names of the phases in which it exists; None: all
-    continuity  how many time derivatives agree where two such phases meet; -1: it may jump
+    continuity  how many time derivatives agree where two such phases meet; -1: jumps are allowed
     """
 
     name: str

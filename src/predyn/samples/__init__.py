@@ -1,4 +1,4 @@
-"""What terms may look at: named channels at instants."""
+"""Samples: named channels at instants, the inputs of terms."""
 
 from predyn.samples.offer import Further, Offer
 from predyn.samples.registry import STATES

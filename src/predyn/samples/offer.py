@@ -1,4 +1,4 @@
-"""What a method lets terms look at in a phase."""
+"""The channels that a method provides to terms in a phase."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Offer:
     without: tuple[str, ...] = ()
 
     def require(self, term: str, channels: Iterable[str]) -> None:
-        """An InputError names the first channel that is missing."""
+        """Raise an InputError that names the first missing channel, if any."""
         for name in dict.fromkeys(split_side(channel)[1] for channel in channels):
             family, colon, member = name.partition(":")
             if family + colon in self.without:
                 raise InputError(
-                    f"term {term!r}: it looks at {name!r}, which method {self.method!r} does not "
+                    f"term {term!r}: it needs {name!r}, which method {self.method!r} does not "
                     f"provide; it provides {', '.join(self._names())}"
                 )
             if name in self.further:
@@ -51,14 +51,14 @@ class Offer:
                 if not known:
                     kind = FAMILIES[family]
                     raise InputError(
-                        f"term {term!r}: it looks at {name!r}, and there is no {kind} here; add "
+                        f"term {term!r}: it needs {name!r}, but there is no {kind}; add "
                         f"{kind}s to the problem (method {self.method!r})"
                     )
                 raise unknown_name(FAMILIES[family], member, known)
             channel_size(self.model, name)
 
     def size(self, channel: str) -> int:
-        """Components of a channel."""
+        """Number of components of a channel."""
         name = split_side(channel)[1]
         if name in self.further:
             return len(self.further[name].components)

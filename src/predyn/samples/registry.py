@@ -1,13 +1,13 @@
-"""The list of channels: names, components, units, and where each is computed.
+"""The registry of channels: names, components, units, and the modules that compute them.
 
-A new channel is a module with two functions and one entry in CHANNELS, or a call of `register`:
+To add a channel, write a module with two functions and add it to CHANNELS, or call `register`:
 
     values(model, member, (q, v, a), forces)    (instants, components), by public functions
     in_lanes(model, member, states, forces)     a channels.derived.Derived, for programs; states
                                                 are q, v, a (chunks, components, WIDTH), in which
                                                 signals and parameters follow the joints
 
-Modules are named, not imported: terms look channels up without loading kernels.
+Modules are named, not imported, so that terms can look up channels without loading kernels.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ STATES = ("q", "v", "a", "jerk")  # what a curve of joint positions gives, in or
 class Channel(NamedTuple):
     """One channel, or a family whose names are a prefix and a member's name."""
 
-    name: str  # that of a family ends in a colon
+    name: str  # the name of a family ends in a colon
     units: Callable[[Model, str], tuple[str, ...]]  # of the components, for a member
-    module: Any = ""  # the module that computes it, or its name; "" for what curves give
+    module: Any = ""  # the module that computes it, or its name; "" if given by curves
 
 
 def _by_joint(hinge: str, slide: str) -> Callable[[Model, str], tuple[str, ...]]:
@@ -36,7 +36,7 @@ def _by_joint(hinge: str, slide: str) -> Callable[[Model, str], tuple[str, ...]]
 
 
 def _frame_units(model: Model, member: str) -> tuple[str, ...]:
-    model.frame(member)  # an InputError lists the frames
+    model.frame(member)  # raises an InputError that lists the frames
     motion = ("m", "rad/s", "m/s", "rad/s^2", "m/s^2")
     return ("1",) * 9 + tuple(unit for unit in motion for _ in range(3))
 
@@ -79,7 +79,7 @@ def register(channel: Channel) -> None:
 
 
 def find(name: str) -> tuple[Channel, str]:
-    """The channel and, of a family, the member; an InputError lists the names there are."""
+    """The channel and, for a family, the member. Raises an InputError that lists all names."""
     family, colon, member = name.partition(":")
     channel = CHANNELS.get(family + colon)
     if channel is None:
@@ -98,6 +98,6 @@ def implementation(name: str) -> tuple[Any, str]:
     """The module that computes a channel, and the member's name."""
     channel, member = find(name)
     if not channel.module:
-        raise InputError(f"channel {name!r}: the curves give it, nothing is computed")
+        raise InputError(f"channel {name!r}: it is given by the curves, and no module computes it")
     module = channel.module
     return import_module(module) if isinstance(module, str) else module, member

@@ -1,4 +1,4 @@
-"""The narrow waist: named channels at instants, all that a term may look at.
+"""Named channels at instants: the only inputs of terms.
 
 A channel is an array (components, ...): component first, instants after it, so that a formula for
 one instant is the formula for all of them. Channels and their number of components for a model of
@@ -11,12 +11,12 @@ n joints:
     reactions        6 n  wrench through each joint: moment, force, link axes (joint_reactions)
     frame:NAME       24   a frame's R (9, by rows), p, w, v, alpha, a (3 each), world components
 
-and what a problem adds:
+and those that a problem adds:
 
     signal:NAME      components of a signal; rate:NAME their time derivatives
     parameter:NAME   1
 
-At a pair of instants every name carries the side: "first.q", "second.frame:tip".
+At a pair of instants every name has its side as a prefix: "first.q", "second.frame:tip".
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Samples:
         self._channels = channels
 
     def __getitem__(self, name: str) -> NDArray:
-        """(components, ...) of a channel."""
+        """Values (components, ...) of a channel."""
         if name not in self._channels:
             raise unknown_name("channel", name, self._channels)
         return self._channels[name]
@@ -59,7 +59,7 @@ class Samples:
 
 
 def split_side(channel: str) -> tuple[int, str]:
-    """0 or 1 and the plain name; 0 for a channel without a side."""
+    """Side (0 or 1) and plain name of a channel; 0 for a channel without a side."""
     for k, side in enumerate(SIDES):
         if channel.startswith(f"{side}."):
             return k, channel[len(side) + 1 :]
@@ -67,11 +67,11 @@ def split_side(channel: str) -> tuple[int, str]:
 
 
 def channel_size(model: Model, channel: str) -> int:
-    """Components of a channel; an InputError says which names there are."""
+    """Number of components of a channel. Raises an InputError that lists all names if unknown."""
     return len(units(model, split_side(channel)[1]))
 
 
 def random_samples(model: Model, channels: tuple[str, ...], instants: int, seed: int) -> Samples:
-    """Independent random numbers in every channel, for checks of terms."""
+    """Independent random numbers in every channel, to check terms."""
     rng = np.random.default_rng(seed)
     return Samples({c: rng.standard_normal((channel_size(model, c), instants)) for c in channels})

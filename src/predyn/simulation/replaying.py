@@ -1,9 +1,9 @@
-"""Predicted torques fed back to the mechanism: does it move as predicted?
+"""Replay predicted torques in a forward simulation and compare the motion with the prediction.
 
-The torques of a solution drive a forward simulation from its first state, without correction. What
-differs in the end is the error of the transcription, as far as the motion does not magnify it: an
-unstable motion multiplies every difference, rounding too, by a factor that grows exponentially with
-time. Work is integrated along, so that the balance of energy judges the simulation itself.
+The torques of a solution drive a forward simulation from its first state, without correction. The
+difference at the end is the transcription error, unless the motion amplifies it: an unstable motion
+multiplies every difference, including rounding, by a factor that grows exponentially with time.
+Work is integrated as well, so that the energy balance checks the simulation itself.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from predyn.solution import MOST_LISTED, Solution
 from predyn.solution.evaluation import has_motor
 
 Floats = NDArray[np.float64]
-JUMP = 1e-6  # rad, m, rad/s, m/s; a larger step between phases is meant, not a solver's tolerance
+JUMP = 1e-6  # rad, m, rad/s, m/s; larger steps between phases are intended, not solver tolerance
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Replay:
-    """A solution's torques in a forward simulation: the motion, its difference, its energy.
+    """Result of a forward simulation under a solution's torques: motion, differences, energy.
 
-    Times are those of the solution's samples, as far as the simulation went.
+    Times are those of the solution's samples, up to the end of the simulation.
     """
 
     name: str
@@ -47,18 +47,18 @@ class Replay:
     t: Floats  # (K,)
     q: Floats  # (K, n) simulated
     v: Floats
-    tau: Floats  # what was applied: zero at passive joints
-    dq: Floats  # (K, n) simulated less predicted
+    tau: Floats  # applied torques: zero at passive joints
+    dq: Floats  # (K, n) simulated minus predicted
     dv: Floats
-    energy: Floats  # (K,) J, kinetic and potential, with what is carried
+    energy: Floats  # (K,) J, kinetic and potential, including payloads
     work_torques: Floats  # (K,) J done on the mechanism since the start
     work_friction: Floats  # not positive
     work_forces: Floats
-    energy_error: Floats  # (K,) change of the energy less all work, and less energy_jumps
+    energy_error: Floats  # (K,) change of the energy minus all work and energy_jumps
     energy_jumps: Floats  # (K,) J gained by jumps of the state and changes of the load
     passive: tuple[str, ...] = ()  # names of the joints without a motor
-    jumps: tuple[float, ...] = ()  # times at which the predicted state jumps, and this one with it
-    load_changes: tuple[float, ...] = ()  # times at which a payload comes or goes
+    jumps: tuple[float, ...] = ()  # times at which the predicted and simulated states jump
+    load_changes: tuple[float, ...] = ()  # times at which a payload is added or removed
 
     @property
     def max_position_error(self) -> float:
@@ -98,8 +98,8 @@ class Replay:
                 (self.dq[-1, j], unit, 15),
                 (self.dv[-1, j], f"{unit}/s", 17),
             )
-            told = (f"{f'{value:.3g} {of}':>{width}}" for value, of, width in cells)
-            lines.append("  ".join((f"{joint:<16.60}", *told)))
+            columns = (f"{f'{value:.3g} {of}':>{width}}" for value, of, width in cells)
+            lines.append("  ".join((f"{joint:<16.60}", *columns)))
         if self.model.n > MOST_LISTED:
             lines.append(f"... and {self.model.n - MOST_LISTED} more joints")
         lines += [
@@ -110,12 +110,12 @@ class Replay:
         ]
         if self.jumps:
             times = ", ".join(f"{t:.4g}" for t in self.jumps)
-            lines.append(f"the predicted state jumps at {times} s, and this one with it")
+            lines.append(f"the predicted state jumps at {times} s, and the simulated one with it")
         if self.load_changes:
             times = ", ".join(f"{t:.4g}" for t in self.load_changes)
             lines.append(f"the load changes at {times} s")
         if self.jumps or self.load_changes:
-            lines.append(f"which adds {self.energy_jumps[-1]:.6g} J, counted in the balance")
+            lines.append(f"this adds {self.energy_jumps[-1]:.6g} J, included in the balance")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -126,10 +126,11 @@ def replay(
 ) -> Replay:
     """Simulate the mechanism under a solution's torques, and compare with its motion.
 
-    Torques are those that the curves need, at passive joints zero, at every instant; they are not
-    corrected on the way. rtol, atol: tolerances of the adaptive method, which starts anew at every
-    break point of the curves; max_steps in a phase end it. No verdict: how small a difference must
-    be depends on the use, and an unstable motion (a balance, a long swing) magnifies even rounding.
+    At every instant the torques are those that the curves need, zero at passive joints, without
+    feedback correction. rtol, atol: tolerances of the adaptive method, which restarts at every
+    break point of the curves; max_steps: largest number of steps in a phase. This does NOT judge
+    the result: the acceptable difference depends on the application, and unstable motions
+    (balancing, a long swing) amplify even rounding errors.
     """
     if not isinstance(solution, Solution):
         raise InputError(f"solution: expected a predyn.Solution, got {type(solution).__name__}")
@@ -222,7 +223,7 @@ def _energy(model: Model, y: Floats) -> float:
 
 
 def _jump(control: Predicted, t: float) -> Floats:
-    """By how much q and v of the prediction jump where two phases meet."""
+    """Jumps of the predicted q and v at the boundary between two phases."""
     later = control.pieces.piece(t)
     before, after = control.pieces.at(t, later - 1), control.pieces.at(t, later)
     return np.concatenate((after[0] - before[0], after[1] - before[1]))

@@ -15,7 +15,7 @@ from predyn.terms.term import Residual, Term
 
 @dataclass(frozen=True)
 class GeneralizedMomentum(Term):
-    """p = M(q) v of each joint, N m s or N s."""
+    """Generalized momentum p = M(q) v of each joint, in N m s or N s."""
 
     kind = "momentum"
 

@@ -1,4 +1,4 @@
-"""Unknowns besides the motion of the joints: values and rates of signals, parameters."""
+"""Terms on unknowns besides the motion of the joints: signals, their rates, and parameters."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from predyn.terms.term import Residual, Term
 
 
 class _OnUnknown(Term):
-    """A term that only a problem with unknowns of its own can have."""
+    """Base of terms on the signals and parameters of a problem."""
 
     def bind(self, model: Model) -> Residual:
-        raise InputError(f"term {self.kind!r}: the signals and parameters of a problem are needed")
+        raise InputError(f"term {self.kind!r}: it needs the signals and parameters of a problem")
 
     def _linear(
         self, offer: Offer, channel: str, components: Sequence[str] | None, target: ArrayLike
@@ -81,7 +81,7 @@ class SignalRate(_OnUnknown):
 
 @dataclass(frozen=True, eq=False)
 class ParameterValue(_OnUnknown):
-    """A parameter minus a target; as a cost or constraint it counts once, whatever `at` is."""
+    """A parameter minus a target; it counts once as a cost or constraint, whatever `at` is."""
 
     parameter: str
     target: float = 0.0

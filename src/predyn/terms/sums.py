@@ -1,4 +1,4 @@
-"""Quantities of a whole motion: sums of what it does between its ends and of integrals over it."""
+"""Quantities of a whole motion: sums of terms on its two ends and of integrals over it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from predyn.terms.term import Residual, Term
 
 
 class SumTerm(Term):
-    """A sum of contributions of one row each: terms on pairs of instants, which look at the start
+    """A sum of contributions of one row each: terms on pairs of instants, evaluated at the start
     and the end; parameters, which count once; and other terms, whose losses (the square of effort,
     the time itself) are integrated over time.
 
-    Given with a problem it covers the whole motion, with a phase that phase.
+    In the constraints of a problem it covers the whole motion, in those of a phase only that phase.
     """
 
     pairs: ClassVar[bool] = True
@@ -49,7 +49,8 @@ class SumTerm(Term):
         for (_, term), residual in zip(self.parts, bound, strict=True):
             if len(residual.rows) != 1:
                 raise InputError(
-                    f"{self.kind}: {term.kind!r} has {len(residual.rows)} rows: expected one"
+                    f"{self.kind}: expected terms of one row, but {term.kind!r} has "
+                    f"{len(residual.rows)}"
                 )
         (name, unit), scale = self.row, np.max([x.scale for x in bound], axis=0)
         return Linear((name,), (unit,), scale, [])
@@ -57,10 +58,10 @@ class SumTerm(Term):
 
 @dataclass(frozen=True, eq=False)
 class AverageSpeed(SumTerm):
-    """How far a frame's origin goes along an axis, minus speed (m/s) times the duration, m.
+    """Displacement of a frame's origin along an axis minus speed (m/s) times the duration, in m.
 
     Zero if the frame moves at that speed on average. Bounds are in m, not in m/s: lower=0 alone
-    means at least that speed. axis: "x", "y", "z" or a direction.
+    means at least that speed. axis: "x", "y", "z" or a direction vector.
     """
 
     frame: str
@@ -96,8 +97,8 @@ def _is_finite(value: Any) -> bool:
 class WeightedSum(SumTerm):
     """A sum of factors times terms of one row each: terms = ((factor, term), ...).
 
-    Terms on pairs of instants look at the start and the end; others are integrated over time, with
-    their losses.
+    Terms on pairs of instants are evaluated at the start and the end; the losses of others are
+    integrated over time.
     """
 
     terms: Sequence[tuple[float, Term]]

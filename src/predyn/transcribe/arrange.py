@@ -1,8 +1,8 @@
-"""From a problem to sets of instants with blocks of rows: limits, ends, costs, pairs, the rest."""
+"""Arrange a problem as sets of instants with blocks of rows: limits, ends, costs, pairs, others."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -13,7 +13,6 @@ from predyn.errors import InputError
 from predyn.kernels.forces import ExternalForce, UnknownForce, forces_at
 from predyn.problem import At, Constraint, Cost, Problem, row_bounds, system_of
 from predyn.problem.offers import offer_in
-from predyn.samples import FRAME_PARTS, STATES
 from predyn.terms.duration import TotalTime
 from predyn.terms.joints import (
     JointAcceleration,
@@ -25,6 +24,7 @@ from predyn.terms.joints import (
 from predyn.terms.signals import SignalValue
 from predyn.terms.sums import SumTerm
 from predyn.terms.term import Residual, Smoothed, Term
+from predyn.transcribe.equalities import equality_instants
 from predyn.transcribe.instants import Block, InstantSet
 from predyn.transcribe.layout import PhaseLayout
 from predyn.transcribe.lifting import Copies, Lift, Lifted
@@ -40,33 +40,26 @@ LIMIT_TERMS = {
     "jerk": JointJerk,
     "effort": JointTorque,
 }
-PASSIVE_TORQUE = "passive torque"  # that there is none
+PASSIVE_TORQUE = "passive torque"  # name of the constraint that it is zero
 END_TERMS = {"q": JointPosition, "v": JointVelocity, "a": JointAcceleration}
 
 
 def name_of(entry: Cost | Constraint) -> str:
-    """Its own name, else that of its term, else the kind of the term."""
+    """The name of the entry, or that of its term, or the kind of the term."""
     return str(entry.name or getattr(entry.term, "name", None) or entry.term.kind)
 
 
 def _timeless(residual: Residual) -> bool:
-    """Whether it looks at parameters alone, which are the same at all times."""
+    """Whether a residual depends on parameters only, which are the same at all times."""
     channels = residual.channels
     return bool(channels) and all(name.startswith("parameter:") for name in channels)
-
-
-def _moves(channel: str, component: int, direct: Mapping[str, tuple[int, int, int]]) -> bool:
-    """Whether a component depends on velocities or accelerations."""
-    if channel in direct:
-        return direct[channel][2] > 0
-    return not (channel.startswith("frame:") and component < FRAME_PARTS["w"].start)
 
 
 class Arrangement:
     """All sets and rows of a problem, in the order of the constraints.
 
-    total: bounds of the sum of all durations; the phases are then pieces of one, under the same
-    constraints, which hold once where two pieces meet.
+    total: bounds on the sum of all durations; the phases are then pieces of a single phase, and its
+    constraints are imposed only once where two pieces meet.
     """
 
     def __init__(
@@ -87,37 +80,37 @@ class Arrangement:
         self.rows: list[Rows] = []
         self.costs: list[tuple[str, Part]] = []
         for p, phase in enumerate(problem.phases):
-            self._limits(p)
-            self._passive_joints(p)
+            self._add_limits(p)
+            self._add_passive_torques(p)
             for end, channel, joints, values in layouts[p].open_ends:
                 names = tuple(problem.model.joint_names[j] for j in joints)
                 term = END_TERMS[channel](joints=names)
                 constraint = Constraint(term, values, values, at=end, name=f"{end} {channel}")
-                self._constraint(p, constraint)
-            self._signal_bounds(p)
+                self._add_constraint(p, constraint)
+            self._add_signal_bounds(p)
             for constraint in problem.constraints:
-                self._of_problem(p, constraint)
+                self._add_problem_constraint(p, constraint)
             for constraint in phase.constraints:
-                self._of_phase(p, constraint)
+                self._add_phase_constraint(p, constraint)
             for cost in problem.costs:
                 if p == 0 or not _timeless(cost.term.bind_to(self.offers[p])):
-                    self._cost(p, cost)
+                    self._add_cost(p, cost)
             for cost in phase.costs:
-                self._cost(p, cost)
+                self._add_cost(p, cost)
         for p in range(len(layouts) - 1):
             self.rows += meeting_rows(self, p)
         self.add_dynamics()
         if total is not None:
-            self._total_duration(total)
+            self._add_total_duration(total)
         self.rows += self._sums
         self.sets = list(self._sets.values())
         self.pools = self._pool()
 
     def add_dynamics(self) -> None:
-        """Rows of a method that keeps equations of motion of its own."""
+        """Add the rows of a method that imposes its own equations of motion."""
 
     def _pool(self) -> list[tuple[int, Pool]]:
-        """Build the sets: those of a phase that look at the same channels share a pool."""
+        """Build the sets; sets of a phase that use the same channels share a pool."""
         shared: dict[tuple, list[InstantSet]] = {}
         for points in self.sets:
             channels, direct = points.channels, points.components.direct
@@ -137,7 +130,7 @@ class Arrangement:
         return pools
 
     def forces(self, p: int, s: Floats) -> list[ExternalForce]:
-        """External forces of a phase at normalised times, in numbers or as unknown components."""
+        """External forces of a phase at normalised times, as numbers or unknown components."""
         direct, known = self.layouts[p].components.direct, []
         for force in self.systems[p].forces:
             at: dict[str, tuple[int, ...]] = {}
@@ -160,12 +153,12 @@ class Arrangement:
     def at(
         self, p: int, at: At | Literal["knots"], cost: bool = False, still: bool = False
     ) -> InstantSet:
-        """The set of instants of a phase that a cost or a constraint looks at.
+        """The set of instants of a phase at which a cost or constraint is evaluated.
 
-        What is the same for every motion (still) has sets of its own, evaluated once.
+        Residuals that do not depend on the motion (still) have separate sets, evaluated once.
 
-        "knots" is for what shall hold throughout with equality: as many instants as there are
-        segments and one, for there is one control point a segment to meet it.
+        "knots" is for equalities that hold throughout: one instant more than segments, because
+        each segment has one control point to satisfy them.
         """
         if isinstance(at, str):
             key: tuple = (p, still, at, cost and at == "throughout")
@@ -198,42 +191,15 @@ class Arrangement:
             weights = np.ones(len(s))
         return InstantSet(p, self.layouts[p].components, s, weights, timed)
 
-    def _for_equality(self, p: int, residual: Residual) -> InstantSet:
-        """Where an equality that shall hold throughout is imposed: at the knots, unless these are
-        more than the control points that are free to meet it; then at the Greville abscissae of
-        those of one joint.
-        """
-        layout = self.layouts[p]
-        free, direct = layout.columns >= 0, layout.components.direct  # (control points, joints)
-        joints = {x for _, name, x in residual.entries if name in STATES}
-        if any(name not in direct and name != "t" for name in residual.channels):
-            joints = set(range(free.shape[1]))
+    def for_equality(self, p: int, residual: Residual) -> InstantSet:
+        """The instants at which an equality that applies throughout is imposed."""
         if self._pieces:
             return self.at(p, "knots")
-        if not joints:
-            return self._for_signals(p, residual)
-        moving = any(_moves(name, x, direct) for _, name, x in residual.entries)
-        ends = 2 if moving else int(free[0].any()) + int(free[-1].any())
-        able = int(free[:, sorted(joints)].sum()) // len(residual.rows)
-        if layout.spline.segments - 1 + ends <= able:
-            return self.at(p, "knots")
-        best = max(joints, key=lambda j: int(free[:, j].sum()))
-        return self.at(p, layout.spline.greville[free[:, best]].tolist())
-
-    def _for_signals(self, p: int, residual: Residual) -> InstantSet:
-        """The same for a row of signals alone: one instant for each number of the coarsest."""
-        names = {name.partition(":")[2] for name in residual.channels}
-        own = [c for c in self.layouts[p].curves if c.channel.partition(":")[2] in names]
-        if not own:
-            return self.at(p, "knots")
-        spline = min((curve.spline for curve in own), key=lambda x: x.n_control)
-        if any(name.startswith("rate:") for name in residual.channels):
-            return self.at(p, (0.5 * (spline.breaks[1:] + spline.breaks[:-1])).tolist())
-        return self.at(p, spline.greville.tolist())
+        return self.at(p, equality_instants(self.layouts[p], residual))
 
     # -- constraints --------------------------------------------------------------------------
 
-    def _limits(self, p: int) -> None:
+    def _add_limits(self, p: int) -> None:
         system, names = self.systems[p], self.problem.model.joint_names
         passive = np.isin(names, system.passive)
         limits = dict(system.limits._asdict())
@@ -244,17 +210,19 @@ class Arrangement:
             if kind not in limits:
                 continue
             bound = limits[kind]
-            there, equal = np.isfinite(bound).any(axis=1), bound[:, 0] == bound[:, 1]
+            limited, equal = np.isfinite(bound).any(axis=1), bound[:, 0] == bound[:, 1]
             if kind == "effort":
-                there, equal = there & ~passive, equal & ~passive
-            for rows in (there & ~equal, equal):
+                limited, equal = limited & ~passive, equal & ~passive
+            for rows in (limited & ~equal, equal):
                 if rows.any():
                     joints = tuple(names[j] for j in np.flatnonzero(rows))
                     lower, upper = bound[rows].T
-                    self._constraint(p, Constraint(term(joints=joints), lower, upper, name=kind))
+                    self._add_constraint(
+                        p, Constraint(term(joints=joints), lower, upper, name=kind)
+                    )
 
-    def _signal_bounds(self, p: int) -> None:
-        """Those of signals whose control points do not bound the curve closely."""
+    def _add_signal_bounds(self, p: int) -> None:
+        """Impose the bounds of signals whose control points do not bound the curve tightly."""
         for curve in self.layouts[p].curves:
             kind, name = curve.channel.split(":", 1)
             bounded = (np.isfinite(curve.lower) | np.isfinite(curve.upper)) & (
@@ -264,11 +232,11 @@ class Arrangement:
                 components = tuple(np.array(curve.components)[bounded].tolist())
                 bounds = (curve.lower[bounded], curve.upper[bounded])
                 term = SignalValue(name, components)
-                self._constraint(p, Constraint(term, *bounds, name="signal"))
+                self._add_constraint(p, Constraint(term, *bounds, name="signal"))
 
-    def _passive_joints(self, p: int) -> None:
-        """No torque at passive joints, where the second derivative of the spline has its Greville
-        abscissae: two points fewer than control points, the ends among them.
+    def _add_passive_torques(self, p: int) -> None:
+        """Impose zero torque at passive joints, at the Greville abscissae of the spline's second
+        derivative: two points fewer than control points, including the ends.
         """
         passive = self.systems[p].passive
         if passive:
@@ -277,38 +245,38 @@ class Arrangement:
             zero = np.zeros(len(passive))
             self.impose(p, PASSIVE_TORQUE, residual, points, (zero, zero))
 
-    def _of_problem(self, p: int, constraint: Constraint) -> None:
-        """A constraint of the whole problem: in each phase, or once for the whole motion."""
+    def _add_problem_constraint(self, p: int, constraint: Constraint) -> None:
+        """Add a constraint of the problem to phase p, or to the whole motion if p is 0."""
         last = len(self.layouts) - 1
         if constraint.term.pairs:
             if p == 0:
-                self._pair_constraint(constraint, 0, last, name_of(constraint))
+                self._add_pair_constraint(constraint, 0, last, name_of(constraint))
         elif constraint.over == "motion":
             if p == 0:
-                self._integral(constraint, 0, last)
+                self._add_integral(constraint, 0, last)
         elif p == 0 or not _timeless(constraint.term.bind_to(self.offers[p])):
-            self._in_phase(p, constraint)
+            self._add_in_phase(p, constraint)
 
-    def _of_phase(self, p: int, constraint: Constraint) -> None:
+    def _add_phase_constraint(self, p: int, constraint: Constraint) -> None:
         if constraint.term.pairs:
-            self._pair_constraint(constraint, p, p, self._label(p, name_of(constraint)))
+            self._add_pair_constraint(constraint, p, p, self._label(p, name_of(constraint)))
         else:
-            self._in_phase(p, constraint)
+            self._add_in_phase(p, constraint)
 
-    def _in_phase(self, p: int, constraint: Constraint) -> None:
+    def _add_in_phase(self, p: int, constraint: Constraint) -> None:
         if constraint.integral:
-            self._integral(constraint, p, p)
+            self._add_integral(constraint, p, p)
         else:
-            self._constraint(p, constraint)
+            self._add_constraint(p, constraint)
 
-    def _constraint(self, p: int, constraint: Constraint) -> None:
+    def _add_constraint(self, p: int, constraint: Constraint) -> None:
         residual = constraint.term.bind_to(self.offers[p])
         bounds = row_bounds(constraint.lower, constraint.upper, residual)
         throughout = isinstance(constraint.at, str) and constraint.at == "throughout"
         if _timeless(residual):
             points, throughout = self.at(p, "start"), False
         elif throughout and bool((bounds[0] == bounds[1]).any()):
-            points = self._for_equality(p, residual)
+            points = self.for_equality(p, residual)
         else:
             points = self.at(p, constraint.at)
         self.impose(p, name_of(constraint), residual, points, bounds, throughout)
@@ -322,7 +290,7 @@ class Arrangement:
         bounds: tuple[Floats, Floats],
         throughout: bool = False,
     ) -> None:
-        """A residual within bounds at each instant of a set of phase p."""
+        """Constrain a residual to bounds at each instant of a set of phase p."""
         label = self._label(p, name)
         part = Part(points, points.add(Block(label, residual)))
         self.rows.append(
@@ -331,15 +299,17 @@ class Arrangement:
 
     # -- pairs of instants, integrals, sums -----------------------------------------------------
 
-    def _pair_constraint(self, constraint: Constraint, first: int, last: int, name: str) -> None:
-        """Between the start of one phase and the end of the same or a later one."""
+    def _add_pair_constraint(
+        self, constraint: Constraint, first: int, last: int, name: str
+    ) -> None:
+        """Add a constraint between the start of phase `first` and the end of phase `last`."""
         term = constraint.term
         residual = term.bind_to(self.offers[last])
         bounds = row_bounds(constraint.lower, constraint.upper, residual)
         lift = next((x for x in self._lifts if x.is_of(constraint, first, last)), None)
         if lift is not None:
             self._lifts.remove(lift)
-            self._lifted(lift, name, bounds)
+            self._add_lifted(lift, name, bounds)
             return
         pieces = term.parts if isinstance(term, SumTerm) else ((1.0, term),)
         parts: list[Part] = []
@@ -350,16 +320,16 @@ class Arrangement:
                 parts += two_parts(piece, offers, ends, name, factor)
             elif _timeless(piece.bind_to(self.offers[first])):
                 once = Smoothed("linear", 1.0)
-                parts.append(self._summed(first, piece, "start", factor, name, once))
+                parts.append(self._add_summed(first, piece, "start", factor, name, once))
             else:
                 parts += [
-                    self._summed(p, piece, "throughout", factor, name)
+                    self._add_summed(p, piece, "throughout", factor, name)
                     for p in range(first, last + 1)
                 ]
         self.rows.append(Rows(name, residual.rows, parts, *bounds, residual.scale, pointwise=False))
 
-    def _lifted(self, lift: Lift, name: str, bounds: tuple[Floats, Floats]) -> None:
-        """Rows that give parameters the values of the first instant, then those of the second."""
+    def _add_lifted(self, lift: Lift, name: str, bounds: tuple[Floats, Floats]) -> None:
+        """Add rows that set parameters to the values at the first instant, then the lifted rows."""
         zero = np.zeros(len(lift.components))
         for label, residual, points, (lower, upper) in (
             (f"{name} at the start", Copies(lift), self.at(lift.first, "start"), (zero, zero)),
@@ -370,7 +340,7 @@ class Arrangement:
                 Rows(label, residual.rows, [part], lower, upper, residual.scale, pointwise=False)
             )
 
-    def _summed(
+    def _add_summed(
         self,
         p: int,
         term: Term,
@@ -380,45 +350,45 @@ class Arrangement:
         loss: Smoothed | None = None,
         objective: bool = False,
     ) -> Part:
-        """A block whose losses add up over its instants."""
+        """Add a block whose losses are summed over its instants."""
         residual = term.bind_to(self.offers[p])
         points = self.at(p, at, cost=True, still=not residual.entries)
         loss = loss or Smoothed(term.loss, term.width)
         block = Block(name, residual, loss=loss, weight=weight, objective=objective)
         return Part(points, points.add(block))
 
-    def _cost(self, p: int, cost: Cost) -> None:
+    def _add_cost(self, p: int, cost: Cost) -> None:
         name = self._label(p, name_of(cost))
         if cost.term.pairs:
-            raise InputError(f"{name}: a term on pairs of instants serves as a constraint only")
+            raise InputError(f"{name}: a term on pairs of instants can only be a constraint")
         loss = Smoothed(cost.loss or cost.term.loss, cost.term.width)
         at: At = "start" if _timeless(cost.term.bind_to(self.offers[p])) else cost.at
-        part = self._summed(p, cost.term, at, float(cost.weight), name, loss, objective=True)
+        part = self._add_summed(p, cost.term, at, float(cost.weight), name, loss, objective=True)
         self.costs.append((name, part))
 
-    def _integral(self, constraint: Constraint, first: int, last: int) -> None:
-        """The sum of the losses over the instants of some phases, within bounds."""
+    def _add_integral(self, constraint: Constraint, first: int, last: int) -> None:
+        """Add bounds on the sum of the losses over the instants of several phases."""
         name = constraint.name or f"integral of {name_of(constraint)}"
         if first == last:
             name = self._label(first, name)
         parts = [
-            self._summed(p, constraint.term, constraint.at, 1.0, name)
+            self._add_summed(p, constraint.term, constraint.at, 1.0, name)
             for p in range(first, last + 1)
         ]
         low, high = (
             side * np.inf if x is None else float(np.asarray(x))
             for side, x in ((-1, constraint.lower), (1, constraint.upper))
         )
-        self._sum(name, parts, low, high)
+        self._add_sum(name, parts, low, high)
 
-    def _total_duration(self, total: tuple[float, float]) -> None:
+    def _add_total_duration(self, total: tuple[float, float]) -> None:
         parts = [
-            self._summed(p, TotalTime(), "throughout", 1.0, "total duration")
+            self._add_summed(p, TotalTime(), "throughout", 1.0, "total duration")
             for p in range(len(self.layouts))
         ]
-        self._sum("total duration", parts, *total)
+        self._add_sum("total duration", parts, *total)
 
-    def _sum(self, name: str, parts: list[Part], low: float, high: float) -> None:
+    def _add_sum(self, name: str, parts: list[Part], low: float, high: float) -> None:
         scale = max((abs(x) for x in (low, high) if np.isfinite(x)), default=1.0) or 1.0
         bounds = (np.array([low]), np.array([high]), np.array([scale]))
         self._sums.append(Rows(name, (), parts, *bounds, pointwise=False))

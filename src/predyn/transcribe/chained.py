@@ -1,8 +1,8 @@
-"""Functions of channels, chained to the states: which components act on which, and how.
+"""Functions of channels, chained to the states: which components act on them, and how.
 
 Rows of terms and single channel components are both such functions: a list of channel components
-with a partial each. Their partials in the states are kept by groups, one for each row and each
-component (joint, component of another signal, parameter) that acts on it.
+with a partial each. Their partials in the states are stored in groups, one for each pair of a row
+and a component (joint, component of another signal, parameter) that acts on it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Chained:
         self.bent = np.array([any(c in derived for c, _, _ in row) for row in rows], bool)  # curved
 
     def update(self, given: Floats) -> None:
-        """From the rows' partials in channels, (chunks, columns, WIDTH)."""
+        """Compute the partials from those of the rows in channels, (chunks, columns, WIDTH)."""
         self._chain.run(given)
         for entries, dq, dv, da in self._others:
             kernels.chain_more(entries, given, dq, dv, da, self._width, self.partials)

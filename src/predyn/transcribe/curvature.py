@@ -1,9 +1,9 @@
 """Second derivatives of the Lagrangian in control points and duration, compiled.
 
-At each instant the Lagrangian is a function of the states; its second partials are kept in blocks,
-one for each pair of components, orders by orders. They come from the terms, from the channels, and
-from the losses of summed rows, and reach the control points by B^T block B (kernels.py has the
-rest).
+At each instant the Lagrangian is a function of the states; its second partials are stored in
+blocks of orders by orders, one for each pair of components. They come from the terms, the channels
+and the losses of summed rows, and are mapped to the control points by B^T block B (see kernels.py
+for the notation).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class OnChannel(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """Where a channel's second partials go: block of each pair of components, -1 for none.
+    """Destination of a channel's second partials: block of each pair of components, -1 for none.
 
     The rows of a block belong to the first of the pair, its columns to the second.
     """
@@ -35,13 +35,13 @@ class Spread(NamedTuple):
 
 @kept
 def weigh(fixed, sigma, lam, powers, T, timed):
-    """Weights of the rows and what follows from them before anything is curved.
+    """Weights of the rows, and all sums that need no second partials.
 
     mu of a row is its weight in the Lagrangian times the slope of its loss, kappa the same with the
     loss's second derivative; row_of (chunks, rows, WIDTH): the constraints that rows add to. out
-    (chunks, components * orders, WIDTH) = sum of mu times partials. A timed set has the factor T
-    outside: `cross` and `square` get its share. channel_weights: the same sum with the partials in
-    a derived channel. blocks are cleared.
+    (chunks, components * orders, WIDTH) = sum of mu times partials. The sums of a timed set have
+    the factor T, whose share is added to `cross` and `square`. channel_weights: the same sum with
+    the partials in a derived channel. blocks are cleared.
     """
     align_stack()
     groups, rows, sums, row_of, given, mu, kappa, second, on_channel, channel_weights = held(fixed)
@@ -120,7 +120,7 @@ def add_spread(c, where, curvature, powers, out):
 
 @kept
 def outer(values, x, y, groups, partials, explicit, powers, pair, out, cross, square):
-    """Add second partials of f(x, y) given as values: to blocks, to cross in T, to square in T.
+    """Add second partials of f(x, y), given as values, to blocks; those in T to cross and square.
 
     x, y (entries,): rows of `groups`, `partials` and `explicit`; d2f/(dx dy) = values, and x = y
     means d2f/dx2. pair: block of two components.
@@ -170,12 +170,12 @@ def add_cross(c, x, u, groups, partials, powers, cross):
 def hessian(fixed, exact, powers, place, place_T, place_TT, out):
     """Add to the values of a Hessian in control points; returns the second derivative in T.
 
-    blocks come with what is curved besides one channel's second partials, added here if exact, and
+    blocks hold all second partials except those of one channel, added here if exact, and those of
     the losses of curved_rows. members (blocks, 2): the components of each block, second not after
     first; plain (blocks,): 1 if neither is differentiated in time. slope: first partials in the
-    states, cross: mixed ones of T and the states at fixed states, square: second in T. place
-    (cells, blocks, points^2) and place_T (control points): where each goes in out, -1 for nowhere;
-    place_TT: where the second in T goes.
+    states, cross: mixed partials in T and the states at fixed states, square: second partial in T.
+    place (cells, blocks, points^2) and place_T (control points): index of each in out, -1 to skip;
+    place_TT: index of the second derivative in T.
     """
     align_stack()
     instants, z, groups, rows, curved_rows, kappa, second, members, pair, main, room = held(fixed)
@@ -195,7 +195,7 @@ def hessian(fixed, exact, powers, place, place_T, place_TT, out):
             add_outer(c, r, r, u, groups, partials, powers, pair, blocks)
             add_cross(c, r, u * r_T, groups, partials, powers, cross)
             store(square, c, 0, load(square, c, 0) + u * r_T * r_T)
-        for k in range(n * orders):  # what T does to the slopes
+        for k in range(n * orders):  # effect of T on the slopes
             store(room, 0, 1 + k, load(cross, c, k))
         for e in range(pairs.shape[0]):
             i, j = pairs[e, 0], pairs[e, 1]
@@ -239,7 +239,7 @@ def hessian(fixed, exact, powers, place, place_T, place_TT, out):
 
 @jit
 def _turn(c, e, i, j, blocks, z, powers, room):
-    """Add to the slopes of components i and j the block times dz/dT."""
+    """Add the block times dz/dT to the slopes of components i and j."""
     orders = len(powers)
     at = e * orders * orders
     for o in range(orders):
@@ -254,7 +254,7 @@ def _turn(c, e, i, j, blocks, z, powers, room):
 
 @jit
 def _sandwich(instants, c, e, i, j, blocks, powers, place, room, out):
-    """B^T block B for one pair of components, added where it belongs."""
+    """Add B^T block B for one pair of components to out."""
     points, orders = len(instants.points), len(powers)
     at = e * orders * orders
     left, right = 4 * points * instants.signal[i], 4 * points * instants.signal[j]
@@ -284,7 +284,7 @@ def _sandwich(instants, c, e, i, j, blocks, powers, place, room, out):
 
 @jit
 def _sandwich_values(instants, c, e, i, j, orders, blocks, place, room, out):
-    """The same for a block whose only element is that of the values."""
+    """As _sandwich, for a block whose only nonzero element is that of the values (order 0)."""
     points = len(instants.points)
     left, right = 4 * points * instants.signal[i], 4 * points * instants.signal[j]
     free = room.shape[1] - 1

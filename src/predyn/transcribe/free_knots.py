@@ -1,9 +1,9 @@
-"""Knots that move: a spline whose segments have durations of their own.
+"""Free knots: a spline whose segments have individual durations.
 
-A phase is split into phases of one segment each, continuous up to the acceleration, whose durations
-are free and add up to what the phase allows. For cubic splines this is the spline with free simple
-knots; for degrees 4 and 5 continuity ends at the acceleration, as with knots of higher
-multiplicity. The found pieces make one curve again.
+A phase is split into phases of one segment each, continuous up to the acceleration, with free
+durations whose sum obeys the bounds of the phase. For cubic splines this is the spline with free
+simple knots; for degrees 4 and 5 continuity ends at the acceleration, as with knots of higher
+multiplicity. The pieces of the solution are joined to one curve again.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from predyn.problem import Constraint, Cost, Duration, Phase, Problem, State, du
 from predyn.solution import Curve, Solution
 from predyn.transcribe.spline import SplineProgram
 
-SHORTEST, LONGEST = 0.25, 4.0  # of an equal share of the duration
-NEAR = 1e-5  # barrier parameter at the start: the solution with equal segments is close
+SHORTEST, LONGEST = 0.25, 4.0  # segment lengths relative to equal segments
+NEAR = 1e-5  # initial barrier parameter: the solution with equal segments is close
 
 
 def split(problem: Problem, duration: float) -> SplineProgram:
-    """The program of the problem with free knots, near a solution of that duration.
+    """The program of the problem with free knots, near a solution of the given duration.
 
-    What it cannot be used with is refused by the check of problems.
+    Unsupported features are refused when the problem is checked.
     """
     (phase,) = problem.phases
     count = phase.segments or problem.transcription.segments
@@ -37,8 +37,8 @@ def split(problem: Problem, duration: float) -> SplineProgram:
     for entry in entries:
         if "t" in entry.term.bind(problem.model).channels:
             raise InputError(
-                f"{entry.name or entry.term.kind}: it looks at the time, which free knots do not "
-                "keep; use knots 'clamped'"
+                f"{entry.name or entry.term.kind}: it depends on the time, which free knots do not "
+                "support; use knots 'clamped'"
             )
     pieces = tuple(
         Phase(
@@ -67,12 +67,12 @@ def split(problem: Problem, duration: float) -> SplineProgram:
 
 
 def _here(entry: Cost | Constraint, k: int, count: int) -> bool:
-    """Whether a cost or a constraint looks at segment k."""
+    """Whether a cost or constraint applies to segment k."""
     return entry.at == "throughout" or k == (0 if entry.at == "start" else count - 1)
 
 
 def joined(solution: Solution, name: str, problem: Problem) -> Solution:
-    """The solution with its pieces as one curve: each segment keeps its own control points."""
+    """Join the pieces of the solution to one curve; each segment keeps its own control points."""
     curves = solution.curves
     degree = curves[0].degree
     begin = np.cumsum([0.0, *(curve.duration for curve in curves)])
@@ -91,7 +91,7 @@ def joined(solution: Solution, name: str, problem: Problem) -> Solution:
         curves=(whole,),
         phase_names=(problem.phases[0].name or "phase 1",),
         name=name,
-        systems=solution.systems[:1],  # of all pieces
+        systems=solution.systems[:1],  # the same for all pieces
         costs=costs,
         t=solution.t[keep],
         phase=np.zeros(int(keep.sum()), np.int64),

@@ -1,7 +1,7 @@
-"""First guesses: a straight line, a pose found by inverse kinematics, a curve, an earlier solution.
+"""Initial guesses: a straight line, a pose by inverse kinematics, a curve, an earlier solution.
 
-A guess is a curve of joint positions in normalised time of the whole motion and a duration of each
-phase. What the boundary values fix stays as they say.
+A guess consists of a curve of joint positions over the normalised time of the whole motion and a
+duration for each phase. Values fixed by the boundary values are kept.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Path = Callable[[Floats], Floats]  # joint positions (K, n) at normalised times 
 
 
 def first_guess(program: Program, guess: Any = None) -> Floats:
-    """Decision variables from what a problem or a caller gives as guess (see Problem.guess)."""
+    """Decision variables from the guess of the problem or the caller (see Problem.guess)."""
     chosen = program.problem.guess if guess is None else guess
     durations = [phase.T for phase in program.phases]
     curves: list[Path]
@@ -39,38 +39,38 @@ def first_guess(program: Program, guess: Any = None) -> Floats:
         knots = _way_points(program.problem, chosen == "inverse_kinematics")
         curves = [_Line(knots[k], knots[k + 1]) for k in range(len(knots) - 1)]
     elif hasattr(chosen, "curves"):
-        curves, durations = _of_solution(program, chosen)
+        curves, durations = _split_solution(program, chosen)
     else:
-        curves = _of_samples(program, chosen)
+        curves = _split_samples(program, chosen)
         _check_limits(program, curves)
     return pack(program, curves, durations, chosen)
 
 
 def random_guess(program: Program, seed: int, start: int, guess: Any = None) -> Floats:
-    """The first guess, bent at random: by smooth curves of up to a turn, other durations.
+    """The first guess with random smooth perturbations of up to one turn and random durations.
 
-    start 0 is the first guess itself, the next 20 are bent by little and by much, later ones by
-    much. The same seed and start give the same numbers.
+    Start 0 is the first guess itself, the next 20 starts have small and large perturbations, later
+    ones only large ones. The result is reproducible for a given seed and start.
     """
     rng = np.random.default_rng([seed, start])
     x = first_guess(program, guess)
     turn = 2.0 * np.pi
     size = _size(rng, 0.2, turn) if start <= 20 else turn
-    return x if start == 0 else _bent(program, x, rng, size, 3, 1.0)
+    return x if start == 0 else _perturb(program, x, rng, size, 3, 1.0)
 
 
 def neighbour(program: Program, seed: int, start: int, near: Any) -> Floats:
-    """A solution, bent a little or a lot: where to look for a better optimum next to it."""
+    """A solution with a random perturbation, to search for a better optimum nearby."""
     rng = np.random.default_rng([seed, start])
-    return _bent(program, first_guess(program, near), rng, _size(rng, 0.2, 3.0), 5, 0.25)
+    return _perturb(program, first_guess(program, near), rng, _size(rng, 0.2, 3.0), 5, 0.25)
 
 
 def _size(rng: np.random.Generator, least: float, most: float) -> float:
-    """Between the two, each octave as likely as the next."""
+    """A random size between the two, uniform in its logarithm."""
     return float(np.exp(rng.uniform(np.log(least), np.log(most))))
 
 
-def _bent(
+def _perturb(
     program: Program,
     x: Floats,
     rng: np.random.Generator,
@@ -78,7 +78,9 @@ def _bent(
     waves: int,
     octaves: float,
 ) -> Floats:
-    """Each joint by some half waves of up to that size, within its limits; durations by octaves."""
+    """Perturb each joint by half waves of up to the given size, within its limits, and durations
+    by up to the given octaves (factors of two).
+    """
     x = x.copy()
     for p, phase in enumerate(program.phases):
         low, high = system_of(program.problem, p).limits.position.T
@@ -107,14 +109,14 @@ def _bent(
 def pack(
     program: Program, curves: list[Path], durations: list[float], chosen: Any = None
 ) -> Floats:
-    """Decision variables near curves q(s), one per phase, with durations moved into bounds.
+    """Decision variables near curves q(s), one per phase, with durations clipped to their bounds.
 
-    chosen: what was given as guess; it may be a solution with signals and parameters.
+    chosen: the guess as given, which may be a solution with signals and parameters.
     """
     x = np.zeros(program.n)
     fill_unknowns(program, x, chosen)
     for phase, curve, T in zip(program.phases, curves, durations, strict=True):
-        control = _fitted(phase, curve)
+        control = _fit_control(phase, curve)
         free = phase.columns >= 0
         x[phase.columns[free]] = control[free]
         if phase.T_column >= 0:
@@ -129,8 +131,8 @@ def pack(
     return x
 
 
-def _fitted(phase: PhaseLayout, curve: Path) -> Floats:
-    """Control points whose curve is near: exact if the curve is in the spline's space."""
+def _fit_control(phase: PhaseLayout, curve: Path) -> Floats:
+    """Control points that fit the curve; exact if the curve is in the spline's space."""
     spline = phase.spline
     if isinstance(curve, _Exact) and curve.fits(spline):
         return curve.control_on(spline)
@@ -150,7 +152,7 @@ def _states(curve: Path, control: Floats, phase: ShootingLayout, T: float) -> tu
 
 
 class _Line:
-    """From one configuration straight to another."""
+    """A straight line between two configurations."""
 
     def __init__(self, start: Floats, end: Floats) -> None:
         self._start, self._end = start, end
@@ -174,7 +176,7 @@ class _Exact:
         return q, v
 
     def fits(self, spline: BSpline) -> bool:
-        """Whether the spline's space holds this curve."""
+        """Whether this curve is in the space of the spline."""
         if spline.degree != self._spline.degree:
             return False
         both_clamped = all(
@@ -190,7 +192,7 @@ class _Exact:
 
 
 def _way_points(problem: Problem, search: bool) -> list[Floats]:
-    """Joint positions at the ends of the phases; what is free is taken from a neighbour."""
+    """Joint positions at the ends of the phases; free values are copied from a neighbour."""
     n = problem.model.n
     points = [end_values(problem.phases[0].start, n)[0]]
     for k, phase in enumerate(problem.phases):
@@ -198,11 +200,11 @@ def _way_points(problem: Problem, search: bool) -> list[Floats]:
         if k + 1 < len(problem.phases):
             q = np.where(np.isnan(q), end_values(problem.phases[k + 1].start, n)[0], q)
         points.append(q)
-    middle = _middles(problem)
+    middle = _limit_midpoints(problem)
     for k, q in enumerate(points):
         if search and np.isnan(q).any():
             near = points[k - 1] if k else middle[k]
-            found = _reach(problem, k, np.where(np.isnan(near), middle[k], near))
+            found = _solve_goal(problem, k, np.where(np.isnan(near), middle[k], near))
             if found is not None:
                 points[k] = np.where(np.isnan(q), found, q)
     order = [*range(1, len(points)), *range(len(points) - 2, -1, -1)]
@@ -213,8 +215,8 @@ def _way_points(problem: Problem, search: bool) -> list[Floats]:
     return [np.where(np.isnan(q), x, q) for q, x in zip(points, middle, strict=True)]
 
 
-def _middles(problem: Problem) -> list[Floats]:
-    """Joint positions amid the limits of the phases that meet at each way point."""
+def _limit_midpoints(problem: Problem) -> list[Floats]:
+    """Midpoints of the position limits of the phases that meet at each way point."""
     limits = [system_of(problem, p).limits.position for p in range(len(problem.phases))]
     middles = []
     for before, after in zip([limits[0], *limits], [*limits, limits[-1]], strict=True):
@@ -225,8 +227,8 @@ def _middles(problem: Problem) -> list[Floats]:
     return middles
 
 
-def _reach(problem: Problem, k: int, near: Floats) -> Floats | None:
-    """Joint positions that meet the frame constraints at way point k, None if there are none."""
+def _solve_goal(problem: Problem, k: int, near: Floats) -> Floats | None:
+    """Joint positions that satisfy the frame constraints at way point k; None without any."""
     goals: list[Constraint] = []
     if k > 0:
         phase = problem.phases[k - 1]
@@ -247,7 +249,7 @@ def _reach(problem: Problem, k: int, near: Floats) -> Floats | None:
         return None
     if position is not None and np.isnan(position).any():
         raise InputError(
-            f"guess: inverse kinematics needs all three coordinates of {frame!r}, and its goal "
+            f"guess: inverse kinematics needs all three coordinates of {frame!r}, but its goal "
             "leaves some free; give all three, or use another guess"
         )
     found = inverse_kinematics(
@@ -262,8 +264,8 @@ def _reach(problem: Problem, k: int, near: Floats) -> Floats | None:
     return found.q
 
 
-def _of_samples(program: Program, given: Any) -> list[Path]:
-    """Curves of all phases from (s, q) over the whole motion."""
+def _split_samples(program: Program, given: Any) -> list[Path]:
+    """Curves of all phases from samples (s, q) over the whole motion."""
     try:
         s, q = (np.asarray(x, float) for x in given)
     except (TypeError, ValueError):
@@ -287,7 +289,7 @@ def _of_samples(program: Program, given: Any) -> list[Path]:
 
 
 def _check_limits(program: Program, curves: list[Path]) -> None:
-    """A given curve lies within the position limits."""
+    """Check that a given curve lies within the position limits."""
     s = np.linspace(0.0, 1.0, 101)
     for p, (phase, curve) in enumerate(zip(program.phases, curves, strict=True)):
         low, high = system_of(program.problem, p).limits.position.T
@@ -302,8 +304,8 @@ def _check_limits(program: Program, curves: list[Path]) -> None:
             )
 
 
-def _of_solution(program: Program, solution: Any) -> tuple[list[Path], list[float]]:
-    """Curves and durations of an earlier solution; phases are matched by number if they agree."""
+def _split_solution(program: Program, solution: Any) -> tuple[list[Path], list[float]]:
+    """Curves and durations of an earlier solution; phases are matched if their number agrees."""
     model: Model = solution.model
     if model.n != program.model.n:
         raise InputError(
@@ -317,6 +319,6 @@ def _of_solution(program: Program, solution: Any) -> tuple[list[Path], list[floa
         return curves, [c.duration for c in solution.curves]
     total = solution.duration
     s = np.linspace(0.0, 1.0, 1 + 8 * sum(len(c.control) for c in solution.curves))
-    curves = _of_samples(program, (s, solution.at(s * total).q))
+    curves = _split_samples(program, (s, solution.at(s * total).q))
     share = np.array([phase.T for phase in program.phases])
     return curves, list(share * total / share.sum())

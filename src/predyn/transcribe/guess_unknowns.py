@@ -1,4 +1,4 @@
-"""First guesses of signals and parameters: given with the problem, or those of a solution."""
+"""Initial guesses of signals and parameters, from the problem or from a solution."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 def fill_unknowns(program: Program, x: Floats, chosen: Any) -> None:
-    """Put guesses of all signals and parameters in their places of x."""
+    """Write the guesses of all signals and parameters to x."""
     solution = chosen if hasattr(chosen, "signal_curves") else None
     guesses = {x.name: float(x.guess) for x in program.problem.parameters}
     guesses |= getattr(solution, "parameters", {})
@@ -36,7 +36,7 @@ def fill_unknowns(program: Program, x: Floats, chosen: Any) -> None:
 
 
 def fill_lifts(program: Program, x: Floats) -> None:
-    """Let lifted parameters take the values of the guess at their instants."""
+    """Set lifted parameters to the values of the guess at their instants."""
     lifts = getattr(program, "lifts", ())
     if not lifts:
         return
@@ -50,7 +50,7 @@ def fill_lifts(program: Program, x: Floats) -> None:
 
 
 def _signal(problem: Problem, layout: CurveLayout, name: str, p: int, solution: Any) -> Floats:
-    """Control points near the guess of a signal."""
+    """Control points that fit the guess of a signal."""
     known = None if solution is None else solution.signal_curves.get(name)
     if known is not None and tuple(known.components) == layout.components:
         same = len(known.curves) == len(problem.phases)
@@ -69,7 +69,7 @@ def _signal(problem: Problem, layout: CurveLayout, name: str, p: int, solution: 
 
 
 def guess_values(signal: Signal, s: Floats) -> Floats:
-    """(instants, components) of a signal's guess."""
+    """Values (instants, components) of a signal's guess."""
     m = len(signal.components)
     if isinstance(signal.guess, tuple) and len(signal.guess) == 2 and np.ndim(signal.guess[0]) == 1:
         times, values = (np.asarray(x, float) for x in signal.guess)

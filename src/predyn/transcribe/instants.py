@@ -1,12 +1,12 @@
-"""A set of instants of one phase and the rows that look at them.
+"""A set of instants of one phase and the rows evaluated at them.
 
 Rows are of two kinds. A pointwise row is a constraint at each instant. A summed row adds up over
 the instants, with weights and a loss, to a part of the objective or to one constraint; in a set
-that integrates over time the sum carries the factor T. A constraint is the sum of all rows that
-name it, of whichever set.
+that integrates over time the sum has the factor T. A constraint is the sum of all rows with its
+number, from any set.
 
-A set is told its blocks of rows first and built then: row_values.py has their values, chained.py
-their first partials in the states, row_bends.py what second derivatives need.
+Blocks of rows are added to a set before it is built. row_values.py computes their values,
+chained.py their first partials in the states, row_bends.py the quantities for second derivatives.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from predyn.transcribe.row_values import RowValues
 
 @dataclass(eq=False)
 class Block:
-    """A residual on a set: its rows, and what they add up to."""
+    """A residual on a set: its rows, and the sums that they contribute to."""
 
     name: str
     residual: Residual
-    loss: Smoothed | None = None  # of summed rows
+    loss: Smoothed | None = None  # for summed rows
     weight: float = 1.0
-    objective: bool = False  # whether they add to the objective
+    objective: bool = False  # whether the rows add to the objective
     rows: slice = field(default_factory=lambda: slice(0, 0))
     entries: slice = field(default_factory=lambda: slice(0, 0))
     curved: slice = field(default_factory=lambda: slice(0, 0))
@@ -56,10 +56,10 @@ class InstantSet:
         self.padded = padded(s)
         self.chunks = len(self.padded) // WIDTH
         self.weights = np.concatenate([weights, np.zeros(-len(s) % WIDTH)])
-        self.chosen: NDArray[np.bool_] = np.ones(len(s), bool)  # instants that rows look at
+        self.chosen: NDArray[np.bool_] = np.ones(len(s), bool)  # instants at which rows count
 
     def add(self, block: Block) -> Block:
-        """Give a block its rows, entries and curved pairs, after those of the earlier ones."""
+        """Add a block; its rows, entries and curved pairs follow those of earlier blocks."""
         ends = (0, 0, 0)
         if self.blocks:
             last = self.blocks[-1]
@@ -73,7 +73,7 @@ class InstantSet:
         return block
 
     def dependences(self) -> list[list[Dependence]]:
-        """Of each row: channel, component, column of the partial."""
+        """Dependences of each row: channel, component, column of the partial."""
         rows: list[list[Dependence]] = []
         for block in self.blocks:
             rows += [[] for _ in block.residual.rows]
@@ -83,13 +83,13 @@ class InstantSet:
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """Channels that the rows look at."""
+        """Channels that the rows depend on."""
         return tuple(dict.fromkeys(c for row in self.dependences() for c, _, _ in row))
 
     @cached_property
     def windows(self) -> tuple[NDArray[np.bool_], Ints]:
-        """(signals, instants, orders, points): whether a control point acts; (signals, instants):
-        the first of them.
+        """Whether each control point acts, (signals, instants, orders, points), and the index of
+        the first, (signals, instants).
         """
         basis, first = windows(self.components, self.s)
         return basis != 0.0, first
@@ -97,13 +97,13 @@ class InstantSet:
     # -- construction -------------------------------------------------------------------------
 
     def build(self, pool: Sampled, first: int) -> None:
-        """Make the arrays, once all blocks are known; the set starts at that chunk of the pool."""
+        """Allocate the arrays, after all blocks are added; first: its first chunk in the pool."""
         here = slice(first, first + self.chunks)
         rows, names = self.dependences(), self.channels
         self.orders = pool.orders
         derived = {n: ChannelPart(c, here) for n, c in pool.derived.items() if n in names}
         z = tuple(x[here] for x in pool.z)
-        self.still = not names  # the same for every motion
+        self.still = not names  # independent of the motion
         self._moves = bool(derived) or not all(b.residual.constant for b in self.blocks)
         self._fresh = True
         self.values = RowValues(self, z, derived)
@@ -123,13 +123,13 @@ class InstantSet:
         )
 
     def curved_components(self, name: str, used: Ints) -> Sequence[int]:
-        """Components of a channel whose second partials count here, given those of the rows."""
+        """Components of a channel whose second partials are needed, given those the rows use."""
         return [int(x) for x in used]
 
     # -- at a point ---------------------------------------------------------------------------
 
     def move(self, T: float, powers: tuple[float, ...]) -> None:
-        """Rows and their losses, from the samples of the pool."""
+        """Evaluate rows and their losses from the samples of the pool."""
         self._T, self._powers = T, powers[: self.orders]
         if self.still and not self._fresh:
             return
@@ -141,26 +141,26 @@ class InstantSet:
         values.cost = values.add_up.run()
 
     def rows_of(self, block: Block) -> Ints:
-        """(instants, rows): the numbers of a block's constraints, -1 where there is none."""
+        """(instants, rows): the indices of a block's constraints, -1 for none."""
         flat = self.row_of[:, block.rows].transpose(0, 2, 1)
         return flat.reshape(len(self.padded), -1)[: len(self.s)]
 
     def put_rows(self, out: Floats) -> None:
-        """Add to the constraints."""
+        """Add the rows to the constraints."""
         self.values.put_rows.run(self.row_of, self._T, self.timed, out)
 
     def objective(self) -> float:
-        """What all blocks add to the objective."""
+        """Contribution of all blocks to the objective."""
         return float(self.values.cost * self._T if self.timed else self.values.cost)
 
     def total(self, block: Block) -> float:
-        """What a summed block adds up to."""
+        """The sum of a summed block."""
         sums = self.values.sums
         total = float(sums.weight[block.rows] @ sums.total[block.rows])
         return total * self._T if self.timed else total
 
     def derive(self) -> None:
-        """Partials of all rows in the states."""
+        """Compute the partials of all rows in the states."""
         if self._fresh or self._moves:
             self.values.derive(self._fresh)
             self.chained.update(self.values.partials)
@@ -171,23 +171,23 @@ class InstantSet:
         self._jacobian.run(self._powers, self._T, self.timed, place, place_T, out)
 
     def still_slope(self) -> float:
-        """d/dT of the objective's part in a set that is the same for every motion."""
+        """d/dT of the contribution to the objective of a set that is independent of the motion."""
         return float(self.values.cost) if self.timed else 0.0
 
     def gradient(self, out: Floats) -> float:
-        """Add the gradient of the objective's part to out (control points); returns d/dT."""
+        """Add the gradient of its part of the objective to out (control points); return d/dT."""
         by_T: float = self._gradient.run(self._powers, self._T, self.timed, out)
         return by_T
 
     def weigh(self, sigma: float, lam: Floats) -> None:
-        """Weights of the rows in the Lagrangian, and those of the channels' components."""
+        """Compute the weights of the rows and of the channels' components in the Lagrangian."""
         self.bends.weigh_rows.run(sigma, lam, self._powers, self._T, self.timed)
         self.bends.weigh_others()
 
     def hessian(self, exact: bool, place: Ints, place_T: Ints, place_TT: int, out: Floats) -> float:
-        """Add to the values of the Hessian; returns the second derivative in T.
+        """Add to the values of the Hessian; return the second derivative in T.
 
-        After weigh() and the pool's curve(). exact=False leaves out the second partials of
+        Call weigh() and the pool's curve() first. exact=False omits the second partials of
         residuals (Gauss-Newton).
         """
         if exact:

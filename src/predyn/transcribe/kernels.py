@@ -1,21 +1,21 @@
 """The chain rule from channels to control points, compiled, for all instants of a set at once.
 
 A curve gives states z = (q, v, a, jerk) at an instant by q = sum_k B_k c_k and the derivatives
-B'/T, B''/T^2, B'''/T^3 of the basis in normalised time. Anything that depends on states reaches the
-control points c and the duration T by
+B'/T, B''/T^2, B'''/T^3 of the basis in normalised time. Derivatives in the states are mapped to
+the control points c and the duration T by
 
     d/dc_k = sum_o B_k^(o) T^-o d/dz_o
     dz_o/dT = -o z_o / T            d2z_o/dT2 = o (o + 1) z_o / T^2
 
-(o the order of the derivative). All arrays of numbers hold lanes: (chunks, columns, WIDTH). The
-orders in play are as many as `powers` = (1, 1/T, ..) has elements, 3 or 4: a tuple, so that its
+where o is the order of the derivative. All numeric arrays are in lanes: (chunks, columns, WIDTH).
+The number of orders is the length of `powers` = (1, 1/T, ..), 3 or 4; it is a tuple so that its
 length is a constant for the compiler.
 
 A component is one unknown function of time: a joint's position, a component of another signal, or
 a parameter, which is a constant. Column j * orders + o belongs to order o of component j. Groups
 are pairs of a row and a component that it depends on. Second derivatives are in curvature.py.
 
-`fixed` are the arguments that never change (see Direct); what they are is said where they are used.
+`fixed` holds the arguments that never change (see Direct); each kernel unpacks them at its start.
 """
 
 from __future__ import annotations
@@ -37,20 +37,22 @@ kept = keeper(*(Path(__file__).parent / name for name in _FILES))
 
 
 class Instants(NamedTuple):
-    """Where a set of instants lies on the curves of all components.
+    """Position of a set of instants on the curves of all components.
 
-    The control points of all components are one vector; those of component j stand at base[j],
+    The control points of all components form one vector; those of component j are at base[j],
     base[j] + stride[j], .. in it. Components of one signal share its basis.
     """
 
-    first: Ints  # (chunks, signals, WIDTH) first control point of a signal that acts
-    cell: Ints  # (chunks, WIDTH) which combination of these it is
-    last: NDArray[np.bool_]  # (chunks, WIDTH) whether the next lane has another, or there is none
+    first: Ints  # (chunks, signals, WIDTH) first active control point of each signal
+    cell: Ints  # (chunks, WIDTH) number of the combination of these
+    last: NDArray[
+        np.bool_
+    ]  # (chunks, WIDTH) whether the next lane has another cell or does not exist
     basis: Floats  # (chunks, signals * 4 points, WIDTH) by signal, order, control point
     base: Ints  # (components,)
     stride: Ints  # (components,)
     signal: Ints  # (components,)
-    points: tuple[int, ...]  # as many as act on an instant: degree + 1
+    points: tuple[int, ...]  # as long as the number of points that act on an instant: degree + 1
 
     def part(self, rows: slice | Ints) -> Instants:
         """Some of the chunks."""
@@ -72,9 +74,7 @@ class Groups(NamedTuple):
 
 @kept
 def evaluate(fixed, control, powers):
-    """States z, a tuple by order of (chunks, components, WIDTH), of curves with these control
-    points.
-    """
+    """Compute states z of the curves: a tuple by order of (chunks, components, WIDTH)."""
     align_stack()
     instants, z, room = held(fixed)
     points = len(instants.points)
@@ -95,7 +95,7 @@ def evaluate(fixed, control, powers):
 
 @kept
 def take(fixed, x):
-    """Free control points from x; columns are their places in it, -1 where fixed."""
+    """Copy free control points from x; columns are their indices in x, -1 where fixed."""
     columns, control = held(fixed)
     for k in range(columns.shape[0]):
         if columns[k] >= 0:
@@ -104,7 +104,7 @@ def take(fixed, x):
 
 @kept
 def give(fixed, by_T, out):
-    """Add the gradient of a phase at its places of that in x, and clear it."""
+    """Add the gradient of a phase to the gradient in x, and clear it."""
     gradient, columns, T_column = held(fixed)
     if T_column >= 0:
         out[T_column] += by_T
@@ -127,7 +127,7 @@ class FromStates(NamedTuple):
 
 class FromChannel(NamedTuple):
     """Entries that are partials in a derived channel: their column, group, and the columns (3) of
-    that channel's partials in q, v, a, -1 where there is none.
+    that channel's partials in q, v, a, -1 for none.
     """
 
     column: Ints
@@ -137,7 +137,7 @@ class FromChannel(NamedTuple):
 
 @kept
 def chain(fixed, given):
-    """Partials in the states from those in channels: in states, and in one derived channel."""
+    """Compute partials in the states from partials in states and in one derived channel."""
     align_stack()
     direct, derived, dq, dv, da, orders, out = held(fixed)
     out[:] = 0.0
@@ -150,7 +150,7 @@ def chain(fixed, given):
 
 @kept
 def chain_more(derived, given, dq, dv, da, orders, out):
-    """Add those in another derived channel."""
+    """Add the share of partials in another derived channel."""
     align_stack()
     for c in range(out.shape[0]):
         _chain(c, derived, given, dq, dv, da, orders, out)
@@ -170,7 +170,7 @@ def _chain(c, derived, given, dq, dv, da, orders, out):
 
 
 class Sums(NamedTuple):
-    """How rows count: the loss of each, times its weight, adds to the objective or a constraint."""
+    """Summation of rows: each loss, times its weight, adds to the objective or a constraint."""
 
     weight: Floats  # (rows,)
     objective: Ints  # (rows,) 1: adds to the objective, 0: to constraints
@@ -183,7 +183,7 @@ class Sums(NamedTuple):
 
 @kept
 def put_rows(fixed, row_of, T, timed, out):
-    """Add rows to the constraints; row_of (chunks, rows, WIDTH) has their numbers, -1 for none."""
+    """Add rows to the constraints; row_of (chunks, rows, WIDTH) has their indices, -1 for none."""
     source, sums = held(fixed)
     for r in range(source.shape[1]):
         if sums.kind[r] >= 0 and row_of[0, r, 0] >= 0:
@@ -212,9 +212,9 @@ class Affine(NamedTuple):
 
 @kept
 def add_up(fixed):
-    """Values of affine rows; slope, bend and total of summed rows.
+    """Compute values of affine rows; slope, bend and total of summed rows.
 
-    Returns what these add to the objective.
+    Returns the contribution of the summed rows to the objective.
     """
     align_stack()
     affine, z, channel, values, weights, sums = held(fixed)
@@ -259,7 +259,7 @@ def _add_up(c, r, values, weights, sums):
 
 @jit
 def to_control(instants, c, at, powers, source, row, column, k):
-    """sum_o B_k^(o) T^-o source_o, with the basis that stands at column `at`."""
+    """sum_o B_k^(o) T^-o source_o, with the basis at column `at`."""
     points = len(instants.points)
     total = load(source, row, column) * load(instants.basis, c, at + k)
     for o in range(1, len(powers)):
@@ -282,7 +282,7 @@ def jacobian(fixed, powers, T, timed, place, place_T, out):
     """Add to the values of a Jacobian.
 
     explicit (chunks, rows, WIDTH): partials in T at fixed states. place (chunks, groups * points,
-    WIDTH) and place_T (chunks, rows, WIDTH) say where each goes, -1 for nowhere.
+    WIDTH) and place_T (chunks, rows, WIDTH): index of each value in out, -1 to skip.
     """
     align_stack()
     instants, z, groups, rows, sums, room = held(fixed)
@@ -333,8 +333,8 @@ def slopes(c, groups, mu, partials, powers, out):
 
 @kept
 def gradient(fixed, powers, T, timed, out):
-    """Add the gradient of what rows add to the objective to out, a number for each control point;
-    returns that in T.
+    """Add the gradient of the rows' share of the objective to out, one number per control point;
+    returns the derivative in T.
     """
     align_stack()
     instants, z, groups, rows, sums, mu, slope, room = held(fixed)

@@ -1,10 +1,10 @@
-"""Where the numbers of a motion stand in the vector of decision variables.
+"""Layout of the vector of decision variables.
 
-    x = [phase 1: T if it is its own, then c_00 c_01 .. c_0n, c_10 .., then those of each signal |
-         phase 2: .. | parameters]
+    x = [phase 1: T if free and not a parameter, then c_00 c_01 .. c_0n, c_10 .., then those of each
+         signal | phase 2: .. | parameters]
 
 c_kj is control point k of joint j. Control points that the boundary values determine are not in x.
-A parameter is a signal that is constant, with one control point, whose place all phases share.
+A parameter is a constant signal with one control point, whose place in x all phases share.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ End = Literal["start", "end"]
 
 @dataclass(eq=False)
 class CurveLayout:
-    """A signal besides the joints in one phase, or a parameter: its spline and its numbers."""
+    """A signal in one phase, or a parameter: its spline and its control points."""
 
     channel: str  # "signal:NAME" or "parameter:NAME"
     components: tuple[str, ...]
     spline: BSpline
-    control: Floats  # (count, components), what is fixed already in place
+    control: Floats  # (count, components), fixed values already filled in
     columns: Ints  # (count, components) place in x, -1 if fixed
     lower: Floats  # (components,)
     upper: Floats
@@ -56,34 +56,34 @@ class CurveLayout:
 
     @property
     def bounded_by_points(self) -> bool:
-        """Whether bounds of the control points are bounds of the curve, and no stricter."""
+        """Whether bounds on the control points are equivalent to bounds on the curve."""
         return self.spline.degree <= 1
 
 
 class Components(NamedTuple):
-    """All unknown functions of a phase, joints first, and where their numbers are among all."""
+    """All unknown functions of a phase, joints first, and the layout of their control points."""
 
-    splines: tuple[BSpline, ...]  # of the joints, then of each further signal
+    splines: tuple[BSpline, ...]  # of the joints, then of each additional signal
     base: Ints  # (components,)
     stride: Ints
-    signal: Ints  # which spline
-    direct: dict[str, tuple[int, int, int]]  # channel: first component, how many, order
-    points: int  # control points that act on an instant, of the highest degree
+    signal: Ints  # index of the spline
+    direct: dict[str, tuple[int, int, int]]  # channel: first component, count, order
+    points: int  # control points that act on an instant, for the highest degree
 
 
 @dataclass(eq=False)
 class PhaseLayout:
-    """One phase: its spline, the current numbers, and their places in x."""
+    """One phase: its spline, its current control points, and their places in x."""
 
     name: str
     spline: BSpline
-    control: Floats  # (count, n), what is fixed already in place
+    control: Floats  # (count, n), fixed values already filled in
     columns: Ints  # (count, n) place in x, -1 if fixed
     T: float
     powers: tuple[float, float, float, float]  # of 1/T, from 0 to 3
     T_column: int  # -1 if fixed
     T_bounds: tuple[float, float]
-    open_ends: list[tuple[End, str, Ints, Floats]]  # end, channel, joints, values: still to impose
+    open_ends: list[tuple[End, str, Ints, Floats]]  # end, channel, joints, values left to impose
     curves: Sequence[CurveLayout] = field(default=(), kw_only=True)
     given_breaks: Floats = field(default_factory=lambda: np.zeros(0), kw_only=True)  # of forces
     numbers: Floats = field(default_factory=lambda: np.zeros(0), kw_only=True)  # all control points
@@ -91,7 +91,7 @@ class PhaseLayout:
 
     @cached_property
     def pieces(self) -> BSpline:
-        """Steps between the break points of all its curves, within which everything is smooth."""
+        """A step function with the break points of all curves; between them all are smooth."""
         breaks = self.spline.breaks
         for own in (*(curve.spline.breaks for curve in self.curves), self.given_breaks):
             away = np.abs(own[:, None] - breaks).min(axis=1) > NEAR_BREAK
@@ -100,7 +100,7 @@ class PhaseLayout:
 
     @cached_property
     def components(self) -> Components:
-        """The joints and all further signals and parameters; not before these are known."""
+        """The joints and all signals and parameters; call this after adding those."""
         n = self.control.shape[1]
         points = 1 + max(x.degree for x in (self.spline, *(c.spline for c in self.curves)))
         base, stride, signal = [*range(n)], [n] * n, [0] * n
@@ -121,9 +121,9 @@ class PhaseLayout:
         return Components(splines, where[0], where[1], where[2], direct, points)
 
     def join(self) -> None:
-        """Make one vector of all control points, of which those of each signal are a part.
+        """Join all control points in one vector; the arrays of the signals become views of it.
 
-        A signal of lower degree than another has as many places at least as act on an instant.
+        Signals of lower degree get at least as many places as the points that act on an instant.
         """
         points = self.components.points
         parts: list[PhaseLayout | CurveLayout] = [self, *self.curves]
@@ -140,12 +140,14 @@ class PhaseLayout:
 
 
 def phase_names(problem: Problem) -> list[str]:
-    """Given, or made from the number."""
+    """Names of all phases, given or made from their numbers."""
     return [phase.name or f"phase {k + 1}" for k, phase in enumerate(problem.phases)]
 
 
 def signal_layout(signal: Signal, spline: BSpline, first: int) -> CurveLayout:
-    """A signal in a phase; components with equal bounds are not in x, which it enters at first."""
+    """Layout of a signal in a phase, from index `first` of x; components with equal bounds are
+    not in x.
+    """
     m = len(signal.components)
     segments = signal.segments
     breaks = spline.breaks if segments is None else np.arange(segments + 1) / segments
@@ -163,7 +165,7 @@ def signal_layout(signal: Signal, spline: BSpline, first: int) -> CurveLayout:
 
 
 def parameter_layout(parameter: Parameter, column: int) -> CurveLayout:
-    """A parameter, at its place in x (-1: fixed)."""
+    """Layout of a parameter at index `column` of x (-1: fixed)."""
     low, high = float(parameter.min), float(parameter.max)
     range_ = high - low if np.isfinite(high - low) else 0.0
     size = max(abs(float(parameter.guess)), 1e-3 * range_) or 1.0
@@ -180,12 +182,12 @@ def parameter_layout(parameter: Parameter, column: int) -> CurveLayout:
 
 
 def per_component(value: ArrayLike, count: int) -> Floats:
-    """(count,) from a number or one for each."""
+    """(count,) from one number or one per component."""
     return np.broadcast_to(np.asarray(value, float), (count,)).copy()
 
 
 def spline_of(options: Spline, segments: int | None) -> BSpline:
-    """The spline that a transcription asks for."""
+    """The spline defined by the options of a transcription."""
     count = options.segments if segments is None else segments
     if options.knots == "uniform":
         return BSpline.uniform(options.degree, count)
@@ -211,10 +213,11 @@ def lay_out(
     first: int,
     name: str,
 ) -> PhaseLayout:
-    """Fix what the boundary values determine, number the rest from `first` on.
+    """Fix the control points that the boundary values determine, number the others from `first` on.
 
-    Of a passive joint they determine two numbers at most, as many as its equation of motion leaves
-    free; the others become constraints. The place of a duration that is a parameter is set later.
+    For a passive joint they determine at most two control points, as many as its equation of motion
+    leaves free; other boundary values become constraints. The place of a duration that is a
+    parameter is set later.
     """
     own_T = isinstance(duration, Duration) and not isinstance(phase.duration, str)
     n = len(passive)
@@ -264,7 +267,7 @@ def lay_out(
 
 
 def lay_out_phases(problem: Problem, parameters: Sequence[Parameter]) -> list[PhaseLayout]:
-    """All phases, with their signals and these parameters."""
+    """Layouts of all phases, with their signals and the given parameters."""
     layouts: list[PhaseLayout] = []
     first = 0
     for k, (phase, name) in enumerate(zip(problem.phases, phase_names(problem), strict=True)):

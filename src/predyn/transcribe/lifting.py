@@ -1,8 +1,8 @@
-"""Residuals on pairs of instants, as rows that look at one instant each.
+"""Residuals on pairs of instants, as rows that depend on one instant each.
 
-What is linear in both instants is the sum of two halves. What is not is lifted: parameters y take
-the values of the first instant by rows `channel(first) - y = 0`, and the residual looks at y and at
-the second instant.
+Residuals that are linear in both instants are the sum of two halves. Others are lifted: rows
+`channel(first) - y = 0` set parameters y to the values at the first instant, and the residual
+depends on y and the second instant.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Component = tuple[str, int]
 
 @dataclass(eq=False)
 class Lift:
-    """A constraint on a pair whose first instant is lifted: that of the start of phase `first`,
-    the second the end of phase `last`.
+    """A constraint on a pair of instants: the start of phase `first`, which is lifted, and the end
+    of phase `last`.
     """
 
     constraint: Constraint
@@ -33,15 +33,15 @@ class Lift:
     residual: Residual
     components: tuple[Component, ...]  # of channels at the first instant
     parameters: tuple[Parameter, ...]  # one for each
-    sizes: dict[str, int]  # components of these channels
+    sizes: dict[str, int]  # number of components of these channels
 
     def is_of(self, constraint: Constraint, first: int, last: int) -> bool:
-        """Whether it lifts a constraint of these phases."""
+        """Whether this lifts the given constraint between the given phases."""
         return self.constraint is constraint and (self.first, self.last) == (first, last)
 
 
 def find_lifts(problem: Problem) -> list[Lift]:
-    """The constraints of a problem that are curved in a pair of instants."""
+    """Lift all constraints of a problem that are nonlinear in a pair of instants."""
     lifts: list[Lift] = []
     whole = [(constraint, 0, len(problem.phases) - 1) for constraint in problem.constraints]
     parts = [(c, p, p) for p, phase in enumerate(problem.phases) for c in phase.constraints]
@@ -64,7 +64,7 @@ def find_lifts(problem: Problem) -> list[Lift]:
 
 
 class Half(Residual):
-    """The part of a linear residual that looks at one side of a pair."""
+    """The part of a linear residual that depends on one side of a pair."""
 
     constant = True
 
@@ -95,7 +95,7 @@ class Half(Residual):
 
 
 class Copies(Residual):
-    """Channel components minus the parameters that take their values."""
+    """Channel components minus the parameters that are set to their values."""
 
     constant = True
 
@@ -119,7 +119,7 @@ class Copies(Residual):
 
 
 class Lifted(Residual):
-    """A residual on a pair that looks at parameters instead of its first instant."""
+    """A residual on a pair that depends on parameters in place of its first instant."""
 
     def __init__(self, lift: Lift) -> None:
         residual = self._residual = lift.residual

@@ -1,4 +1,4 @@
-"""Rows with a contribution at each of two instants: where phases meet, and terms on pairs."""
+"""Rows with contributions at two instants: boundaries between phases, and terms on pairs."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def two_parts(
 
 
 def meeting_rows(arrangement: Arrangement, p: int) -> list[Rows]:
-    """Where phase p meets the next: continuity, or the momentum of an impact.
+    """Rows between phase p and the next: continuity, or the momentum balance of an impact.
 
-    Accelerations of passive joints follow from the rest.
+    Accelerations of passive joints follow from the other values.
     """
     problem, systems = arrangement.problem, arrangement.systems[p : p + 2]
     names, order = problem.model.joint_names, problem.continuity
     ends = (arrangement.at(p, "end"), arrangement.at(p + 1, "start"))
-    here, there = arrangement.layouts[p].name, arrangement.layouts[p + 1].name
-    between = f"continuity {here} to {there}"
+    this, following = arrangement.layouts[p].name, arrangement.layouts[p + 1].name
+    between = f"continuity {this} to {following}"
     offers = arrangement.offers[p : p + 2]
 
     def continuity(joints: tuple[str, ...], most: int) -> Rows:
@@ -55,9 +55,9 @@ def meeting_rows(arrangement: Arrangement, p: int) -> list[Rows]:
         return _zero(between, term.bind(problem.model), two_parts(term, offers, ends, between))
 
     rows = []
-    if problem.phases[p + 1].impact:  # what is picked up was at rest
+    if problem.phases[p + 1].impact:  # the new payload was at rest
         momenta = [GeneralizedMomentum().bind_to(offer) for offer in offers]
-        rows = [continuity(names, 0), _equal(momenta, ends, f"impact {here} to {there}")]
+        rows = [continuity(names, 0), _equal(momenta, ends, f"impact {this} to {following}")]
     else:
         without = {*systems[0].passive, *systems[1].passive}
         active = tuple(name for name in names if name not in without)
@@ -80,7 +80,7 @@ def _signal_rows(arrangement: Arrangement, p: int, ends: Ends, between: str) -> 
 
 
 def _equal(bound: Sequence[Residual], ends: Ends, name: str) -> Rows:
-    """A residual at the second instant is what it is at the first."""
+    """Rows that make a residual equal at the first and second instant."""
     parts = [
         Part(points, points.add(Block(name, residual, weight=factor)))
         for points, residual, factor in zip(ends, bound, (-1.0, 1.0), strict=True)

@@ -1,4 +1,4 @@
-"""The methods by which a problem becomes a program, each by the class of its options."""
+"""Transcription methods, by the class of their options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from predyn.transcribe.spline import SplineProgram
 def _hybrid(problem: Problem) -> Program:
     method = problem.transcription
     assert isinstance(method, Hybrid)
-    if str(method.shooting) == "single":  # kernels load when asked for
+    if str(method.shooting) == "single":  # kernels are loaded on demand
         from predyn.transcribe.shooting.single_shooting import SingleShooting
 
         return SingleShooting(problem)
@@ -33,13 +33,13 @@ def register_method(options: type[Spline], program: Callable[[Problem], Program]
     if not isinstance(options, type) or not issubclass(options, Spline) or not callable(program):
         raise InputError("method: expected a subclass of Spline and a function of a Problem")
     if options in METHODS:
-        raise InputError(f"method {options.method!r}: there is one with these options")
+        raise InputError(f"method {options.method!r}: a method with these options already exists")
     METHODS[options] = program
 
 
 def transcribe(problem: Problem) -> Program:
-    """The nonlinear program of a problem; an InputError lists all that is wrong with it."""
+    """Build the nonlinear program of a problem. Raises an InputError that lists all errors."""
     for kind in type(problem.transcription).__mro__:
         if kind in METHODS:
             return METHODS[kind](problem)
-    return SplineProgram(problem)  # which says what is wrong with the options
+    return SplineProgram(problem)  # which reports invalid options

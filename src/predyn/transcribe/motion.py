@@ -1,4 +1,4 @@
-"""The motion that decision variables stand for: curves, signals, parameters, and any channel."""
+"""The motion defined by decision variables: curves, signals, parameters, and any channel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Motion:
     parameters: dict[str, float]
 
     def signal(self, p: int, name: str, s: Floats, order: int = 0) -> Floats:
-        """(instants, components) of a signal at normalised times of a phase."""
+        """Values (instants, components) of a signal at normalised times of a phase."""
         curve = self.signals[name].curves[p]
         if curve is None:
             return np.full((len(s), len(self.signals[name].components)), np.nan)
@@ -40,7 +40,7 @@ class Motion:
         return values
 
     def forces(self, p: int, s: Floats) -> list[ExternalForce]:
-        """External forces in numbers at normalised times of a phase."""
+        """External forces as numbers at normalised times of a phase."""
         duration = self.curves[p].duration
         return forces_at(self.systems[p].forces, s, duration, lambda name: self.signal(p, name, s))
 
@@ -65,7 +65,7 @@ class Motion:
         return Samples(found)
 
     def sampled_signals(self, t: Floats, phase: NDArray[np.int64]) -> dict[str, Floats]:
-        """(times, components) of each signal at times of the motion in given phases."""
+        """Values (times, components) of each signal at times of the motion in the given phases."""
         begin = np.cumsum([0.0, *(curve.duration for curve in self.curves)])
         result = {}
         for name, known in self.signals.items():

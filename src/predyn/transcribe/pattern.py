@@ -1,4 +1,4 @@
-"""Which derivatives of a program can differ from zero, and where each kernel puts its share."""
+"""Sparsity patterns of a program, and where each kernel adds its values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Flags = NDArray[np.bool_]
 
 
 class Touch(NamedTuple):
-    """What acts on the groups and rows of a set."""
+    """The control points and durations that act on the groups and rows of a set."""
 
-    control: Ints  # (instants, groups, points) which control points, among all of the phase
+    control: Ints  # (instants, groups, points) indices among all control points of the phase
     columns: Ints  # their places in x, -1 for none
     by_T: Flags  # (rows,) whether a row changes with T
 
@@ -42,7 +42,7 @@ def touch(points: InstantSet, layout: PhaseLayout) -> Touch:
 
 
 def alive(points: InstantSet, layout: PhaseLayout, rows: slice) -> Flags:
-    """(instants, rows): whether anything that is free acts on a row."""
+    """(instants, rows): whether any free variable acts on a row."""
     found = touch(points, layout)
     some: Flags = np.any(found.columns >= 0, axis=2)
     result = np.zeros((len(points.s), points.chained.explicit.shape[1]), bool)
@@ -54,7 +54,7 @@ def alive(points: InstantSet, layout: PhaseLayout, rows: slice) -> Flags:
 
 
 def paced(points: InstantSet, layout: PhaseLayout) -> Flags:
-    """(instants, rows): whether a row moves in states of fixed control points, so that T acts."""
+    """(instants, rows): whether T acts on a row even if all control points are fixed."""
     spline, groups = layout.spline, points.chained.groups
     first, n = spline.span(points.s), layout.control.shape[1]
     basis = spline.basis(points.s)[1 : points.orders]  # (orders from v on, instants, points)
@@ -71,7 +71,7 @@ def paced(points: InstantSet, layout: PhaseLayout) -> Flags:
 
 
 def lanes(points: InstantSet, values: NDArray) -> NDArray:
-    """(instants, ...) to (chunks, ..., WIDTH), padded by -1."""
+    """Rearrange (instants, ...) to (chunks, ..., WIDTH), padded with -1."""
     flat = values.reshape(len(values), -1)
     padded = np.full((points.chunks * WIDTH, flat.shape[1]), -1)
     padded[: len(flat)] = flat
@@ -79,21 +79,21 @@ def lanes(points: InstantSet, values: NDArray) -> NDArray:
 
 
 class Places:
-    """Collects entries (row, column), then numbers each distinct one once."""
+    """Collects entries (row, column), then numbers the distinct ones."""
 
     def __init__(self, columns: int) -> None:
         self._columns = columns
         self._codes: list[Ints] = []
 
     def add(self, rows: Ints, columns: Ints) -> slice:
-        """Entries of equal shape; negative ones are nowhere. Returns their ticket."""
+        """Add entries; negative ones are skipped. Returns a ticket for place()."""
         code = np.where((rows >= 0) & (columns >= 0), rows * self._columns + columns, -1).ravel()
         start = sum(len(c) for c in self._codes)
         self._codes.append(code.astype(np.int64))
         return slice(start, start + len(code))
 
     def finish(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Rows and columns of the distinct entries, by rows."""
+        """Rows and columns of the distinct entries, in row order."""
         codes = np.concatenate([*self._codes, np.zeros(0, np.int64)])
         distinct, inverse = np.unique(codes, return_inverse=True)
         shift = int(len(distinct) > 0 and distinct[0] < 0)
@@ -102,12 +102,12 @@ class Places:
         return (kept // self._columns).astype(np.int32), (kept % self._columns).astype(np.int32)
 
     def place(self, ticket: slice) -> Ints:
-        """Number of each entry of a ticket, -1 for nowhere."""
+        """The number of each entry of a ticket, -1 for skipped ones."""
         return self._place[ticket]
 
 
 class HessianEntries(NamedTuple):
-    """Rows and columns in the lower triangle, -1 for nothing."""
+    """Rows and columns in the lower triangle, -1 for none."""
 
     control: tuple[Ints, Ints]  # (cells, blocks, points, points)
     with_T: tuple[Ints, Ints]  # (control points,)
@@ -130,25 +130,27 @@ def hessian_entries(points: InstantSet, layout: PhaseLayout) -> HessianEntries:
         control = components.base[which][:, None] + number * components.stride[which][:, None]
         both.append(layout.places[control])  # (cells, blocks, points)
     left, right = both[0][..., :, None], both[1][..., None, :]
-    there = np.zeros((count, len(pairs), width, width), bool)
+    nonzero = np.zeros((count, len(pairs), width, width), bool)
     of = [components.signal[pairs[:, side]] for side in (0, 1)]
     for k in np.unique(of[0]):
         for m in np.unique(of[1]):
             together = np.zeros((count, width, width), bool)
             np.logical_or.at(together, cell, active[k][:, :, None] & active[m][:, None, :])
-            there[:, (of[0] == k) & (of[1] == m)] = together[:, None]
-    there &= (left >= 0) & (right >= 0)
+            nonzero[:, (of[0] == k) & (of[1] == m)] = together[:, None]
+    nonzero &= (left >= 0) & (right >= 0)
     same = (pairs[:, 0] == pairs[:, 1])[None, :, None, None]
-    there &= ~(same & np.triu(np.ones((width, width), bool), 1))
-    rows = np.where(there, np.maximum(left, right), -1)
-    columns = np.where(there, np.minimum(left, right), -1)
+    nonzero &= ~(same & np.triu(np.ones((width, width), bool), 1))
+    rows = np.where(nonzero, np.maximum(left, right), -1)
+    columns = np.where(nonzero, np.minimum(left, right), -1)
 
     with_T = np.full(len(layout.places), -1)
     bends_T = False
     if layout.T_column >= 0:
         found, chained = touch(points, layout), points.chained
         moved: Flags = np.any(chained.orders[:, 1:], axis=1)
-        bent = np.zeros(len(chained.bent), bool)  # rows that couple what T moves with the rest
+        bent = np.zeros(
+            len(chained.bent), bool
+        )  # rows that couple components that depend on T with others
         bent[chained.groups.row[moved]] = True
         moved |= (bent & chained.bent)[chained.groups.row]
         if points.timed or chained.timed.any():
@@ -156,7 +158,7 @@ def hessian_entries(points: InstantSet, layout: PhaseLayout) -> HessianEntries:
         on = moved[None, :, None] & (found.columns >= 0)
         with_T[found.control[on]] = found.columns[on]
         bends_T = bool(moved.any()) or bool(chained.timed.any())
-    # T may stand before or after what it goes with: the lower triangle has the larger as row
+    # T may come before or after the other variable: the larger index is the row (lower triangle)
     T = np.where(with_T >= 0, layout.T_column, -1)
     mixed = (np.maximum(with_T, T), np.minimum(with_T, T))
     return HessianEntries((rows, columns), mixed, np.array([layout.T_column if bends_T else -1]))

@@ -1,7 +1,7 @@
 """States and channels at all instants of a phase that need the same channels, computed at once.
 
-Sets of instants (quadrature points, limit points, ends) follow each other in the pool's arrays,
-each from a chunk of its own, and look at their part of them.
+Sets of instants (quadrature points, limit points, ends) are stored one after another in the pool's
+arrays, each starting with a new chunk, and use views of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from predyn.transcribe.layout import Components
 
 
 def in_lanes(values: Floats) -> Floats:
-    """(instants, ...) to (chunks, ..., WIDTH); the number of instants fills whole chunks."""
+    """Rearrange (instants, ...) to (chunks, ..., WIDTH); the instants must fill whole chunks."""
     chunks = len(values) // WIDTH
     lanes = aligned(chunks, values[0].size, WIDTH)
     lanes[:] = values.reshape(chunks, WIDTH, -1).transpose(0, 2, 1)
@@ -31,18 +31,18 @@ def in_lanes(values: Floats) -> Floats:
 
 
 def padded(s: Floats) -> Floats:
-    """With the last instant repeated to fill the last chunk."""
+    """Repeat the last instant to fill the last chunk."""
     return np.concatenate([s, np.repeat(s[-1:], -len(s) % WIDTH)])
 
 
 def windows(
     components: Components, s: Floats, left: NDArray[np.bool_] | None = None
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """The basis of each signal at instants, (signals, instants, 4 orders, points), and the first
-    control point that it belongs to, (signals, instants).
+    """The basis of each signal at instants, (signals, instants, 4 orders, points), and its first
+    control point, (signals, instants).
 
-    A signal of low degree has zeros where others have control points. left: instants that belong
-    to the segment before them, if they are between two.
+    The basis of signals of lower degree is padded with zeros. left: instants that belong to the
+    segment before them if they are at a break point.
     """
     width, found = components.points, []
     for spline in components.splines:
@@ -62,7 +62,7 @@ def windows(
 def instants_of(
     components: Components, s: Floats, left: NDArray[np.bool_] | None = None
 ) -> Instants:
-    """Where instants (whole chunks of them) lie on the curves, and the basis there."""
+    """Position of instants (whole chunks) on the curves, and the basis at them."""
     basis, first = windows(components, s, left)
     chunks = len(s) // WIDTH
     cell = cells(first).reshape(chunks, WIDTH)
@@ -90,7 +90,7 @@ def cells(first: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 class Sampled(Protocol):
-    """States and channels that a set of instants takes its part of."""
+    """States and channels, of which each set of instants uses a part."""
 
     orders: int
     instants: Instants
@@ -104,8 +104,8 @@ class Pool:
     """States z (a tuple by order) and derived channels of some sets of instants.
 
     s       the instants of each set in turn, padded
-    orders  3 for q, v, a, 4 with jerk; 0 if no set looks at the curve
-    left    instants that belong to the segment before them, if they are between two
+    orders  3 for q, v, a, 4 with jerk; 0 if no set depends on the curve
+    left    instants that belong to the segment before them if they are at a break point
     """
 
     def __init__(
@@ -133,9 +133,9 @@ class Pool:
         }
 
     def move(self, control: Floats, powers: tuple[float, ...], eager: bool) -> None:
-        """States of the curve and channel values.
+        """Compute states of the curve and channel values.
 
-        eager: the partials will be asked for too, and the channels compute both at once for less.
+        eager: partials will be needed too; computing both at once is cheaper.
         """
         if self.idle:
             return
@@ -148,12 +148,12 @@ class Pool:
                 channel.evaluate()
 
     def derive(self) -> None:
-        """Partials of the channels."""
+        """Compute the partials of the channels."""
         if not self.idle and not self._eager:
             for channel in self.derived.values():
                 channel.derive()
 
     def curve(self) -> None:
-        """Second partials of the channels, weighted as the sets have asked for."""
+        """Compute the second partials of the channels with the weights set by the sets."""
         for channel in self.derived.values():
             channel.curve()

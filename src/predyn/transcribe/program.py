@@ -1,4 +1,4 @@
-"""What the programs of all methods share: numbered and named constraints, costs by name."""
+"""Base class of the programs of all methods: numbered and named constraints, costs by name."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from predyn.transcribe.rows import Rows, row_scale
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-FIXED_EXCESS = 1e-9  # relative; what rounding may put a fixed row outside its bounds
+FIXED_EXCESS = 1e-9  # relative tolerance for rounding errors of fixed rows
 
 
 class Program(NLP):
-    """The program of a problem. `phases` hold the curves of the point it was moved to last."""
+    """The program of a problem. `phases` hold the curves of the current point."""
 
     problem: Problem
     model: Model
     phases: Sequence[PhaseLayout]
 
     def _take(self, arrangement: Arrangement) -> None:
-        """The sets and rows of a problem."""
+        """Take over the sets and rows of an arrangement."""
         self.sets, self.rows, self.costs = arrangement.sets, arrangement.rows, arrangement.costs
         self._pools = arrangement.pools
         self._cost_sets = list({id(x.points): x.points for _, x in self.costs}.values())
@@ -40,18 +40,18 @@ class Program(NLP):
 
     @abstractmethod
     def curves(self, x: Floats) -> tuple[Curve, ...]:
-        """The motion that decision variables stand for; the program stays where it is."""
+        """The motion defined by decision variables; the current point is not changed."""
 
     @abstractmethod
     def _alive(self, rows: Rows) -> NDArray[np.bool_]:
-        """(instants, rows): whether anything that is free acts on a row."""
+        """(instants, rows): whether any free variable acts on a row."""
 
     @abstractmethod
     def _evaluate(self) -> None:
-        """Rows and their losses at the present point, if not done."""
+        """Evaluate rows and their losses at the current point, if not done yet."""
 
     def _number_rows(self) -> None:
-        """Number the constraints; a row on which nothing free acts is checked and left out."""
+        """Number the constraints; rows on which no free variable acts are checked and left out."""
         lower, upper, scale = [], [], []
         self._names: list[tuple[int, str, Rows | None, Ints]] = []
         first = 0
@@ -84,7 +84,7 @@ class Program(NLP):
                 self.x_scale[phase.T_column] = phase.T
 
     def _check_fixed_rows(self) -> None:
-        """Raise for rows that are outside their bounds and on which nothing free acts."""
+        """Raise an InputError for rows outside their bounds on which no free variable acts."""
         x = np.clip(np.zeros(self.n), self.x_lower, self.x_upper)
         for phase in self.phases:
             if phase.T_column >= 0:
@@ -127,7 +127,7 @@ class Program(NLP):
         return found
 
     def duration_name(self, layout: PhaseLayout) -> str:
-        """How messages call the duration of a phase."""
+        """The name of the duration of a phase in messages."""
         for name, column in self.parameter_columns().items():
             if column == layout.T_column:
                 return f"parameter {name}"
@@ -141,7 +141,7 @@ class Program(NLP):
         return total
 
     def cost_parts(self) -> dict[str, float]:
-        """The objective by name of cost."""
+        """Parts of the objective by the name of the cost."""
         self._evaluate()
         parts: dict[str, float] = {}
         for name, part in self.costs:
@@ -149,7 +149,7 @@ class Program(NLP):
         return parts
 
     def g_name(self, i: int) -> str:
-        """The bounded quantity, and where in its phase."""
+        """The bounded quantity and its instant in the phase."""
         where = self.g_instant(i)
         return self.g_quantity(i) + ("" if where is None else f" at {100 * where[1]:.4g} %")
 
@@ -164,19 +164,19 @@ class Program(NLP):
         return None if rows is None else rows.instant(k)
 
     def g_blocks(self) -> list[tuple[str, slice]]:
-        """Named stretches of the constraints."""
+        """Names and ranges of the blocks of constraints."""
         return [(name, slice(first, first + len(kept))) for first, name, _, kept in self._names]
 
     def _row(self, i: int) -> tuple[str, Rows | None, int]:
-        """Name and rows of a constraint, and its number among all instants and rows of them."""
+        """Name and Rows of a constraint, and its index among all instants and rows of these."""
         for first, name, rows, kept in self._names:
             if first <= i < first + len(kept):
                 return name, rows, int(kept[i - first])
         raise IndexError(i)
 
 
-def refuse_wrong(problem: Problem) -> None:
-    """An InputError lists all that is wrong with a problem."""
+def require_valid(problem: Problem) -> None:
+    """Raise an InputError that lists all errors of a problem, if there are any."""
     wrong = problem.validate()
     if wrong:
         raise InputError(f"problem {problem.name!r}: " + "; ".join(wrong))

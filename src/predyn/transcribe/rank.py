@@ -1,10 +1,10 @@
-"""Equations that cannot all be met, or that say the same: found at the guess, before the solve.
+"""Detect contradictory or redundant equations near the guess, before the solve.
 
 The equalities of a program, linearized near the guess, are dependent if some combination of them
-has no slope at all. Such combinations y, with J^T y = 0, grow fastest under (J J^T + d)^-1, which
-is banded as the program is: a few solves with random right-hand sides find them. Near, not at: a
-guess may be a singular configuration, such as a stretched arm, without anything being wrong. Every
-variable is moved by up to 1 % of its scale.
+has zero slope. Such combinations y, with J^T y = 0, grow fastest under (J J^T + d)^-1, which is
+banded like the program: a few solves with random right-hand sides find them. Every variable is
+moved by up to 1 % of its scale, because the guess itself may be a singular configuration of a valid
+problem, such as a stretched arm.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from predyn.transcribe.program import Program
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 SHIFT = 1e-13  # d, relative to rows of length 1
-ZERO = 1e-10  # a combination of length 1 with less slope than this has none; rounding is 1e-15
-NONE = 1e-9  # a dimensionless slope below this is none
-NEAR = 0.01  # of the scale of each variable
-LARGEST = 1e12  # slope that an equation with a meaning has
-MOST = 8  # combinations looked for
-DENSE = 200  # equations up to which matrices are dense
-NAMED = 6  # quantities named in a message
+ZERO = 1e-10  # slopes of unit combinations below this count as zero; rounding is 1e-15
+NONE = 1e-9  # dimensionless slopes below this count as zero
+NEAR = 0.01  # largest perturbation of a variable, relative to its scale
+LARGEST = 1e12  # largest slope of a meaningful equation
+MOST = 8  # maximum number of combinations searched for
+DENSE = 200  # maximum number of equations for dense matrices
+NAMED = 6  # maximum number of quantities named in a message
 
 
 def check_rank(program: Program, x: Floats) -> None:
-    """An InputError for more equations than unknowns, a warning for equations that depend on
-    each other at a guess x; the program is left there.
+    """Raise an InputError for more equations than unknowns, and warn of equations that depend on
+    each other near a guess x; the program is left near x.
     """
     away = NEAR * program.x_scale * np.random.default_rng(0).uniform(-1.0, 1.0, len(x))
     free = np.flatnonzero(program.x_lower < program.x_upper)
@@ -69,10 +69,10 @@ class Slopes(NamedTuple):
 
 
 def _equations(program: Program, free: Ints) -> tuple[Ints, Slopes]:
-    """Numbers of the equations on which something free acts, and their slopes in free variables,
-    of dimension 1, scaled to length 1.
+    """Indices of the equations on which free variables act, and their dimensionless slopes in
+    these, scaled to length 1.
 
-    The others hold by themselves, or the solver says that they cannot.
+    Other equations hold anyway, or the solver reports that they are infeasible.
     """
     equal = np.flatnonzero(program.g_lower == program.g_upper)
     rows, columns = program.jacobian_pattern
@@ -83,7 +83,7 @@ def _equations(program: Program, free: Ints) -> tuple[Ints, Slopes]:
     column[free] = np.arange(len(free))
     lengths = np.sqrt(np.bincount(rows, np.where(column[columns] >= 0, slopes, 0.0) ** 2,
                                   program.m))  # fmt: skip
-    if not (lengths[equal] < LARGEST).all():  # the solver says what is wrong with the guess
+    if not (lengths[equal] < LARGEST).all():  # the solver reports what is wrong with the guess
         equal = equal[:0]
     equal = equal[lengths[equal] > NONE]
     row = np.full(program.m, -1)
@@ -95,7 +95,7 @@ def _equations(program: Program, free: Ints) -> tuple[Ints, Slopes]:
 
 
 def dependent_rows(slopes: Slopes) -> Ints:
-    """Rows that take part in combinations without slope, those with the largest share first."""
+    """Rows that take part in combinations with zero slope, those with the largest share first."""
     count = slopes.shape[0]
     if not count:
         return np.zeros(0, np.int64)
@@ -103,7 +103,7 @@ def dependent_rows(slopes: Slopes) -> Ints:
     y = np.random.default_rng(0).standard_normal((count, min(MOST, count)))
     for _ in range(2):
         y = np.linalg.qr(solve(y))[0]
-    # within their span, the combinations of least slope
+    # combinations of least slope within their span
     _, sizes, turn = np.linalg.svd(J.T @ y, full_matrices=False)
     none = (y @ turn.T)[:, sizes < ZERO]
     if not none.shape[1]:
@@ -115,7 +115,7 @@ def dependent_rows(slopes: Slopes) -> Ints:
 
 
 def _normal_equations(slopes: Slopes) -> tuple[Any, Callable[[Floats], Floats]]:
-    """J, and the solution of (J J^T + d) y = b; SciPy is loaded for large programs only."""
+    """J, and a solver of (J J^T + d) y = b; SciPy is imported for large programs only."""
     count, entries = slopes.shape[0], (slopes.rows, slopes.columns)
     if count <= DENSE:
         dense = np.zeros(slopes.shape)
@@ -130,7 +130,7 @@ def _normal_equations(slopes: Slopes) -> tuple[Any, Callable[[Floats], Floats]]:
 
 
 def _blocks(program: Program, equal: Ints) -> str:
-    """How many equations each named block has."""
+    """The number of equations in each named block, as text."""
     parts = []
     for name, block in program.g_blocks():
         count = int(((equal >= block.start) & (equal < block.stop)).sum())

@@ -1,7 +1,7 @@
-"""Dense re-check: what the curves do between the points where constraints were imposed.
+"""Dense re-check of constraints between the points where they were imposed.
 
-Values come from the curves through the public functions of dynamics, not from the arrays that the
-solver saw. Between the re-check's own points (20 a segment) nothing is known.
+Values are computed from the curves by the public functions of dynamics, not taken from the arrays
+of the solver. Violations between the points of the re-check (20 per segment) are not detected.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def dense_violations(program: Program, motion: Motion) -> list[Violation]:
 def _passive(
     program: Program, p: int, passive: tuple[str, ...], tau: Floats
 ) -> tuple[str, Residual, Floats, Floats]:
-    """That passive joints have no torque, measured by the largest of the motors."""
+    """Torques at passive joints, which should be zero, relative to the largest motor torque."""
     residual = JointTorque(joints=passive).bind(program.model)
     zero = np.zeros(len(residual.rows))
     motors = np.abs(tau[~np.isin(program.model.joint_names, passive)])
@@ -68,7 +68,7 @@ def _passive(
 
 
 def residual_values(residual: Residual, samples: Samples, instants: int) -> Floats:
-    """(rows, instants)."""
+    """Values (rows, instants) of a residual."""
     value = np.empty((len(residual.rows), instants))
     residual.value(samples, value)
     return value

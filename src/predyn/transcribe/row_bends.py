@@ -1,7 +1,7 @@
-"""What second derivatives need of the rows of a set.
+"""Quantities of the rows of a set that second derivatives need.
 
-At each instant the Lagrangian is a function of the states. Its second partials are kept in blocks,
-one for each pair of components that some row couples (curvature.py has the kernels).
+At each instant the Lagrangian is a function of the states. Its second partials are stored in
+blocks, one for each pair of components coupled by any row. The kernels are in curvature.py.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NONE = np.zeros(0, np.int64)
 
 
 class OfChannel(NamedTuple):
-    """The second partials of one channel: which weights they take and where they go."""
+    """The second partials of one channel: their weights and destination."""
 
     on: OnChannel
     spread: Spread
@@ -41,7 +41,7 @@ class RowBends:
     pairs: Ints  # (blocks, 2) components, the second not after the first
     block_of: Ints  # (components, components), -1 for none
     blocks: Floats  # (chunks, blocks * orders^2, WIDTH)
-    main: OfChannel  # one channel; the others are added apart
+    main: OfChannel  # one channel; the others are added separately
     _plain: Ints  # (blocks,) 1 if neither component is differentiated in time
 
     def __init__(
@@ -79,7 +79,7 @@ class RowBends:
         )
 
     def _list_curved_terms(self, points: InstantSet, derived: Mapping[str, ChannelPart]) -> None:
-        """Pairs of channel components with second partials in terms, and their partials."""
+        """List pairs of channel components with second partials in terms, and their partials."""
         pairs = [
             ((a, x), (b, y)) for block in points.blocks for a, x, b, y in block.residual.curved
         ]
@@ -94,7 +94,7 @@ class RowBends:
         self._one = np.ones((points.chunks, 1, WIDTH))
 
     def _list_pairs(self, points: InstantSet, derived: Mapping[str, ChannelPart]) -> None:
-        """Pairs of components with curvature, and which of them each channel fills."""
+        """List pairs of components with curvature, and those that each channel fills."""
         n, rows, chained = len(points.components.base), points.dependences(), points.chained
         coupled = np.zeros((n, n), bool)
         found = []
@@ -136,17 +136,17 @@ class RowBends:
         self.others = channels[1:]
 
     def weigh_others(self) -> None:
-        """Weights of the components of all channels but one, after weigh_rows."""
+        """Compute the weights of all channels except the main one; call weigh_rows first."""
         for other in self.others:
             curvature.weigh_channel(other.on, self.mu, self._values.partials, other.weights)
 
     def spread_others(self, powers: tuple[float, ...]) -> None:
-        """Second partials of all channels but one."""
+        """Add the second partials of all channels except the main one."""
         for other in self.others:
             curvature.spread(other.spread, other.curvature, powers, self.blocks)
 
     def bend_terms(self, powers: tuple[float, ...]) -> None:
-        """Second partials of terms in channels."""
+        """Add the second partials of terms in channels."""
         if not len(self._x):
             return
         for block in self._points.blocks:

@@ -40,7 +40,7 @@ class RowValues:
             (block, view(self.values, block.rows), view(self.partials, block.entries))
             for block in blocks
         ]
-        self.cost = 0.0  # what they add to the objective, without the factor T
+        self.cost = 0.0  # contribution to the objective, without the factor T
         name = next(iter(derived), "")
         affine = self._affine(points.components.direct, name)
         channel = derived[name].value if derived else z[0]
@@ -62,7 +62,7 @@ class RowValues:
         return Samples(channels)
 
     def _affine(self, direct: Mapping[str, tuple[int, int, int]], channel: str) -> Affine:
-        """Rows that are affine in the states and that channel; the others are set apart."""
+        """Rows that are affine in the states and the given channel; others are kept separately."""
         self.not_affine: list[tuple[Block, Floats]] = []
         rows: list[tuple[int, float]] = []
         entries: list[tuple[int, int, int, float]] = []
@@ -89,13 +89,13 @@ class RowValues:
         )
 
     def derive(self, fresh: bool) -> None:
-        """Partials in channels; those that never change only once, if fresh."""
+        """Compute partials in channels; fresh: including constant ones, needed only once."""
         for block, _, partials in self._blocks:
             if fresh or not block.residual.constant:
                 block.residual.partials(self.samples, partials)
 
     def of(self, block: Block) -> Floats:
-        """(instants, rows) of a block."""
+        """Values (instants, rows) of a block."""
         flat = self.values[:, block.rows].transpose(0, 2, 1)
         return flat.reshape(-1, flat.shape[-1])[: self._count]
 
@@ -121,5 +121,5 @@ def _sums(points: InstantSet, count: int) -> Sums:
 
 
 def view(array: Floats, rows: slice) -> Floats:
-    """(rows, chunks, WIDTH) of a lane array."""
+    """View (rows, chunks, WIDTH) of a lane array."""
     return array[:, rows].transpose(1, 0, 2)

@@ -1,8 +1,7 @@
 """Constraints as sums of contributions.
 
-A row is a sum of what blocks of instants add to it. The row of a limit has one contribution, that
-of continuity two, that of an integral one for each quadrature point; contributions may lie in
-several phases.
+A row is a sum of contributions of blocks at instants: one for a limit, two for continuity, one per
+quadrature point for an integral. Contributions may come from several phases.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from predyn.transcribe.pattern import lanes
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Ints = NDArray[np.int64]
-SMALL_BOUND = 1e-3  # of a row's typical size
+SMALL_BOUND = 1e-3  # relative to a row's typical size
 
 
 @dataclass(eq=False)
@@ -31,16 +30,16 @@ class Part:
 
 @dataclass(eq=False)
 class Rows:
-    """Some constraints of one name.
+    """Constraints that share a name.
 
-    pointwise   one for each instant of its only part and each row of its block; otherwise all
-                instants of all parts add up to one for each row, or to a single one if their
-                blocks have losses
-    throughout  whether it is meant to hold between the instants too
+    pointwise   one constraint for each instant of the single part and each row of its block;
+                otherwise all instants of all parts add up to one constraint for each row, or to a
+                single one if their blocks have losses
+    throughout  whether they should hold between the instants too
     """
 
     name: str
-    rows: tuple[str, ...]  # names; () of a single one that needs none
+    rows: tuple[str, ...]  # names; () for a single constraint without one
     parts: list[Part]
     lower: Floats
     upper: Floats
@@ -50,12 +49,12 @@ class Rows:
 
     @property
     def size(self) -> int:
-        """Constraints at an instant, or in all."""
+        """Number of constraints per instant, or in total."""
         return len(self.lower)
 
     def number(self, first: int, alive: Flags) -> Ints:
-        """Give numbers from `first` on to those that are alive, (instants or 1, rows), and tell the
-        sets; returns which of all instants and rows they are.
+        """Number the constraints that are alive, (instants or 1, rows), from `first` on, in the
+        sets too; returns their indices among all instants and rows.
         """
         index = np.where(alive, first + np.cumsum(alive).reshape(alive.shape) - 1, -1)
         for part in self.parts:
@@ -81,9 +80,9 @@ class Rows:
 
 
 def row_scale(lower: Floats, upper: Floats, size: Floats) -> Floats:
-    """The larger finite bound of each row; its typical size where that is larger by far.
+    """The larger finite bound of each row, or its typical size where that is much larger.
 
-    A bound that is almost zero says nothing about the size of what it bounds.
+    A bound close to zero is no indication of the size of the bounded quantity.
     """
     bound = np.maximum(
         np.where(np.isfinite(lower), abs(lower), 0.0), np.where(np.isfinite(upper), abs(upper), 0.0)

@@ -1,4 +1,4 @@
-"""Joint motions as B-splines: a problem becomes a sparse program with exact derivatives."""
+"""Transcription with B-splines for all joints: a sparse program with exact derivatives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from predyn.transcribe.instants import InstantSet
 from predyn.transcribe.layout import lay_out_phases
 from predyn.transcribe.lifting import Lift, find_lifts
 from predyn.transcribe.pattern import Places, alive, hessian_entries, lanes, touch
-from predyn.transcribe.program import Program, refuse_wrong
+from predyn.transcribe.program import Program, require_valid
 from predyn.transcribe.rows import Rows
 
 Floats = NDArray[np.float64]
@@ -23,11 +23,11 @@ _NO_PLACE = np.zeros(0, np.int64)
 
 
 class SplineProgram(Program):
-    """All joints are splines; tau = 0 holds at points for those without a motor."""
+    """Program with splines for all joints; tau = 0 is imposed at points for passive joints."""
 
     def __init__(self, problem: Problem, total: tuple[float, float] | None = None) -> None:
-        """total: bounds of the sum of all durations, if the phases are pieces of one."""
-        refuse_wrong(problem)
+        """total: bounds on the sum of all durations, if the phases are pieces of a single one."""
+        require_valid(problem)
         self.problem, self.model = problem, problem.model
         self.lifts: list[Lift] = find_lifts(problem)
         lifted = [parameter for lift in self.lifts for parameter in lift.parameters]
@@ -114,7 +114,9 @@ class SplineProgram(Program):
                 phase.T = T = x.item(phase.T_column)
                 inverse = 1.0 / T
                 phase.powers = (1.0, inverse, inverse * inverse, inverse * inverse * inverse)
-        self._eager = self._differentiated  # if the last point was accepted, this one may be too
+        self._eager = (
+            self._differentiated
+        )  # if the last point was accepted, this one probably is too
         self._evaluated = self._differentiated = False
 
     def _evaluate(self) -> None:

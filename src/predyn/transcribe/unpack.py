@@ -1,4 +1,4 @@
-"""Back from numbers to a Solution."""
+"""Convert decision variables to a Solution."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ import predyn
 from predyn.curves.profile import Profile
 from predyn.dynamics.reactions import joint_reactions
 from predyn.nlp import Multipliers
+from predyn.problem import Problem
 from predyn.solution import Solution, Violation
-from predyn.transcribe.motion import motion_of
+from predyn.transcribe.motion import Motion, motion_of
 from predyn.transcribe.program import Program
 from predyn.transcribe.recheck import dense_violations
 
 Floats = NDArray[np.float64]
-ACTIVE = 1e-5  # a limit holds with equality if it is this near, relative to the row's scale
+ACTIVE = 1e-5  # tolerance for active limits, relative to the row's scale
 
 
 def imposed_violations(program: Program, x: Floats, g: Floats) -> list[Violation]:
@@ -61,7 +62,7 @@ def active_limits(program: Program, x: Floats, g: Floats) -> tuple[str, ...]:
 
 
 def named_multipliers(program: Program, multipliers: Multipliers) -> dict[str, Floats]:
-    """By name of constraint block, in the order of the constraints, and of the variables."""
+    """Multipliers by the name of their constraint block, in order, and those of the variables."""
     result: dict[str, Floats] = {}
     for name, part in program.g_blocks():
         key = name
@@ -72,7 +73,7 @@ def named_multipliers(program: Program, multipliers: Multipliers) -> dict[str, F
 
 
 def multipliers_of(program: Program, solution: Solution) -> Multipliers | None:
-    """Multipliers to start from, None if the solution is of another program."""
+    """Multipliers to start from; None if the solution belongs to another program."""
     given = dict(solution.multipliers)
     lower, upper = given.pop("x_lower", None), given.pop("x_upper", None)
     if lower is None or upper is None:
@@ -96,22 +97,11 @@ def unpack(
     timings: dict[str, float],
     text: str = "",
 ) -> Solution:
-    """The solution at x; without g (a checkpoint) nothing is said of violations."""
+    """The solution at x; without g (for a checkpoint), violations are omitted."""
     problem, model = program.problem, program.model
     motion = motion_of(program, x)
     curves = motion.curves
-    parts: dict[str, list[Any]] = {k: [] for k in ("t", "phase", "q", "v", "a", "tau", "w")}
-    begin = 0.0
-    for p, (curve, layout) in enumerate(zip(curves, program.phases, strict=True)):
-        s = layout.spline.limit_points(max(problem.transcription.limit_points, 3))
-        samples = motion.samples(p, s, ("tau",))
-        q, v, a, tau = (np.ascontiguousarray(samples[c].T) for c in ("q", "v", "a", "tau"))
-        wrench = joint_reactions(motion.systems[p].model, q, v, a, forces=motion.forces(p, s))
-        rows = (begin + s * curve.duration, np.full(len(s), p), q, v, a, tau, wrench)
-        for name, value in zip(parts, rows, strict=True):
-            parts[name].append(value)
-        begin += curve.duration
-    joined = {name: np.concatenate(values) for name, values in parts.items()}
+    sampled = _sample(program, motion)
     imposed = [] if g is None else imposed_violations(program, x, g)
     dense = [] if g is None else dense_violations(program, motion)
     dense = sorted([*dense, *imposed[:5]], key=lambda v: -v.relative)
@@ -119,7 +109,6 @@ def unpack(
     if problem.jerk_limit is not None:
         jerk = np.broadcast_to(np.asarray(problem.jerk_limit, float), (model.n,))
         limits["jerk"] = np.stack([-jerk, jerk], axis=1)
-    sampled = motion.sampled_signals(joined["t"], joined["phase"].astype(np.int64))
     return Solution(
         name=problem.name,
         model=model,
@@ -132,13 +121,13 @@ def unpack(
         max_violation_dense=dense[0].relative if dense else math.nan if g is None else 0.0,
         curves=curves,
         phase_names=tuple(phase.name for phase in program.phases),
-        t=joined["t"],
-        phase=joined["phase"].astype(np.int64),
-        q=joined["q"],
-        v=joined["v"],
-        a=joined["a"],
-        tau=joined["tau"],
-        reactions=joined["w"],
+        t=sampled["t"],
+        phase=sampled["phase"],
+        q=sampled["q"],
+        v=sampled["v"],
+        a=sampled["a"],
+        tau=sampled["tau"],
+        reactions=sampled["w"],
         limits=limits,
         costs=costs,
         violations=tuple(imposed[:20]),
@@ -151,19 +140,9 @@ def unpack(
         n_variables=program.n,
         n_constraints=program.m,
         x=x.copy(),
-        forces=tuple(
-            {
-                "link": f.link,
-                "force": np.array(f.force, float),
-                "moment": np.array(f.moment, float),
-                "point": np.array(f.point, float),
-                "frame": f.frame,
-            }
-            for f in problem.forces
-            if not isinstance(f.force, str | Profile) and not isinstance(f.moment, str | Profile)
-        ),
+        forces=_constant_forces(problem),
         passive=tuple(problem.passive),
-        signals=sampled,
+        signals=motion.sampled_signals(sampled["t"], sampled["phase"]),
         signal_curves=motion.signals,
         parameters=motion.parameters,
         parameter_units={x.name: x.unit for x in problem.parameters},
@@ -176,4 +155,37 @@ def unpack(
             "transcription": repr(problem.transcription),
             "task": text,
         },
+    )
+
+
+def _sample(program: Program, motion: Motion) -> dict[str, NDArray]:
+    """The motion and its forces at the limit points of all phases."""
+    parts: dict[str, list[Any]] = {k: [] for k in ("t", "phase", "q", "v", "a", "tau", "w")}
+    begin = 0.0
+    for p, (curve, layout) in enumerate(zip(motion.curves, program.phases, strict=True)):
+        s = layout.spline.limit_points(max(program.problem.transcription.limit_points, 3))
+        samples = motion.samples(p, s, ("tau",))
+        q, v, a, tau = (np.ascontiguousarray(samples[c].T) for c in ("q", "v", "a", "tau"))
+        wrench = joint_reactions(motion.systems[p].model, q, v, a, forces=motion.forces(p, s))
+        phase = np.full(len(s), p, np.int64)
+        rows = (begin + s * curve.duration, phase, q, v, a, tau, wrench)
+        for name, value in zip(parts, rows, strict=True):
+            parts[name].append(value)
+        begin += curve.duration
+    return {name: np.concatenate(values) for name, values in parts.items()}
+
+
+def _constant_forces(problem: Problem) -> tuple[dict[str, Any], ...]:
+    """External forces of the problem that are given in numbers."""
+    varying = (str, Profile)
+    return tuple(
+        {
+            "link": f.link,
+            "force": np.array(f.force, float),
+            "moment": np.array(f.moment, float),
+            "point": np.array(f.point, float),
+            "frame": f.frame,
+        }
+        for f in problem.forces
+        if not isinstance(f.force, varying) and not isinstance(f.moment, varying)
     )

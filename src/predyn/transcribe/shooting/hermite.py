@@ -1,8 +1,8 @@
-"""A motion known by positions, velocities and accelerations at instants, as one B-spline curve.
+"""A B-spline curve through positions, velocities and accelerations at given instants.
 
-Between two instants it is the polynomial of degree 5 that has all six values. A spline of degree 5
-whose inner knots are threefold holds these pieces: each control point is a blossom with an instant
-t in three of its five places and x, y in the others, and the polynomials on both sides of t give it
+Between two instants it is the polynomial of degree 5 with these six values. A spline of degree 5
+with threefold inner knots represents these pieces: each control point is a blossom with an instant
+t in three of its five arguments and x, y in the others; the polynomials on either side of t give it
 
     q + v ((x - t) + (y - t)) / 5 + a (x - t) (y - t) / 20.
 """
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 def hermite_curve(s: Floats, q: Floats, v: Floats, a: Floats, T: float) -> Curve:
-    """s (K,) from 0 to 1; q, v, a (K, n) in time, T the duration."""
+    """The curve with q, v, a (K, n) at s (K,) from 0 to 1; v and a are per second, T: duration."""
     before = np.concatenate([s[:1], s[:-1]]) - s
     after = np.concatenate([s[1:], s[-1:]]) - s
     pairs = ((before, before), (before, after), (after, after))

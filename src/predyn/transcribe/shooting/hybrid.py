@@ -1,8 +1,8 @@
 """Active joints as B-splines, passive joints integrated: multiple shooting.
 
-The states of the passive joints where segments meet are unknowns, and constraints join what one
-segment's integration ends with to what the next begins with. All segments are integrated at once,
-in lanes. RK4 sums the costs too: they are looked at in its stages.
+The states of the passive joints where segments meet are unknowns, and constraints join the end of
+each segment's integration to the start of the next. All segments are integrated at once, in lanes.
+Costs are integrated by RK4 too: they are evaluated at its stages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from predyn.kernels.lanes import WIDTH
 from predyn.problem import Problem
 from predyn.solution import Curve
 from predyn.transcribe.pattern import Places, paced
-from predyn.transcribe.program import Floats, Ints, Program, refuse_wrong
+from predyn.transcribe.program import Floats, Ints, Program, require_valid
 from predyn.transcribe.rows import Rows
 from predyn.transcribe.shooting import segments
 from predyn.transcribe.shooting.hermite import hermite_curve
@@ -26,7 +26,7 @@ from predyn.transcribe.shooting.stage_arrange import StageArrangement
 from predyn.transcribe.shooting.stage_pool import StagePool
 from predyn.transcribe.shooting.stage_sets import StageSet
 
-LARGEST = 1e12  # rad, m and their rates; beyond, numbers overflow on the way
+LARGEST = 1e12  # rad, m and their rates; larger values lead to overflow
 GAP = "passive motion"  # name of the constraints that join segments
 
 
@@ -37,7 +37,7 @@ class HybridProgram(Program):
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.model = problem, problem.model
-        refuse_wrong(problem)
+        require_valid(problem)
         self.phases = lay_out_shooting(problem)
         self._exact = problem.solver.hessian != "gauss_newton"
         self.segment_columns = [phase.segment_columns for phase in self.phases]
@@ -56,11 +56,11 @@ class HybridProgram(Program):
     # -- construction -------------------------------------------------------------------------
 
     def stage_pools(self) -> list[StagePool]:
-        """Of each phase."""
+        """The stage pool of each phase."""
         return [pool for _, pool in self._pools if isinstance(pool, StagePool)]
 
     def _places(self, points: StageSet) -> Ints:
-        """(chunks, rows, P, WIDTH): places in x that act on a row, -1 for none."""
+        """(chunks, rows, P, WIDTH): indices of the variables that act on a row, -1 for none."""
         columns = self.segment_columns[points.phase][points.groups_of]
         return np.where(points.touched(), columns[:, None], -1)
 
@@ -76,7 +76,7 @@ class HybridProgram(Program):
         return on[:, block.rows] & points.chosen[:, None]
 
     def _number_gaps(self) -> None:
-        """Constraints that join segments, after all others."""
+        """Number the constraints that join segments, after all others."""
         self.first_gap = first = len(self.g_lower)
         self.gaps: list[Ints] = []  # (segments, 2 passive) of each phase
         for phase in self.phases:
@@ -117,7 +117,7 @@ class HybridProgram(Program):
             for points, shape, ticket in tickets
         ]
         self._jacobian_gaps = [
-            (places.place(own).reshape(shape[0], -1, WIDTH), _there(places.place(next_)))
+            (places.place(own).reshape(shape[0], -1, WIDTH), _drop_negative(places.place(next_)))
             for own, next_, shape in gaps
         ]
 
@@ -137,10 +137,10 @@ class HybridProgram(Program):
                 touched[:, -1] = True
             w, y = np.tril_indices(columns.shape[1])
             left, right = columns[:, w], columns[:, y]
-            there = (touched[:, w] & touched[:, y])[..., None] & (left >= 0) & (right >= 0)
-            rows = np.where(there, np.maximum(left, right), -1)
+            nonzero = (touched[:, w] & touched[:, y])[..., None] & (left >= 0) & (right >= 0)
+            rows = np.where(nonzero, np.maximum(left, right), -1)
             tickets.append(
-                (rows.shape, places.add(rows, np.where(there, np.minimum(left, right), -1)))
+                (rows.shape, places.add(rows, np.where(nonzero, np.minimum(left, right), -1)))
             )
         self.hessian_pattern = places.finish()
         self._hessian_places = [places.place(t).reshape(shape) for shape, t in tickets]
@@ -243,7 +243,9 @@ class HybridProgram(Program):
             for channel in pool.derived.values():
                 channel.weights[:] = 0.0
         active = [x for x in self.sets if isinstance(x, StageSet) and not x.still]
-        for points in sorted(active, key=lambda x: not x.whole):  # the whole ones overwrite
+        for points in sorted(
+            active, key=lambda x: not x.whole
+        ):  # whole sets overwrite, so they come first
             points.weigh(sigma, multipliers)
             if self._exact:
                 points.give_back()
@@ -310,27 +312,27 @@ class HybridProgram(Program):
 
 
 def _in_groups(values: Ints, groups: int) -> Ints:
-    """(segments, m) to (groups, m, WIDTH), padded by -1."""
+    """Rearrange (segments, m) to (groups, m, WIDTH), padded with -1."""
     padded = np.full((groups * WIDTH, values.shape[1]), -1)
     padded[: len(values)] = values
     return padded.reshape(groups, WIDTH, -1).transpose(0, 2, 1)
 
 
 def by_segment(lanes: NDArray, count: int) -> NDArray:
-    """(groups, m, WIDTH) to (segments, m)."""
+    """Rearrange (groups, m, WIDTH) to (segments, m)."""
     groups, m, _ = lanes.shape
     return lanes.transpose(0, 2, 1).reshape(groups * WIDTH, m)[:count]
 
 
 def _begins(rows: Floats, groups: int, count: int) -> Floats:
-    """(rows, m, WIDTH) to (steps + 1, m): where steps begin, in order, and the end."""
+    """Extract (steps + 1, m) from (rows, m, WIDTH): the starts of all steps, and the end."""
     first = rows[:-1:4].reshape(groups, -1, *rows.shape[1:]).transpose(0, 3, 1, 2)
     steps = first.reshape(-1, *first.shape[2:])[:count].reshape(-1, rows.shape[1])
     return np.concatenate([steps, rows[-1:, :, 0]])
 
 
 def _stop_at_overflow(q: Floats, v: Floats, a: Floats) -> None:
-    """Where an integration has left all bounds, let the motion rest where it was before."""
+    """Where the integration has overflowed, hold the motion at rest at its last valid position."""
     lost = ~np.all(np.abs(np.concatenate([q, v, a], axis=1)) < LARGEST, axis=1)
     if lost.any():
         first = int(np.argmax(lost))
@@ -338,5 +340,5 @@ def _stop_at_overflow(q: Floats, v: Floats, a: Floats) -> None:
         v[first:] = a[first:] = 0.0
 
 
-def _there(places: Ints) -> Ints:
+def _drop_negative(places: Ints) -> Ints:
     return places[places >= 0]

@@ -1,9 +1,9 @@
-"""Where the numbers of a motion with integrated joints stand in the vector of decision variables.
+"""Layout of the vector of decision variables for motions with integrated joints.
 
     x = [phase 1: T if free, control points of the active joints, states of the passive joints where
          segments begin and at the end | phase 2: ..]
 
-What the boundary values determine is not in x.
+Values that the boundary values determine are not in x.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(eq=False)
 class ShootingLayout(PhaseLayout):
-    """A phase: `control` and `columns` of passive joints are empty places (0 and -1)."""
+    """One phase; `control` and `columns` of passive joints are unused (0 and -1)."""
 
     rows: StageRows
     passive: Ints  # joints
@@ -34,16 +34,16 @@ class ShootingLayout(PhaseLayout):
 
     @property
     def count(self) -> int:
-        """How many numbers of its own the phase has in x."""
+        """Number of variables of the phase in x."""
         free = int((self.columns >= 0).sum() + (self.node_columns >= 0).sum())
         return free + int(self.T_column >= 0)
 
     @property
     def segment_columns(self) -> Ints:
-        """(groups + 1, P, WIDTH): places in x of the numbers w of each segment, and of the end."""
+        """(groups + 1, P, WIDTH): indices in x of the numbers w of each segment and of the end."""
         rows = self.rows
         ends = np.cumsum(np.bincount(rows.group)) - 1
-        segment, there = rows.segment[ends], rows.there[ends]  # (groups + 1, WIDTH)
+        segment, used = rows.segment[ends], rows.used[ends]  # (groups + 1, WIDTH)
         node = np.where(
             np.arange(len(segment))[:, None] < rows.groups, segment, len(self.nodes) - 1
         )
@@ -55,7 +55,7 @@ class ShootingLayout(PhaseLayout):
         ]
         if self.T_column >= 0:
             parts.append(np.full((len(segment), 1, WIDTH), self.T_column))
-        return np.where(there[:, None], np.concatenate(parts, axis=1), -1)
+        return np.where(used[:, None], np.concatenate(parts, axis=1), -1)
 
     def lanes(self) -> Floats:
         """(groups + 1, 2 passive, WIDTH): the states where segments begin, and at the end."""
@@ -67,14 +67,16 @@ class ShootingLayout(PhaseLayout):
 
 
 def lay_out_shooting(problem: Problem) -> list[ShootingLayout]:
-    """All phases; what single shooting cannot fix becomes a constraint."""
+    """Layouts of all phases; boundary values that single shooting cannot fix become constraints."""
     layouts: list[ShootingLayout] = []
     first = 0
     for k, name in enumerate(phase_names(problem)):
         layout = _phase(problem, k, first, name)
         layouts.append(layout)
         first += layout.count
-    for column, parameter in enumerate(problem.parameters, start=first):  # durations, all of them
+    for column, parameter in enumerate(
+        problem.parameters, start=first
+    ):  # all of them are durations
         for layout, phase in zip(layouts, problem.phases, strict=True):
             if phase.duration == parameter.name:
                 layout.T_column = column

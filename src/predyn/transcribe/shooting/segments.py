@@ -1,9 +1,9 @@
 """The chain rule from states at stages to the numbers w of their segments, compiled.
 
-Active joints reach w by the basis of their spline, passive ones by the sensitivities Z of
-stages.py. Derivatives add up over the rows of a group of segments, lane by lane, and go to their
-places once. `rows` says which row of the phase each chunk of a set is, `groups_of` in which group.
-`fixed` are the arguments that never change (see Direct).
+Active joints depend on w through the basis of their spline, passive ones through the sensitivities
+Z of stages.py. Derivatives are summed over the rows of a group of segments, lane by lane, and then
+added to the output. `rows` has the row of the phase of each chunk of a set, `groups_of` its group.
+`fixed` holds the arguments that never change (see Direct).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from predyn.transcribe.kernels import kept, slopes
 
 @jit
 def fill(grid, instants, powers, timed, z, Z, row, P, room):
-    """dz/dw at a row: room column (joint * orders + order) * P + w, where w acts on the joint."""
+    """Write dz/dw at a row to column (joint * orders + order) * P + w of room, for all active w."""
     count, others, points = len(grid.passive), len(grid.active), len(instants.points)
     orders = len(powers)
     for j in range(grid.role.shape[0]):
@@ -39,7 +39,7 @@ def fill(grid, instants, powers, timed, z, Z, row, P, room):
 
 @jit
 def columns(grid, points, timed, j, P):
-    """Which numbers w act on a joint: first, step and count of them; T is one more if `timed`."""
+    """First, step and count of the numbers w that act on a joint; plus T if `timed`."""
     if grid.role[j] >= 0:
         return 0, 1, P - timed
     return 2 * len(grid.passive) + (-1 - grid.role[j]), len(grid.active), points
@@ -59,8 +59,8 @@ def _add_row(grid, points, timed, j, P, weight, source, first, out, row, to):
 
 @kept
 def gradient(fixed, powers, T, factor_T, out):
-    """Add the gradient in w of what rows add to the objective to out (groups, P); returns that in T
-    of the factor T (factor_T: the sum carries it).
+    """Add the gradient in w of the rows' share of the objective to out (groups, P); returns the
+    derivative in the factor T (factor_T: whether the sum has it).
     """
     align_stack()
     on_stages, rows, groups_of, (groups, partials, explicit), sums, mu, slope = held(fixed)
@@ -138,7 +138,7 @@ def jacobian(fixed, powers, T, factor_T, place, out):
 def bend(fixed, exact, powers, out):
     """Add second derivatives in w to out (groups, P (P + 1) / 2), the lower triangle by rows.
 
-    Those of a function of the states whose second partials are as in `hessian` of curvature.py.
+    The function of the states and its second partials are as in `hessian` of curvature.py.
     """
     align_stack()
     on_stages, rows, groups_of, (groups, partials, explicit), loss, second, channel = held(fixed)
@@ -191,7 +191,7 @@ def bend(fixed, exact, powers, out):
 
 @jit
 def _with_T(c, grid, points, orders, P, cross, square, room, out, k):
-    """What the factor T and time itself add, in the last row."""
+    """Add the share of the factor T and of time itself to the last row."""
     last = (P - 1) * P // 2
     total = load(square, c, 0)
     for j in range(grid.role.shape[0]):
@@ -208,7 +208,7 @@ def _with_T(c, grid, points, orders, P, cross, square, room, out, k):
 
 @kept
 def stretch(fixed, powers, out):
-    """Add what T does to slopes: through the splines, slope (rows, n orders), all of the
+    """Add the effect of T on the slopes: through the splines, slope (rows, n orders) of the whole
     Lagrangian at fixed w; through the length of the steps, cross (groups, P).
     """
     align_stack()
@@ -239,7 +239,7 @@ def stretch(fixed, powers, out):
 
 @kept
 def put(values, place, out):
-    """out[place] += values, lane by lane; both (rows, columns, WIDTH), -1 for nowhere."""
+    """out[place] += values, lane by lane; both (rows, columns, WIDTH), -1 to skip."""
     for c in range(values.shape[0]):
         for k in range(values.shape[1]):
             for b in range(WIDTH):

@@ -1,13 +1,13 @@
 """Single shooting: the passive joints are integrated from the start through all segments.
 
-The program of multiple shooting with the states y where segments meet eliminated: integration finds
-them, so that the gaps d(x, y) between segments are zero, and with all derivatives of that program
+This is the program of multiple shooting with the states y between segments eliminated: they follow
+from integration, so that the gaps d(x, y) between segments are zero, and the derivatives are
 
     Y = dy/dx = -(dd/dy)^-1 dd/dx      gradient  f_x + Y^T f_y      Hessian  [1 Y^T] H [1; Y]
 
-where the multipliers of the gaps in H are those that make the Lagrangian stationary in y. Every
-number depends on all earlier control points then: derivatives are dense, and errors grow along the
-whole motion. It serves short motions, and comparison.
+where the multipliers of the gaps in H make the Lagrangian stationary in y. Every value depends on
+all earlier control points: derivatives are dense, and errors grow along the whole motion. Use it
+for short motions and for comparison.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from predyn.transcribe.shooting.stage_pool import StagePool
 
 
 class _Rolled(HybridProgram):
-    """Multiple shooting in which each segment begins where the one before it has ended."""
+    """Multiple shooting in which each segment begins at the end of the previous one."""
 
     def _shoot(self, phase: ShootingLayout, pool: StagePool) -> None:
         count = phase.spline.segments
@@ -44,7 +44,7 @@ class _Rolled(HybridProgram):
 
 
 class SingleShooting(Program):
-    """A program in control points and durations alone (and the start of later phases)."""
+    """A program in control points and durations only (and initial states of later phases)."""
 
     def __init__(self, problem: Problem) -> None:
         self._full = full = _Rolled(problem)
@@ -67,7 +67,7 @@ class SingleShooting(Program):
         self._lay_patterns()
 
     def _without_nodes(self, phase: ShootingLayout, found: NDArray[np.bool_]) -> ShootingLayout:
-        """The layout in the numbering of what is kept; it shares its numbers with the full one."""
+        """The layout with the remaining variables' indices; it shares the full layout's arrays."""
         number = np.append(np.where(found, -1, np.cumsum(~found) - 1), -1)  # of -1: -1
         return replace(
             phase,
@@ -107,11 +107,11 @@ class SingleShooting(Program):
         self._full._evaluate()
 
     def _states(self) -> Floats:
-        """[1; Y]: slopes of all numbers of multiple shooting in those that are kept."""
+        """[1; Y]: derivatives of all variables of multiple shooting in the remaining ones."""
         if self._slopes is None:
             full, n = self._full, len(self._kept)
             full._differentiate()
-            Y = np.zeros((full.n + 1, n))  # the last row: of what is fixed
+            Y = np.zeros((full.n + 1, n))  # the last row is for fixed values
             Y[self._kept, np.arange(n)] = 1.0
             for phase, slopes, columns in self._segments():
                 for k, slope in enumerate(slopes):
@@ -120,7 +120,7 @@ class SingleShooting(Program):
         return self._slopes
 
     def _segments(self) -> list[tuple[ShootingLayout, Floats, NDArray[np.int64]]]:
-        """Of each phase: slopes (segments, 2 passive, P) and the places in x of those P numbers."""
+        """For each phase: slopes (segments, 2 passive, P) and the indices in x of the P numbers."""
         full, result = self._full, []
         for phase, pool, columns in zip(
             full.phases, full.stage_pools(), full.segment_columns, strict=True
@@ -147,7 +147,7 @@ class SingleShooting(Program):
         out[:] = whole @ self._states()
 
     def _jacobian(self) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
-        """Rows, columns and values of the constraints that are kept, in all numbers."""
+        """Rows, columns and values of the remaining constraints, in all variables."""
         rows, columns = self._full.jacobian_pattern
         values = np.empty(len(rows))
         self._full.jacobian(values)

@@ -1,4 +1,4 @@
-"""From a problem to sets of stages with blocks of rows: costs at all, limits where steps begin."""
+"""Arrange a problem as sets of stages with blocks of rows: costs at all stages, limits at steps."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from predyn.transcribe.shooting.stage_sets import StageSet
 
 
 class StageArrangement(Arrangement):
-    """Sets of rows at stages: costs at all, limits where steps begin."""
+    """Sets of rows at stages: costs at all stages, limits where steps begin."""
 
     layouts: Sequence[ShootingLayout]
 
-    def _passive_joints(self, p: int) -> None:
-        """Nothing: the integration keeps their torque zero."""
+    def _add_passive_torques(self, p: int) -> None:
+        """Add nothing: the integration keeps passive torques at zero."""
 
-    def _for_equality(self, p: int, residual: Residual) -> InstantSet:
+    def for_equality(self, p: int, residual: Residual) -> InstantSet:
         return self.at(p, "knots")
 
     def _choose(self, p: int, at: At | Literal["knots"], cost: bool) -> StageSet:
@@ -39,14 +39,14 @@ class StageArrangement(Arrangement):
         every = np.arange(len(rows.s))
         weights = None
         if at == "throughout" and cost:
-            chosen, weights = rows.there.copy(), rows.weights
+            chosen, weights = rows.used.copy(), rows.weights
             chosen[rows.end] = False
         elif at in ("throughout", "knots"):
             wanted = 1 if at == "knots" else method.limit_points
             steps = np.unique(np.arange(wanted) * rows.steps // wanted)
             begins = every[: rows.end : 4]
             every = np.append(begins[np.isin(np.arange(len(begins)) % rows.steps, steps)], rows.end)
-            chosen = rows.there[every]
+            chosen = rows.used[every]
         else:
             ends = {"start": (0.0,), "end": (1.0,)}
             if isinstance(at, str) and at not in ends:
@@ -85,7 +85,7 @@ class StageArrangement(Arrangement):
         return pools
 
     def _whole(self, p: int) -> StageSet:
-        """The set of the integrated costs of a phase; if there is none, one that adds nothing."""
+        """The set of the integrated costs of a phase; without costs, a set that adds nothing."""
         whole = self.at(p, "throughout", cost=True)
         assert isinstance(whole, StageSet)
         if not whole.blocks:

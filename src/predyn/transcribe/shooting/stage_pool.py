@@ -1,6 +1,6 @@
 """The stages of a phase whose passive joints are integrated: states, channels, sensitivities.
 
-stages.py says how the rows are numbered.
+The numbering of the rows is explained in stages.py.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ from predyn.transcribe.pool import Pool
 from predyn.transcribe.shooting import segments, stages
 from predyn.transcribe.shooting.stages import Grid, Pulls
 
-STAGES = np.array([0.0, 0.5, 0.5, 1.0])  # of a step, where RK4 looks
+STAGES = np.array([0.0, 0.5, 0.5, 1.0])  # stages of RK4 within a step
 SHARES = np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
 
 
 class StageRows:
     """Normalised times, weights and segments of the rows of a phase, (rows, WIDTH) each.
 
-    The last segment is repeated to fill its group, and the end to fill its row: `there` is False.
+    The last segment is repeated to fill its group, and the end to fill its row; `used` is False
+    for these copies.
     """
 
     def __init__(self, spline: BSpline, steps: int) -> None:
@@ -55,19 +56,19 @@ class StageRows:
         one = np.ones(WIDTH)
         self.s = rows(s, one)
         self.segment = rows(segment, np.full(WIDTH, count - 1))
-        self.there = rows(lane < count, np.arange(WIDTH) == 0)
-        self.weights = np.where(self.there, rows(share, 0.0 * one), 0.0)
+        self.used = rows(lane < count, np.arange(WIDTH) == 0)
+        self.weights = np.where(self.used, rows(share, 0.0 * one), 0.0)
         self.left = rows((stage > 0.0) & (s > -1.0), one > 0.0)
         self.group = np.repeat(np.arange(self.groups + 1), [*[4 * steps] * self.groups, 1])
         self.width = step.reshape(self.groups, 1, WIDTH)
         self.end = len(self.s) - 1
 
     def find(self, s: float) -> tuple[int, int]:
-        """Row and lane of the beginning of a step, or of the end of the phase."""
+        """Row and lane of the step that begins at s, or of the end of the phase."""
         if s >= 1.0 - 1e-9:
             return self.end, 0
         first = self.s.copy()
-        first[~self.there] = np.inf
+        first[~self.used] = np.inf
         stage = np.arange(len(first)) % 4
         first[stage > 0] = np.inf
         row, lane = np.unravel_index(np.argmin(abs(first - s)), first.shape)
@@ -149,31 +150,31 @@ class StagePool(Pool):
         )
 
     def shoot(self, T: float, first: int = 0, last: int | None = None) -> None:
-        """Integrate groups of segments from their nodes; the active joints are in place."""
+        """Integrate groups of segments from their nodes; the active joints must be up to date."""
         stop = self.rows.groups if last is None else last
         self._integrate.run(T, first, stop)
 
     def follow(self, control: Floats, powers: tuple[float, ...]) -> None:
-        """States of the active joints at all rows."""
+        """Compute the states of the active joints at all rows."""
         self._evaluate.run(control, powers)
 
     def evaluate_channels(self) -> None:
-        """Values of the channels, once the passive joints are in place."""
+        """Compute the values of the channels; the passive joints must be up to date."""
         for channel in self.derived.values():
-            if channel is not self.torques:  # the integration has them
+            if channel is not self.torques:  # computed by the integration
                 channel.evaluate()
 
     def differentiate(self, powers: tuple[float, ...]) -> None:
-        """Partials of the channels, and the sensitivities."""
+        """Compute the partials of the channels and the sensitivities."""
         for channel in self.derived.values():
             channel.derive()
         self._sensitivities.run(powers)
 
     def curve_all(self, powers: tuple[float, ...], ends: Floats) -> None:
-        """Second partials of the channels, with the passive torques weighted by their adjoints.
+        """Compute second partials of the channels, with passive torques weighted by their adjoints.
 
-        After `slope` and the channels' weights have been added up; ends (groups, 2 passive, WIDTH):
-        slopes in the states at the ends of segments.
+        `slope` and the channels' weights must be complete. ends (groups, 2 passive, WIDTH): slopes
+        in the states at the ends of segments.
         """
         self._adjoint_ends[:] = ends
         self._adjoints.run(powers)
@@ -181,5 +182,5 @@ class StagePool(Pool):
         self.curve()
 
     def stretch(self, powers: tuple[float, ...], out: Floats) -> None:
-        """Add what T does to the slopes to second derivatives (groups + 1, ..)."""
+        """Add the effect of T on the slopes to second derivatives (groups + 1, ..)."""
         self._stretch.run(powers, out)

@@ -1,6 +1,6 @@
-"""Sets of rows that look at stages, and what second derivatives make of them.
+"""Sets of rows evaluated at stages, and their second derivatives.
 
-The set of the integrated costs looks at all rows of a phase; others copy the few they need.
+The set of the integrated costs uses all rows of a phase; other sets copy the few they need.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _NOWHERE = Spread(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 class StageSet(InstantSet):
-    """Rows that look at stages. `rows` are those of the phase, `chosen` the lanes that count.
+    """Rows evaluated at stages. `rows` are those of the phase, `chosen` the lanes that count.
 
-    The whole set (all rows) holds the integrated costs and takes the second partials of all
-    channels, of whichever set.
+    The whole set (all rows) holds the integrated costs and the second partials of all channels,
+    including those of other sets.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class StageSet(InstantSet):
         return sorted(self.curved.get(name, set()) | {int(x) for x in used})
 
     def settle(self, pool: StagePool) -> None:
-        """Make the arrays."""
+        """Allocate the arrays."""
         self._pool = pool
         self._excerpt = None if self.whole else Excerpt(pool, self.rows)
         self.build(self._excerpt or pool, 0)
@@ -79,7 +79,9 @@ class StageSet(InstantSet):
         grid, points = pool.grid, len(pool.instants.points)
         count, others = len(grid.passive), len(grid.active)
         result = np.zeros((self.chunks, chained.explicit.shape[1], pool.size, WIDTH), bool)
-        begins = (self.rows % (4 * grid.steps) == 0)[:, None, None]  # of segments: w has the state
+        begins = (self.rows % (4 * grid.steps) == 0)[
+            :, None, None
+        ]  # of segments, where w includes the state
         acts = pool.instants.basis[self.rows].reshape(self.chunks, 4, points, WIDTH) != 0.0
         for g, (r, j) in enumerate(zip(chained.groups.row, chained.groups.component, strict=True)):
             for o in np.flatnonzero(chained.orders[g]):
@@ -108,8 +110,8 @@ class StageSet(InstantSet):
         super().derive()
 
     def local_gradient(self, out: Floats) -> float:
-        """Add the gradient of the objective's part in the segments' numbers to out
-        (groups + 1, P, WIDTH); returns d/dT of the factor T.
+        """Add the gradient of its part of the objective in the segments' numbers to out
+        (groups + 1, P, WIDTH); return the derivative in the factor T.
         """
         by_T: float = self._local_gradient.run(self._powers, self._T, self.timed, out)
         return by_T
@@ -119,7 +121,7 @@ class StageSet(InstantSet):
         self._local_jacobian.run(self._powers, self._T, self.timed, place, out)
 
     def give_back(self) -> None:
-        """Add slopes and weights of channels to those of the pool, after weigh()."""
+        """Add slopes and weights of channels to those of the pool; call weigh() first."""
         if self._excerpt is None:
             self._pool.slope += self.bends.slope
         else:
@@ -135,7 +137,7 @@ class StageSet(InstantSet):
 
 
 class Excerpt:
-    """Some rows of a pool, copied: what a set of instants sees of it."""
+    """A copy of some rows of a pool, for a set of instants."""
 
     def __init__(self, pool: StagePool, rows: Ints) -> None:
         self._pool, self._rows = pool, rows
@@ -145,7 +147,7 @@ class Excerpt:
         self.derived = {name: _Copied(channel, rows) for name, channel in pool.derived.items()}
 
     def fetch(self, names: Sequence[str]) -> None:
-        """States and channel values."""
+        """Copy states and channel values."""
         for x, source in zip(self.z, self._pool.z, strict=True):
             np.take(source, self._rows, axis=0, out=x)
         for name in names:
@@ -163,7 +165,7 @@ class Excerpt:
 
 
 class _Copied(Derived):
-    """Some rows of a channel."""
+    """A copy of some rows of a channel."""
 
     def __init__(self, channel: Derived, rows: Ints) -> None:
         self._channel, self._rows = channel, rows
@@ -186,4 +188,4 @@ class _Copied(Derived):
         self.fetch(("dq", "dv", "da"))
 
     def curve(self) -> None:
-        """The pool curves all rows at once."""
+        """Do nothing: the pool computes second partials of all rows at once."""

@@ -1,22 +1,22 @@
-"""Passive joints integrated by RK4, one segment a lane, with exact sensitivities, compiled.
+"""Integration of passive joints by RK4, one segment per lane, with exact sensitivities, compiled.
 
-Rows of a phase: segments are taken WIDTH at a time, and group k has the rows
+Rows of a phase: segments form groups of WIDTH, and group k has the rows
 
-    row = (k * steps + step) * 4 + stage,      and after all groups one row for the end.
+    row = (k * steps + step) * 4 + stage,      followed by one row for the end after all groups.
 
-A segment is a function of its own few numbers w: positions and velocities of the passive joints
-where it begins, the control points of the active joints that act on it, and the duration if free,
+A segment is a function of a few numbers w: positions and velocities of the passive joints at its
+start, the control points of the active joints that act on it, and the duration if free,
 
-    w = (q_p, v_p, c_(k, active joint) with the control point k slow, T).
+    w = (q_p, v_p, c_(k, active joint) with the joint index fastest, T).
 
 At every stage tau_p(q, v, a) = 0 gives the passive accelerations, so that with all partials of
 inverse dynamics
 
     M_pp da_p = -(dtau_p/dq dq + dtau_p/dv dv + M_pa da_a).
 
-Reverse order gives the adjoints: with g the slope of the Lagrangian in a_p, nu = -M_pp^-1 g are the
-weights of tau_p in the second derivatives, for which the implicit function then needs no more.
-All arrays of numbers hold lanes: (rows or groups, columns, WIDTH).
+The adjoints are computed in reverse order: with g the slope of the Lagrangian in a_p,
+nu = -M_pp^-1 g are the weights of tau_p in the second derivatives; the implicit function needs no
+other second-order terms. All numeric arrays are in lanes: (rows or groups, columns, WIDTH).
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class Pulls(NamedTuple):
 
 def _integrator(core: Any) -> Any:
     def integrate(fixed, T, first, last):
-        """States, accelerations and torques of groups first to last, and of the end row.
+        """Compute states, accelerations and torques of groups first to last, and of the end row.
 
         nodes (groups + 1, 2 passive, WIDTH): states where segments begin, and at the end.
-        z: q, v, a with the active joints in place. none (rows, n, WIDTH): zeros.
+        z: q, v, a with the active joints filled in. none (rows, n, WIDTH): zeros.
         """
         align_stack()
         tree, loads, grid, nodes, z, none, values, tau, ends, work = held(fixed)
@@ -107,7 +107,7 @@ integrate_coupled = _integrator(hybrid_partitioned)  # rotors that couple joints
 def sensitivities(fixed, powers):
     """Fill Z, the factors (rows, passive^2) of M_pp, and d(state at the end)/dw of each segment.
 
-    ends (groups, 2 passive P, WIDTH). timed: 1 if T is free, the last of the P numbers then.
+    ends (groups, 2 passive P, WIDTH). timed: 1 if T is free and hence the last of the P numbers.
     """
     align_stack()
     grid, instants, timed, pulls, z, partials, factor, Z, ends = held(fixed)
@@ -238,12 +238,12 @@ def _solve(count, factor, row, out, at, first, stride):
 
 @kept
 def adjoints(fixed, powers):
-    """Weights nu (rows, passive) of the passive torques, and what T does to steps.
+    """Compute weights nu (rows, passive) of the passive torques, and the effect of T on steps.
 
     slope (rows, n orders): of the Lagrangian in the states; at active joints that of nu . tau_p is
-    added. ends (groups, 2 passive): slopes in the states at the ends of segments; changed.
-    pushes (1, 8 passive): room. cross (groups, P): mixed second derivatives of T and w that come
-    from the length of the steps.
+    added. ends (groups, 2 passive): slopes in the states at the ends of segments; overwritten.
+    pushes (1, 8 passive): scratch. cross (groups, P): mixed second derivatives in T and w through
+    the length of the steps.
     """
     align_stack()
     grid, timed, orders, pulls, partials, factor, Z, slope, ends, pushes, nu, cross = held(fixed)
@@ -266,7 +266,7 @@ def adjoints(fixed, powers):
                 part = 0.0 if stage == 0 else 1.0 if stage == 3 else 0.5
                 at = stage * 2 * count
                 _weights(grid, orders, factor, slope, pushes, at + count, nu, row + stage)
-                # from here on the place holds the slope in the stage's own state
+                # from here on this element holds the slope in the state of the stage
                 for p in range(count):
                     j = grid.passive[p] * orders
                     rate = load(pushes, 0, at + p)
@@ -300,7 +300,7 @@ def adjoints(fixed, powers):
 
 @jit
 def _weights(grid, orders, factor, slope, pushes, at, nu, row):
-    """nu = -M_pp^-1 (slope in a_p, and what later stages add to it)."""
+    """nu = -M_pp^-1 (slope in a_p plus contributions of later stages)."""
     count = len(grid.passive)
     for p in range(count):
         total = load(slope, row, grid.passive[p] * orders + 2) + load(pushes, 0, at + p)
