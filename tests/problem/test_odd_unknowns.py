@@ -60,7 +60,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "system a list": ({"phases": (Phase(1.0, *ENDS, system=[]),)}, "expected a name (str)"),
     "name of a system": (
         {"systems": {3: System()}, "phases": (Phase(1.0, *ENDS, system="a"),)},
-        "expected a non-empty text as name, got 3",
+        "expected a non-empty string as name, got 3",
     ),
     "component with NUL": (
         {"signals": (Signal("push", ("x\0", "y", "z")),), "forces": FORCE},

@@ -174,11 +174,11 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ),
     (force(Profile((0, 1), np.zeros((2, 2)))), "forces[1].moment: values: expected finite numbers"),
     (force(Profile((1, 0), LINE)), "forces[1].moment: times: expected increasing numbers"),
-    (force(Profile((0, 2), LINE, "phase")), "forces[1].moment: times: expected shares of the"),
+    (force(Profile((0, 2), LINE, "phase")), "forces[1].moment: times: expected fractions of the"),
     (
         force(OVER_TIME),
         "forces[1].moment: a curve over time needs a fixed duration, but that of 'reach' is free; "
-        "give its times as shares of the phase, from 0 to 1 (over = 'phase')",
+        "give its times as fractions of the phase, from 0 to 1 (over = 'phase')",
     ),
     (
         {"constraints": (Constraint(Effort(), upper=1.0, over="motion"),)},

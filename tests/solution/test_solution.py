@@ -122,7 +122,7 @@ def test_at_names_the_range(t):
 
 
 @pytest.mark.parametrize("t", ["0.5", None, 1j, [[0.1], [0.2, 0.3]], [True]])
-def test_at_refuses_what_is_no_time(t):
+def test_at_refuses_invalid_times(t):
     with pytest.raises(InputError, match="t: expected seconds"):
         fake_solution().at(t)
 
@@ -309,14 +309,14 @@ def test_storage_labels_are_single_words(tmp_path):
         ("a=b", "a b"),
     ],
 )
-def test_storage_titles_are_no_part_of_the_table(tmp_path, name, title):
+def test_storage_titles_are_not_part_of_the_table(tmp_path, name, title):
     replace(fake_solution(), name=name).export(tmp_path / "m.sto")
     lines = (tmp_path / "m.sto").read_text().split("\n")
     assert lines[:2] == [title, "version=1"]
 
 
 @pytest.mark.parametrize("rate", [10, 100.0, 7.3])
-def test_rate_makes_even_steps(tmp_path, rate):
+def test_rate_gives_equal_steps(tmp_path, rate):
     solution = fake_solution(2)
     solution.export(tmp_path / "m.csv", rate=rate)
     table = np.loadtxt(tmp_path / "m.csv", delimiter=",", skiprows=1)

@@ -101,7 +101,7 @@ def test_round_trip_of_odd_values(tmp_path):
     assert_same(loaded(odd, tmp_path), odd)
 
 
-def test_numbers_of_other_types_are_brought_to_ours(tmp_path):
+def test_numbers_of_other_types_are_converted(tmp_path):
     solution = fake_solution()
     other = replace(
         solution,
@@ -129,7 +129,7 @@ def test_a_warning_about_the_model_is_not_repeated(tmp_path):
         assert_same(loaded(solution, tmp_path), solution)
 
 
-def test_h5py_alone_reads_it(tmp_path):
+def test_file_is_readable_with_h5py_alone(tmp_path):
     solution = fake_solution(2, model=predyn.models.prismatic_revolute())
     solution.save(tmp_path / "s.h5")
     with h5py.File(tmp_path / "s.h5", "r") as file:
@@ -228,7 +228,7 @@ def test_other_hdf5_files(tmp_path):
     refused((tmp_path / "other.h5").read_bytes(), tmp_path, "an HDF5 file, but not a predyn sol")
 
 
-def test_places_that_hold_no_solution(tmp_path):
+def test_paths_without_a_solution(tmp_path):
     for path, match in (
         (tmp_path / "none.h5", "No such file"),
         (tmp_path, "this is a folder"),
@@ -240,7 +240,7 @@ def test_places_that_hold_no_solution(tmp_path):
 
 
 def edited(saved, edit):
-    """The file after a change through h5py, with a seal that fits."""
+    """The file after an edit with h5py that updates the seal."""
     buffer = io.BytesIO(saved)
     with h5py.File(buffer, "r+") as file:
         edit(file)
@@ -248,13 +248,13 @@ def edited(saved, edit):
     return hdf5_tree.seal(buffer.getvalue()[hdf5_tree.BLOCK :], KIND, version)
 
 
-def test_an_edit_without_harm_still_loads(saved, tmp_path):
+def test_harmless_edit_still_loads(saved, tmp_path):
     path = tmp_path / "edited.h5"
     path.write_bytes(edited(saved, lambda file: file.attrs.create("objective", 2.5)))
     assert load_solution(path).objective == 2.5
 
 
-def test_an_edit_behind_our_back_is_told(saved, tmp_path):
+def test_external_edit_is_reported(saved, tmp_path):
     path = tmp_path / "s.h5"
     path.write_bytes(saved)
     with h5py.File(path, "r+") as file:
@@ -280,7 +280,7 @@ def drop(file, name):
         del file[name]
 
 
-def test_whatever_is_missing_is_named(saved, tmp_path):
+def test_missing_entries_are_named(saved, tmp_path):
     names = names_in(saved)
     assert len(names) > 80
     for name in names:
@@ -330,7 +330,7 @@ def test_wrong_contents_are_named(saved, tmp_path, name):
     refused(edited(saved, edit), tmp_path, match)
 
 
-def test_nothing_outside_of_the_file_is_read(saved, tmp_path):
+def test_nothing_outside_the_file_is_read(saved, tmp_path):
     secret = tmp_path / "secret.bin"
     secret.write_bytes(np.ones((19, 2)).tobytes())
     with h5py.File(tmp_path / "other.h5", "w") as other:
@@ -386,7 +386,7 @@ def test_a_full_disk_leaves_the_earlier_solution(tmp_path, monkeypatch):
         ({"objective": "low"}, "cannot be saved"),
     ],
 )
-def test_what_cannot_be_saved_is_named(tmp_path, change, match):
+def test_values_that_cannot_be_saved_are_named(tmp_path, change, match):
     with pytest.raises(FileError, match=match):
         save_solution(replace(fake_solution(), **change), tmp_path / "s.h5")
     assert not list(tmp_path.iterdir())

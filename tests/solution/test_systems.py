@@ -38,7 +38,7 @@ def press(solution, t):
     return ScipySpline(curve.knots, curve.control, curve.degree)((t - T) / T)
 
 
-def test_torques_are_those_of_pinocchio_with_and_without_the_load(solution):
+def test_torques_match_pinocchio_with_and_without_the_load(solution):
     """200 instants; the load and the curves of the forces are given to Pinocchio on their own."""
     t = np.sort(np.random.default_rng(8).uniform(0.0, 2 * T, 200))
     sample, model = solution.at(t), solution.model
@@ -132,7 +132,7 @@ def test_a_force_whose_signal_is_missing_is_named(solution):
         ).at(1.0)  # fmt: skip
 
 
-def test_the_stored_samples_are_those_of_the_curves(solution):
+def test_stored_samples_match_the_curves(solution):
     later = np.flatnonzero(np.diff(solution.t) == 0.0)
     keep = np.setdiff1d(np.arange(len(solution.t)), later)
     for name in ("press", "level"):
@@ -227,7 +227,7 @@ def test_round_trip_bit_for_bit(tmp_path):
 
 
 def test_files_without_anything_new_stay_version_1(tmp_path):
-    """Version 0.2 takes what it knows out of them."""
+    """Version 0.2 reads the parts of them that it supports."""
     plain = fake_solution(2)
     assert load_solution(STORED).systems == ()
     same = replace(plain, systems=tuple(plain.system(k) for k in range(2)))
@@ -254,7 +254,7 @@ def test_files_without_anything_new_stay_version_1(tmp_path):
         assert (tmp_path / "s.h5").read_bytes().split(b"\n")[1] == b"version 2", change
 
 
-def test_solutions_that_contradict_themselves_are_not_saved(tmp_path, solution):
+def test_inconsistent_solutions_are_not_saved(tmp_path, solution):
     with pytest.raises(FileError, match="signals: expected samples and curves of the same names"):
         replace(solution, signals={}).save(tmp_path / "s.h5")
     assert not list(tmp_path.iterdir())
@@ -319,7 +319,7 @@ def test_wrong_contents_are_named(saved, tmp_path, name):
     refused(edited(saved, edit), tmp_path, match)
 
 
-def test_h5py_alone_reads_signals_and_systems(saved, tmp_path):
+def test_signals_and_systems_are_readable_with_h5py_alone(saved, tmp_path):
     (tmp_path / "s.h5").write_bytes(saved)
     with h5py.File(tmp_path / "s.h5", "r") as file:
         assert file["signals/press"].attrs["unit"] == "N"

@@ -59,7 +59,7 @@ def test_a_file_without_verification_loads(tmp_path):
 
 
 def test_the_file_grows_by_little(tmp_path):
-    """Of many samples few are stored."""
+    """Only a few of many samples are stored."""
     solution = fake_solution()
     t = np.linspace(0.0, solution.duration, 20_001)
     fields = {name: getattr(solution.at(t), name) for name in ("q", "v", "a", "tau", "reactions")}
@@ -78,7 +78,7 @@ def saved(tmp_path_factory):
 
 
 def refused(saved, edit, tmp_path):
-    """The message about the file after a change through h5py, with a seal that fits."""
+    """The error message of the file after an edit with h5py that updates the seal."""
     buffer, path = io.BytesIO(saved), tmp_path / "bad.h5"
     with h5py.File(buffer, "r+") as file:
         edit(file["verification"])
@@ -89,7 +89,7 @@ def refused(saved, edit, tmp_path):
     return str(caught.value)
 
 
-def test_whatever_is_missing_is_named(saved, tmp_path):
+def test_missing_entries_are_named(saved, tmp_path):
     with h5py.File(io.BytesIO(saved)) as file:
         checks = file["verification"]
         names = {owner: [*checks[owner], *(x for x in checks[owner].attrs if x[0] != "%")]
@@ -106,7 +106,7 @@ def test_whatever_is_missing_is_named(saved, tmp_path):
 
 
 def value(name, change):
-    """An array, or an attribute after @, becomes what `change` makes of it."""
+    """Apply `change` to an array, or to an attribute after @."""
 
     def edit(group):
         owner, at, attribute = name.partition("@")

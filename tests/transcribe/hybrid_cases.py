@@ -1,4 +1,4 @@
-"""Small problems for the hybrid method, that mix what it must be able to do."""
+"""Small problems for the hybrid method that combine its features."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EXACT = SolverOptions(hessian="exact")
 
 
 def swing_up(model: Model, method: Hybrid, duration: float | Duration = 3.0) -> Problem:
-    """Effort of the motors, and what is missing to an upright stand."""
+    """Effort of the motors, and the distance to standing upright."""
     n, nan = model.n, np.nan
     start = State([-1.0, *[0.0] * (n - 1)], np.zeros(n))
     end = State([nan, *[0.0] * (n - 1)], [nan, *[0.0] * (n - 1)])
@@ -68,7 +68,7 @@ def resisting(model: Model, seed: int) -> Model:
 
 
 def limited(n: int) -> Limits:
-    """Everything, one joint on one side only, one held."""
+    """Limits of every kind; one joint limited on one side only, one held."""
     both = np.array([-1.0, 1.0])
     position = np.tile(2.0 * both, (n, 1))
     position[0, 0] = -np.inf
@@ -166,7 +166,7 @@ def _all_active() -> Problem:
 
 
 def _every_term() -> Problem:
-    """All that the oracle knows, throughout, at instants and summed up; j1 and j3 are passive."""
+    """All terms of the oracle, throughout, at instants and summed; j1 and j3 are passive."""
     own = {name: term for name, term in on(TREE, SINGLE).items() if "user" not in name}
     own |= {"smoothness": Smoothness(joints=("j0", "j4"))}
     losses = ("linear", "square", "abs")

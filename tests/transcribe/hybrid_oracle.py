@@ -14,7 +14,7 @@ from transcribe.program_values import Values, values
 
 
 class HybridOracle:
-    """Rows are matched by quantity and order in time; variables stand as they are."""
+    """Rows are matched by quantity and order in time; variables have the same order."""
 
     def __init__(self, problem: Problem, ours: Program) -> None:
         self.program = theirs = casadi_hybrid(problem)

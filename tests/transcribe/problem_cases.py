@@ -1,4 +1,4 @@
-"""Problems that mix every term, as cost and as constraint, wherever a term may look."""
+"""Problems that combine every term, as cost and constraint, at all kinds of instants."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def on(model: Model, names: dict[str, Term]) -> dict[str, Term]:
 
 
 def wide(term: Term) -> Term:
-    """The same with an |r| so round that differences of it converge."""
+    """The same problem with |r| smooth enough for finite differences to converge."""
     rounder = copy(term)
     object.__setattr__(rounder, "width", 5.0)
     return rounder
@@ -98,7 +98,7 @@ def mixed(
 
 
 def plain_terms(model: Model) -> dict[str, Term]:
-    """Terms that any model takes."""
+    """Terms that apply to any model."""
     last = model.link_names[-1]
     return {
         "time": TotalTime(),

@@ -1,4 +1,4 @@
-"""What a program evaluates to, as plain matrices, and the same of the CasADi formulation."""
+"""Values of a program as plain matrices, and those of the CasADi formulation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Values(NamedTuple):
 
 
 def values(program: SplineProgram, x: np.ndarray, sigma: float, multipliers: np.ndarray) -> Values:
-    """Of our program; the outputs are filled with NaN first, so that nothing may be left out."""
+    """Values of our program; outputs are filled with NaN first to detect missing entries."""
     gradient, g = np.full(program.n, np.nan), np.full(program.m, np.nan)
     rows, columns = program.jacobian_pattern
     lower, left = program.hessian_pattern
@@ -47,7 +47,7 @@ def dense(data: np.ndarray, rows: np.ndarray, columns: np.ndarray, shape: tuple)
 
 
 def declared(pattern: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]) -> np.ndarray:
-    """A pattern as a matrix of flags; each entry must stand in it once."""
+    """A pattern as a matrix of flags; each entry must occur once."""
     count = dense(np.ones(len(pattern[0])), *pattern, shape)
     assert count.max(initial=0.0) <= 1.0
     return count > 0.0
@@ -106,7 +106,7 @@ def _their_rows(program: Program, phases: int) -> list[str]:
 
 
 def _with_bounds(problem: Problem) -> Problem:
-    """The bounds that a term has of itself written down."""
+    """The problem with the default bounds of terms made explicit."""
 
     def given(constraint: Constraint) -> Constraint:
         lower, upper = row_bounds(

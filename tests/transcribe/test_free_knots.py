@@ -1,4 +1,4 @@
-"""Knots that move find better motions, and their curve is one curve of the same motion."""
+"""Free knots find better motions, and the joined curve is the same motion."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,7 @@ def task(name: str, knots: str, segments: int = 10) -> predyn.Problem:
     ("name", "best"),
     [("two-link-time-optimal", 0.3918545), ("arm-2r-min-effort", 71.70298)],
 )
-def test_free_knots_come_nearer_to_the_continuous_optimum(name: str, best: float) -> None:
+def test_free_knots_approach_the_continuous_optimum(name: str, best: float) -> None:
     fixed, free = (predyn.solve(task(name, knots)).check() for knots in ("clamped", "free"))
     assert best < free.objective < fixed.objective
     assert free.objective - best < 0.6 * (fixed.objective - best)
@@ -65,7 +65,7 @@ def test_a_fixed_duration_is_kept_and_a_free_one_stays_in_bounds(tmp_path: Path)
     assert len(predyn.load_solution(tmp_path / "free.h5").systems) in (0, 1)
 
 
-def test_what_free_knots_do_not_go_with_is_said() -> None:
+def test_unsupported_free_knots_are_refused() -> None:
     problem = task("two-link-lifting", "free")
     two = replace(problem, phases=problem.phases * 2)
     assert any("single phase" in text for text in two.validate())

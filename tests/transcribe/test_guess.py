@@ -1,4 +1,4 @@
-"""First guesses: what curve they stand for, and that they are the same each time."""
+"""Initial guesses: the curves that they define, and their reproducibility."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def test_linear_goes_straight() -> None:
     assert np.all(first_guess(program) >= program.x_lower)
 
 
-def test_what_is_fixed_stays_fixed() -> None:
+def test_fixed_values_stay_fixed() -> None:
     program = transcribe(two_phases())
     for x in (first_guess(program), random_guess(program, 3, 2)):
         assert shape(program, x, 0, np.zeros(1))[0] == pytest.approx([0.2, -0.4], abs=1e-15)
         assert shape(program, x, 1, np.ones(1))[0] == pytest.approx([1.4, 0.1], abs=1e-15)
 
 
-def test_durations_are_moved_into_their_bounds(lifting: Solution) -> None:
+def test_durations_are_clipped_to_their_bounds(lifting: Solution) -> None:
     task = read_task("two-link-lifting").problem
     narrow = replace(task.phases[0], duration=Duration(0.6, 0.8, 0.7))
     program = transcribe(replace(task, phases=(narrow,)))
@@ -95,7 +95,7 @@ def test_inverse_kinematics_reaches_the_goal() -> None:
 
 
 def test_a_curve_is_followed() -> None:
-    """Of the whole motion, shared out by the durations of the guess: 0.9 and 0.6 s."""
+    """The curve of the whole motion is split by the durations of the guess: 0.9 and 0.6 s."""
     s = np.linspace(0.0, 1.0, 401)
 
     def wanted(s: np.ndarray) -> np.ndarray:
@@ -109,7 +109,7 @@ def test_a_curve_is_followed() -> None:
     assert np.abs(shape(program, x, 1, inner) - wanted(0.6 + 0.4 * inner)).max() < 1e-4
 
 
-def test_a_solution_comes_back_as_itself(lifting: Solution) -> None:
+def test_solution_reproduces_itself(lifting: Solution) -> None:
     program = transcribe(read_task("two-link-lifting").problem)
     assert np.array_equal(first_guess(program, lifting), lifting.x)
 
@@ -132,7 +132,7 @@ def test_refinement_reproduces_the_curve(lifting: Solution, segments: int) -> No
     [({"segments": 31}, 1e-3), ({"degree": 5}, 1e-3), ({"knots": "uniform"}, 1e-4)],
 )
 def test_a_solution_is_resampled(lifting: Solution, change: dict, off: float) -> None:
-    """To a space that does not hold it; the same space with other knots is met closely."""
+    """The new spline space does not contain the curve; with other knots the fit is close."""
     task = read_task("two-link-lifting").problem
     other = transcribe(replace(task, transcription=replace(task.transcription, **change)))
     x = first_guess(other, lifting)
@@ -140,7 +140,7 @@ def test_a_solution_is_resampled(lifting: Solution, change: dict, off: float) ->
     assert np.abs(shape(other, x) - coarse(S)).max() < off
 
 
-def test_a_solution_is_shared_out_over_phases(lifting: Solution) -> None:
+def test_solution_is_split_over_phases(lifting: Solution) -> None:
     task = read_task("two-link-lifting").problem
     start, end = task.phases[0].start, task.phases[0].end
     split = replace(
@@ -184,7 +184,7 @@ def test_random_guesses_are_repeatable_and_different() -> None:
     assert not np.array_equal(found[1], random_guess(program, 2, 1))
 
 
-def test_random_guesses_keep_to_position_limits() -> None:
+def test_random_guesses_obey_position_limits() -> None:
     task = read_task("two-link-lifting").problem
     limits = task.model.limits._replace(position=np.array([[1.0, 3.0], [-2.5, -2.0]]))
     program = transcribe(replace(task, limits=limits))

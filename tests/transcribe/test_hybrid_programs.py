@@ -37,7 +37,7 @@ BUILT_IN = ("acrobot-swingup", "branched-acrobot-swingup", "cart-pole-swingup", 
 
 @pytest.fixture(autouse=True)
 def _poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory that nobody has written to holds NaN."""
+    """Fill uninitialized memory with NaN."""
 
     def nothing(*shape: int) -> np.ndarray:
         array = aligned(*shape)
@@ -73,7 +73,7 @@ def test_values_and_derivatives(name: str) -> None:
 
 @pytest.mark.parametrize("name", HYBRID_CASES)
 def test_sparsity(name: str) -> None:
-    """Nothing is left out, and little is declared that CasADi does not find in the formulas."""
+    """The pattern is complete, with few entries that CasADi does not find."""
     c = case(name)
     n, m = c.program.n, c.program.m
     functions = c.oracle.program.functions
@@ -99,7 +99,7 @@ def test_every_term_takes_part() -> None:
 
 
 def _written_out(cost: Cost) -> Cost:
-    """What a normalised effort is divided by, as numbers: the larger of two limits."""
+    """Divisors of a normalised effort: the larger of the two limits of each joint."""
     term = cost.term
     if not isinstance(term, Effort) or not term.normalised:
         return cost
@@ -120,7 +120,7 @@ def test_built_in_tasks(name: str) -> None:
 
 @pytest.mark.parametrize("degree", [3, 5])
 def test_passive_joints_on_splines(degree: int) -> None:
-    """The other method: no torque where the accelerations have their Greville abscissae."""
+    """The spline method: zero torque at the Greville abscissae of the accelerations."""
     problem = replace(
         HYBRID_CASES["branched acrobot"](), transcription=Spline(degree, 6), solver=SolverOptions()
     )
@@ -159,8 +159,8 @@ def test_gauss_newton(name: str) -> None:
     assert not (declared(program.hessian_pattern, (program.n, program.n)) & ~exact).any()
 
 
-def test_the_same_bits_twice() -> None:
-    """Of one program after it has been elsewhere, and of another one."""
+def test_results_are_bitwise_reproducible() -> None:
+    """The same program after moving away and back, and a second program."""
     c = case("loads")
     first = values(c.program, *c.points[0])
     values(c.program, *c.points[1])
@@ -170,7 +170,7 @@ def test_the_same_bits_twice() -> None:
             assert np.array_equal(mine, other)
 
 
-def test_names_are_those_of_the_numbers() -> None:
+def test_names_match_the_variables() -> None:
     program = case("two phases").program
     names = [program.x_name(i) for i in range(program.n)]
     assert len(set(names)) == program.n
@@ -183,8 +183,8 @@ def test_names_are_those_of_the_numbers() -> None:
         program.x_name(program.n)
 
 
-def test_the_oracle_sees_a_wrong_row() -> None:
-    """Rows are matched by what they are called, not by what they hold."""
+def test_oracle_detects_a_wrong_row() -> None:
+    """Rows are matched by name, not by value."""
     problem = HYBRID_CASES["acrobot"]()
     other = HYBRID_CASES["branched acrobot"]()
     with pytest.raises(AssertionError):

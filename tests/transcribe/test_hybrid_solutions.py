@@ -117,7 +117,7 @@ def test_states_at_steps_are_the_integrated_ones() -> None:
     assert np.abs(sample.tau[:, 0]).max() < 1e-9 * np.abs(sample.tau[:, 1]).max()
 
 
-def test_what_it_says_of_itself() -> None:
+def test_solution_contents() -> None:
     solution = solved()
     assert solution.passive == ("joint1",)
     assert "Hybrid" in solution.provenance["transcription"]
@@ -150,7 +150,7 @@ def test_resume(tmp_path: Path, shooting: str) -> None:
 
 
 def test_single_shooting_finds_the_same() -> None:
-    """From its solution: the states between the segments follow."""
+    """Start from its solution; the states between segments follow by integration."""
     method = Hybrid(segments=SEGMENTS, steps=STEPS, shooting="single")
     found = predyn.solve(problem(method), guess=solved()).check()
     assert found.objective == pytest.approx(solved().objective, rel=1e-6)
@@ -161,7 +161,7 @@ def test_single_shooting_finds_the_same() -> None:
 # -- as a guess ---------------------------------------------------------------------------------
 
 
-def test_a_guess_for_itself_changes_nothing() -> None:
+def test_solution_reproduces_itself_as_guess() -> None:
     """Control points are found again by a fit of a curve that the spline holds."""
     program = transcribe(problem(Hybrid(segments=SEGMENTS, steps=STEPS)))
     assert first_guess(program, solved()) == pytest.approx(solved().x, abs=1e-9)

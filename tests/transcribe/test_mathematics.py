@@ -1,4 +1,4 @@
-"""Programs small enough to be written out by hand, and what optima must obey."""
+"""Programs small enough to derive by hand, and properties of optima."""
 
 from __future__ import annotations
 
@@ -203,8 +203,8 @@ def test_multipliers_are_slopes_of_the_optimum() -> None:
         assert np.isclose(-np.abs(multipliers).sum(), expected, rtol=1e-4)
 
 
-def test_recheck_sees_the_rows_that_the_solver_sees() -> None:
-    """Dense checks go by the public dynamics, programs by pooled kernels."""
+def test_recheck_agrees_with_the_rows_of_the_solver() -> None:
+    """Dense checks use the public dynamics, programs use pooled kernels."""
     problem = problem_cases()["every term on a tree"]
     program = transcribe(problem)
     x = 0.2 * np.random.default_rng(0).standard_normal(program.n)

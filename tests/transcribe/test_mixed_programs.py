@@ -31,7 +31,7 @@ def point(program: SplineProgram, seed: int) -> np.ndarray:
 
 @pytest.fixture(autouse=True)
 def _poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory that nobody has written to holds NaN."""
+    """Fill uninitialized memory with NaN."""
 
     def nothing(*shape: int) -> np.ndarray:
         array = aligned(*shape)
@@ -60,7 +60,7 @@ def test_derivatives(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_sparsity_holds_no_more_than_it_must(name: str) -> None:
+def test_sparsity_has_no_superfluous_entries(name: str) -> None:
     program = transcribe(CASES[name])
     n, m = program.n, program.m
     told = [declared(program.jacobian_pattern, (m, n)), declared(program.hessian_pattern, (n, n))]

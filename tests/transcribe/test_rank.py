@@ -40,13 +40,13 @@ def said(asked: Problem) -> list[str]:
     return [str(w.message) for w in caught if w.category is ProblemWarning]
 
 
-def test_independent_equations_pass_in_silence() -> None:
+def test_independent_equations_give_no_warning() -> None:
     assert said(problem(ON_A_LINE)) == []
     assert said(problem()) == []
 
 
 @pytest.mark.parametrize("segments", [6, 150])  # dense and sparse
-def test_the_same_equation_twice(segments: int) -> None:
+def test_duplicate_equation_is_found(segments: int) -> None:
     again = replace(ON_A_LINE, name="again")
     (message,) = said(problem(ON_A_LINE, again, segments=segments))
     count, unknowns = 2 * (segments + 1), 2 * (segments + 3)
@@ -55,7 +55,7 @@ def test_the_same_equation_twice(segments: int) -> None:
     assert "again tip y" in message
 
 
-def test_what_follows_from_the_rest_is_found_and_nothing_else() -> None:
+def test_exactly_the_redundant_equations_are_found() -> None:
     """q at both ends and their difference: of three equations a joint, each follows from two."""
     first = Constraint(JointPosition(("joint1",), target=0.2), 0.0, 0.0, at=(0.0,), name="first")
     last = Constraint(JointPosition(("joint1",), target=0.6), 0.0, 0.0, at=(1.0,), name="last")
@@ -68,7 +68,7 @@ def test_what_follows_from_the_rest_is_found_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("count", [30, 260])  # dense and sparse
 @pytest.mark.parametrize("surplus", [0, 1, 3])
-def test_combinations_are_those_of_numpy(count: int, surplus: int) -> None:
+def test_combinations_match_numpy(count: int, surplus: int) -> None:
     """Random banded rows, some of which are sums of others: only these take part."""
     rng = np.random.default_rng(count + surplus)
     n = 2 * count
@@ -86,7 +86,7 @@ def test_combinations_are_those_of_numpy(count: int, surplus: int) -> None:
     assert len(found) >= (1 if surplus else 0)
 
 
-def test_fine_grids_are_no_dependent_equations() -> None:
+def test_fine_grids_give_no_dependent_equations() -> None:
     """A slide on a spring, one of two driven: singular values fall with the grid, to 1e-7 here."""
     builder = predyn.ModelBuilder("slides")
     builder.add_link("cart", joint="slide", kind="prismatic", axis=(1, 0, 0), mass=1.0)
@@ -104,7 +104,7 @@ def test_fine_grids_are_no_dependent_equations() -> None:
     assert said(asked) == []
 
 
-def test_equations_that_hold_by_themselves_do_not_count() -> None:
+def test_trivially_satisfied_equations_do_not_count() -> None:
     """A stop between two phases, given on both sides: most rows of continuity are 0 = 0."""
     stop = State((0.3, 0.2), REST)
     for segments in (2, 5):
@@ -120,7 +120,7 @@ def test_equations_that_hold_by_themselves_do_not_count() -> None:
         assert said(asked) == []
 
 
-def test_a_signal_is_held_by_as_many_equations_as_it_has_numbers() -> None:
+def test_signal_equalities_match_its_control_points() -> None:
     for degree, segments, numbers in ((0, None, 6), (1, 2, 3), (2, 3, 5)):
         slack = Signal("slack", ("x",), degree=degree, segments=segments)
         held = Constraint(SignalValue("slack", target=3.0), 0.0, 0.0, name="held")
@@ -141,7 +141,7 @@ def test_more_equations_than_unknowns() -> None:
         predyn.solve(problem(*all_along))
 
 
-def test_equalities_throughout_are_as_many_as_the_spline_can_meet() -> None:
+def test_equalities_throughout_match_the_free_control_points() -> None:
     """Position, velocity and acceleration at both ends leave 3 of 9 control points a joint: the
     6 - 1 inner knots would be too many for a row.
     """
@@ -160,8 +160,8 @@ def test_equalities_throughout_are_as_many_as_the_spline_can_meet() -> None:
     assert np.abs(solution.at(t).q[:, 1] - 0.5).max() < 1e-9
 
 
-def test_a_stretched_arm_is_no_dependent_equation() -> None:
-    """At a singular configuration slopes vanish without anything being wrong."""
+def test_stretched_arm_gives_no_dependent_equation() -> None:
+    """At a singular configuration slopes vanish although the problem is valid."""
     reach = Constraint(FramePosition("tip", (1.0, 0.0, None)), at="end", name="reach")
     stretched = replace(problem(reach), guess=(np.array([0.0, 1.0]), np.zeros((2, 2))))
     assert said(stretched) == []

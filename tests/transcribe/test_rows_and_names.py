@@ -1,4 +1,4 @@
-"""Which rows there are, what they bound, and what they and the variables are called."""
+"""Rows of a program, their bounds, and the names of rows and variables."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ def test_rows_without_freedom_are_left_out() -> None:
     ({"lower": 0.3}, JointPosition(joints=("joint1",))),  # the start is at 0.2
     ({"upper": 0.8}, JointPosition(joints=("joint1",))),  # the end is at 0.9
 ])  # fmt: skip
-def test_fixed_ends_outside_a_constraint_are_no_optimum(bound: dict, term: JointPosition) -> None:
-    """Nothing free acts on the row, so it is not in the program: it must be checked apart."""
+def test_fixed_ends_outside_a_constraint_are_refused(bound: dict, term: JointPosition) -> None:
+    """No free variable acts on the row, so it is not in the program and is checked separately."""
     said = outcome(problem(constraints=(Constraint(term, **bound, name="window"),)))
     assert "window" in said
     assert "joint1" in said
 
 
 def outcome(asked: Problem) -> str:
-    """What is said of a problem that has no solution."""
+    """The error message of a problem without a solution."""
     try:
         found = solve(asked)
     except InputError as error:
@@ -80,7 +80,7 @@ def outcome(asked: Problem) -> str:
 
 
 def test_pairs_without_freedom() -> None:
-    """Both ends are given: the row holds by itself, or it cannot hold."""
+    """Both ends are given: the row holds trivially or is infeasible."""
     same = replace(problem(end=REST), constraints=(Constraint(Periodic(("q",))),))
     assert solve(same).success
     gain = (0.7, 0.6)  # wrong by 0.1 in joint2
@@ -182,7 +182,7 @@ def test_names_of_phases_pairs_and_sums() -> None:
     assert covered == list(range(program.m))
 
 
-def test_rows_are_the_motion() -> None:
+def test_rows_match_the_motion() -> None:
     """Values by name are those of the curve at the named share of the duration."""
     model = branched_acrobot()
     asked = Problem(
@@ -221,7 +221,7 @@ def test_a_rotor_across_branches_is_refused() -> None:
         transcribe(asked)
 
 
-def test_nothing_free_is_refused() -> None:
+def test_problem_without_freedom_is_refused() -> None:
     asked = problem(duration=1.0, transcription=Spline(segments=1), solver=SolverOptions())
     with pytest.raises(InputError, match="segments"):
         transcribe(asked)

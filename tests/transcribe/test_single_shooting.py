@@ -41,7 +41,7 @@ def test_values_and_derivatives(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_sparsity_leaves_nothing_out(name: str) -> None:
+def test_sparsity_is_complete(name: str) -> None:
     c = case(name)
     told = declared(c.program.jacobian_pattern, (c.program.m, c.program.n))
     for _, theirs in c.pairs:
@@ -60,7 +60,7 @@ def test_derivatives_by_differences(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["acrobot", "tree", "frames"])
 def test_multiple_shooting_from_its_states(name: str) -> None:
-    """The same objective and constraints, and nothing between the segments."""
+    """The objective and constraints agree, and the gaps between segments are zero."""
     c = case(name)
     program = transcribe(HYBRID_CASES[name]())
     x, ours = c.points[0][0], c.pairs[0][0]
@@ -92,7 +92,7 @@ def test_gauss_newton() -> None:
     assert np.all(np.abs(ours.hessian - expected) <= 1e-11 * size)
 
 
-def test_the_same_bits_twice() -> None:
+def test_results_are_bitwise_reproducible() -> None:
     c = case("two phases")
     first = values(c.program, *c.points[0])
     values(c.program, *c.points[1])
@@ -101,7 +101,7 @@ def test_the_same_bits_twice() -> None:
         assert all(np.array_equal(x, y) for x, y in zip(first, again, strict=True))
 
 
-def test_the_start_must_be_known() -> None:
+def test_start_must_be_given() -> None:
     problem = single(HYBRID_CASES["acrobot"]())
     phase = replace(problem.phases[0], start=State([np.nan, 0.0], [0.0, 0.0]))
     with pytest.raises(InputError, match="'joint1'"):

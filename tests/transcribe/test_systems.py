@@ -1,4 +1,4 @@
-"""What phases carry, what acts on them and what they may do: systems, against Pinocchio."""
+"""Systems of phases: payloads, forces, motors and limits, against Pinocchio."""
 
 from __future__ import annotations
 
@@ -254,8 +254,8 @@ def test_an_inertia_of_three_numbers_reaches_file_and_report(tmp_path) -> None:
     assert "0.01, 0.02, 0.03" in report_html(again)
 
 
-def test_a_system_that_is_replaced_is_seen() -> None:
-    """Problems hold no copy: what is solved is what the mapping has."""
+def test_replaced_system_takes_effect() -> None:
+    """Problems hold no copy: the current contents of the mapping are solved."""
     problem = predyn.load_task("two-link-pick-place")
     systems = dict(problem.systems)
     problem = replace(problem, systems=systems)

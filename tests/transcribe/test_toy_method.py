@@ -1,4 +1,4 @@
-"""A method, a channel and a term that only this file knows, from the program to the report."""
+"""A custom method, channel and term defined in this file, from the program to the report."""
 
 from __future__ import annotations
 
@@ -136,9 +136,7 @@ def test_the_method_solves(solution: predyn.Solution) -> None:
     assert set(solution.costs) == {"time", "signal", "half_square"}
 
 
-def test_its_solution_is_saved_exported_and_reported(
-    solution: predyn.Solution, tmp_path: Any
-) -> None:
+def test_solution_is_saved_exported_and_reported(solution: predyn.Solution, tmp_path: Any) -> None:
     solution.save(tmp_path / "steps.h5")
     again = predyn.load_solution(tmp_path / "steps.h5")
     assert np.array_equal(again.signals["u"], solution.signals["u"])

@@ -191,8 +191,8 @@ def test_a_force_at_rest_is_carried_by_the_transpose_of_the_jacobian() -> None:
     assert np.allclose(tau, np.array(expected)[:, None], rtol=0, atol=1e-13)
 
 
-def test_integrals_see_the_breaks_of_signals() -> None:
-    """A signal of many more pieces than the motion has: what costs is the true integral."""
+def test_integrals_respect_the_breaks_of_signals() -> None:
+    """The signal has many more pieces than the motion; the cost is still the exact integral."""
     force = Signal("push", ("x", "y", "z"), -5.0, 5.0, scale=1.0, degree=2, segments=16)
     problem = Problem(
         predyn.models.two_link(),
@@ -210,8 +210,8 @@ def test_integrals_see_the_breaks_of_signals() -> None:
     assert most <= 5.0 * (1.0 + 1.05 * solution.max_violation_dense)  # the re-check sees them too
 
 
-def test_the_wall_gives_what_pressing_costs() -> None:
-    """The tip stays on the wall, and torques are those of the found force."""
+def test_contact_solution_is_consistent() -> None:
+    """The tip stays on the wall, and the torques match the optimized force."""
     solution = predyn.solve(pressing()).check()
     press = solution.signals["press"]
     assert press.shape == (len(solution.t), 3)
@@ -230,7 +230,7 @@ def test_the_wall_gives_what_pressing_costs() -> None:
 
 @dataclass(frozen=True, eq=False)
 class Distance(Term):
-    """Half the square of the way between a frame's places at two instants, minus a target."""
+    """Half the squared distance between a frame's positions at two instants, minus a target."""
 
     frame: str
     target: float
@@ -300,7 +300,7 @@ def test_a_curved_pair_is_lifted(phases: int) -> None:
 
 
 def test_a_user_term_on_a_pair_is_lifted() -> None:
-    """Distance as a function of the user's, twice: as one row of the motion and of its phase."""
+    """Distance as a user function, once for the whole motion and once for its phase."""
 
     def way(s: Samples) -> NDArray:
         step = s["second.frame:tip"][9:12] - s["first.frame:tip"][9:12]
@@ -344,7 +344,7 @@ def test_a_lifted_pair_starts_from_the_guess_and_holds() -> None:
 
 
 def _mix(s: Samples) -> NDArray:
-    """A user's function of a parameter and the motion."""
+    """A user function of a parameter and the motion."""
     return s["parameter:step"][0] ** 2 * s["v"].sum(axis=0)
 
 
@@ -429,7 +429,7 @@ def test_a_parameter_in_a_sum_counts_once() -> None:
     assert solution.parameters["k"] == pytest.approx(solution.duration, abs=1e-8)
 
 
-def test_a_solution_knows_its_parameters() -> None:
+def test_solution_has_its_parameters() -> None:
     arm = predyn.models.two_link()
     rest = (0.0, 0.0)
     problem = Problem(

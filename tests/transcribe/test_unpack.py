@@ -1,4 +1,4 @@
-"""A solution says the truth about its curves: computed here anew by SciPy and inverse dynamics."""
+"""Contents of a solution, compared with its curves by SciPy and inverse dynamics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COARSE = Spline(segments=4, limit_points=1)
 
 
 def coarse() -> Problem:
-    """Two phases on so few points that much happens between them."""
+    """Two phases with so few points that limits are exceeded between them."""
     model = two_link()
     limits = model.limits._replace(
         velocity=np.array([[-4.0, 4.0], [-5.0, 3.0]]),
@@ -185,7 +185,7 @@ def test_active_limits_and_multipliers(solution: Solution) -> None:
                or "jerk" in name for name in solution.active)  # fmt: skip
 
 
-def test_an_unfinished_solve_says_what_is_wrong_by_name() -> None:
+def test_unfinished_solve_names_its_violations() -> None:
     asked = replace(coarse(), solver=SolverOptions(max_iterations=3))
     found = solve(asked)
     assert found.status == "iteration_limit"

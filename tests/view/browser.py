@@ -180,7 +180,7 @@ class Browser:
 
 
 def _high(descriptor: int) -> int:
-    """The same end of a pipe, out of the way of 3 and 4."""
+    """Duplicate the end of a pipe to a descriptor other than 3 and 4."""
     moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10)
     os.close(descriptor)
     return moved

@@ -22,7 +22,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def opened(browser, tmp_path):
-    """Opens a report; at the end nothing may have gone wrong and nothing been fetched."""
+    """Open a report; at the end, check that there were no errors and no requests."""
     address = (tmp_path / "report.html").as_uri()
 
     def open_report(result):

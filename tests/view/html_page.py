@@ -1,4 +1,4 @@
-"""A page as a test reads it: well-formed, its text, its data, what it would load."""
+"""A page as read by tests: whether it is well-formed, its text, its data, its resources."""
 
 import json
 import re

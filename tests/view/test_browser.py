@@ -159,7 +159,7 @@ def test_nearer_surfaces_hide_farther_ones_without_gaps(opened):
     assert counts == [{"ff0000ff": 1600}, {"ffff0000": 1600}]
 
 
-def test_without_a_motion_the_rest_is_there(opened):
+def test_report_without_a_motion_has_everything_else(opened):
     solution = fake_solution(status="diverged")
     bad = solution.curves[0]._replace(control=np.full_like(solution.curves[0].control, np.nan))
     object.__setattr__(solution, "curves", (bad,))
@@ -178,7 +178,7 @@ def test_names_are_text(opened):
     assert page.run("document.querySelectorAll('img').length") == 0
 
 
-def test_scripts_that_are_not_ours_do_not_run(opened, browser):
+def test_foreign_scripts_do_not_run(opened, browser):
     page = opened(fake_solution())
     page.run(
         "{ const s = document.createElement('script'); s.textContent = 'window.foreign = 1';"

@@ -43,7 +43,7 @@ def test_small_residuals_are_drawn_with_the_noise_around_them(opened):
     assert {"2", "\u22122"} <= set(labels)
 
 
-def test_the_fitted_curve_goes_on_in_a_gap(opened):
+def test_fitted_curve_continues_in_a_gap(opened):
     page = opened(fake_estimate())
     paths = page.run(
         "[...document.querySelectorAll('#channels .curve')].map((x) => x.getAttribute('d'))"

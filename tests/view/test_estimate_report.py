@@ -212,13 +212,13 @@ def test_the_clock_has_the_times_of_the_recording():
     assert (motion["start"], motion["end"]) == pytest.approx((7.0, 8.2))
 
 
-def test_total_variation_and_given_order_are_told():
+def test_total_variation_and_given_order_are_stated():
     estimate = fake_estimate()
     assert "Total variation, as requested" in estimate_html(replace(estimate, total_variation=True))
     assert "Order 1, as given" in estimate_html(replace(estimate, orders=()))
 
 
-def test_no_motion_is_told_not_drawn():
+def test_missing_motion_is_stated_not_drawn():
     estimate = fake_estimate(status="unidentifiable")
     nan = np.full_like(estimate.q, np.nan)
     nothing = np.full_like(estimate.tau, np.nan)

@@ -57,7 +57,7 @@ def test_failure_is_plain():
     assert "rounding" not in alarm
 
 
-def test_excess_between_the_points_is_told():
+def test_excess_between_the_points_is_stated():
     caution = "Between the imposed points a limit is exceeded"
     (limit,) = fake_solution().dense_violations
     assert caution not in report_html(fake_solution())
@@ -71,7 +71,7 @@ def test_excess_between_the_points_is_told():
     assert f"{caution} by 2.3 %" in report_html(both)
 
 
-def test_what_is_imposed_is_not_among_what_lies_between():
+def test_imposed_violations_are_not_listed_as_between_points():
     solution = fake_solution()
     rounding = Violation("passive motion joint1", 1e-9, 1e-9, 1e-9, 0.0, 0.0, math.nan)
     found = replace(
@@ -92,7 +92,7 @@ def test_what_is_imposed_is_not_among_what_lies_between():
         (999.6, "1000"),
     ],
 )
-def test_large_numbers_are_written_out(value, text):
+def test_format_of_large_numbers(value, text):
     assert shown(value, 3) == text
 
 
@@ -106,7 +106,7 @@ def test_paths_are_named_in_their_colours():
     assert {"path way0", "path way1"} <= set(strobe)
 
 
-def test_the_method_is_told_in_words():
+def test_method_is_described_in_words():
     swing = fake_solution(model=predyn.models.acrobot())
     said = {
         repr(Spline(segments=6)): "all joints follow B-splines of degree 3 with 6 segments",
@@ -189,7 +189,7 @@ def test_many_joints_stay_small():
     assert motion["t"][-1] == pytest.approx(solution.duration, rel=1e-5)
 
 
-def test_no_motion_is_told_not_drawn():
+def test_missing_motion_is_stated_not_drawn():
     solution = fake_solution(status="diverged")
     bad = solution.curves[0]._replace(control=np.full_like(solution.curves[0].control, np.nan))
     nan = np.full_like(solution.q, np.nan)

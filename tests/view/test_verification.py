@@ -1,4 +1,4 @@
-"""What the report says of passive joints and of the replay, and that neither can break it."""
+"""Passive joints and the replay in the report, and that neither can break it."""
 
 import re
 from dataclasses import replace
@@ -23,7 +23,7 @@ DATA = Path(__file__).parents[1] / "data"
 
 
 def swinging():
-    """An acrobot whose first joint should have no torque, and has."""
+    """An acrobot whose first joint should have no torque but has some."""
     return replace(fake_solution(model=predyn.models.acrobot()), passive=("joint1",))
 
 
@@ -57,7 +57,7 @@ def test_effort_is_that_of_the_motors():
     assert everything["Joint torque"]["joints"] == [0, 1]
 
 
-def test_active_joints_only_are_no_matter():
+def test_active_joints_only_give_no_passive_section():
     page = Page(report_html(fake_solution()))
     assert "Passive joint" not in page.text
     assert not [c for c in page.data["verification"] if "passive" in c["title"]]
@@ -94,7 +94,7 @@ def test_warnings_are_marked():
     assert html.count('<div class="warning">') == 2
 
 
-def test_a_motion_that_is_confirmed_has_no_marks():
+def test_confirmed_motion_has_no_warning_marks():
     html = report_html(fake_solution())
     assert checks_of(fake_solution()).warnings(fake_solution().model) == []
     assert "⚠" not in html
@@ -122,7 +122,7 @@ def test_slides_are_measured_in_metres():
     assert re.fullmatch(r"\S+°, \S+ m", cards[-1].value)
 
 
-def test_failing_replay_is_told(monkeypatch):
+def test_failing_replay_is_reported(monkeypatch):
     def fail(solution, max_steps):
         raise InputError("the mass matrix is <singular>")
 
@@ -133,7 +133,7 @@ def test_failing_replay_is_told(monkeypatch):
     assert page.data["verification"] == []
 
 
-def test_replay_that_stops_early_is_told(monkeypatch):
+def test_replay_that_stops_early_is_reported(monkeypatch):
     whole = verification.replay(fake_solution())
     part = {name: getattr(whole, name)[:20] for name in (
         "t", "q", "v", "tau", "dq", "dv", "energy", "work_torques", "work_friction",
@@ -147,7 +147,7 @@ def test_replay_that_stops_early_is_told(monkeypatch):
     assert page.data["verification"][0]["x"][-1] == pytest.approx(part["t"][-1], rel=1e-5)
 
 
-def test_what_did_not_converge_is_not_replayed(monkeypatch):
+def test_unconverged_solution_is_not_replayed(monkeypatch):
     monkeypatch.setattr(verification, "replay", None)
     page = Page(report_html(fake_solution(status="infeasible")))
     assert "No replay: only converged motions are replayed." in page.text

@@ -45,7 +45,7 @@ class Findings:
         if not self._found:
             return
         lines = line_numbers(self._text)
-        located = [(line_of(lines, where), where, path, text) for where, path, text in self._found]
+        located = [(line_of(lines, x[0]), *x) for x in self._found]
         located.sort(key=lambda x: x[0] or 0)
         messages = list(dict.fromkeys(_message(*problem) for problem in located))
         if len(messages) == 1:

@@ -96,7 +96,7 @@ def _profile(
         yield (
             where,
             f"a curve over time needs a fixed duration, but that of "
-            f"{phase_name(problem, free[0])!r} is free; give its times as shares of the phase, "
+            f"{phase_name(problem, free[0])!r} is free; give its times as fractions of the phase, "
             "from 0 to 1 (over = 'phase')",
         )
 

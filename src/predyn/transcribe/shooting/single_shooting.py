@@ -67,7 +67,7 @@ class SingleShooting(Program):
         self._lay_patterns()
 
     def _without_nodes(self, phase: ShootingLayout, found: NDArray[np.bool_]) -> ShootingLayout:
-        """The layout with the remaining variables' indices; it shares the full layout's arrays."""
+        """The layout with indices of the remaining variables; it shares the full arrays."""
         number = np.append(np.where(found, -1, np.cumsum(~found) - 1), -1)  # of -1: -1
         return replace(
             phase,
