@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from predyn.channels.derived import DynamicsChannel, Floats, States
-from predyn.channels.unknown_forces import LoadReactions, unknown_forces
 from predyn.dynamics.reactions import REACTIONS, REACTIONS_DERIVATIVES, joint_reactions
 from predyn.dynamics.reactions_hessian import REACTIONS_HESSIAN
-from predyn.kernels.forces import ExternalForce
+from predyn.kernels.forces import ExternalForce, UnknownForce
 from predyn.model import Model
 
 
@@ -41,5 +40,9 @@ class Reactions(DynamicsChannel):
                 self.depends[6 * i + r].append((j, at, at, at))
                 if i != j:
                     self.depends[6 * j + r].append((i, at + 6, at + 6, at + 6))
-        unknown = unknown_forces(forces)
-        self.add_unknown([LoadReactions(model, states, self.weights, f) for f in unknown], states)
+        unknown = [force for force in forces if isinstance(force, UnknownForce)]
+        if unknown:
+            from predyn.channels.unknown_forces import LoadReactions
+
+            loads = [LoadReactions(model, states, self.weights, f) for f in unknown]
+            self.add_unknown(loads, states)

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from predyn.channels.derived import DynamicsChannel, Floats, States
-from predyn.channels.unknown_forces import PointMotion, unknown_forces
 from predyn.dynamics.rnea import RNEA, inverse_dynamics
 from predyn.dynamics.rnea_derivatives import RNEA_DERIVATIVES
 from predyn.dynamics.rnea_hessian import RNEA_HESSIAN
 from predyn.errors import InputError
-from predyn.kernels.forces import ExternalForce
+from predyn.kernels.forces import ExternalForce, UnknownForce
 from predyn.model import Model
 
 
@@ -39,8 +38,11 @@ class Torques(DynamicsChannel):
             self.depends[j].append((i, 2 * k, 2 * k, k))
             if i != j:
                 self.depends[i].append((j, 2 * k + 1, 2 * k + 1, k))
-        unknown = unknown_forces(forces)
-        self.add_unknown([PointMotion(model, states, self.weights, f) for f in unknown], states)
+        unknown = [force for force in forces if isinstance(force, UnknownForce)]
+        if unknown:  # few problems have them
+            from predyn.channels.unknown_forces import PointMotion
+
+            self.add_unknown([PointMotion(model, states, self.weights, f) for f in unknown], states)
         rotor = self._tree.rotor
         self._rotor = np.zeros(0)
         if len(rotor):

@@ -8,7 +8,6 @@ in forces too; their partials come from dynamics/load_reactions.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +19,7 @@ from predyn.dynamics.load_reactions import (
     joint_reactions_force_derivatives,
     reaction_force_hessian,
 )
-from predyn.kernels.forces import ExternalForce, UnknownForce
+from predyn.kernels.forces import UnknownForce
 from predyn.kernels.lanes import WIDTH
 from predyn.kernels.tree import weightless_tree_of
 from predyn.model import Model
@@ -121,8 +120,3 @@ def _carriers(model: Model, frame: str) -> NDArray[np.int64]:
         found.append(link)
         link = int(model.parent[link])
     return np.array(sorted(found), np.int64)
-
-
-def unknown_forces(forces: Sequence[ExternalForce]) -> list[UnknownForce]:
-    """The unknown forces among the given ones."""
-    return [force for force in forces if isinstance(force, UnknownForce)]

@@ -27,11 +27,10 @@ from predyn.solution.parts import (
     SignalCurves,
     Violation,
 )
-from predyn.solution.summary import summary_of, text_of, violation_table
-from predyn.solution.verification import Verification
 
 if TYPE_CHECKING:
     from predyn.dynamics.system import PhaseSystem
+    from predyn.solution.verification import Verification
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,6 +148,8 @@ class Solution:
         lines = [f"{self.name!r} ended with status {self.status!r}: {self.message}"]
         outside = [violation for violation in self.violations if violation.excess > 0.0]
         if outside:
+            from predyn.solution.summary import violation_table
+
             lines += ["worst violations:", *violation_table(outside[:MOST_LISTED])]
             if len(outside) > MOST_LISTED:
                 lines.append(f"  ... and {len(outside) - MOST_LISTED} more in .violations")
@@ -180,9 +181,13 @@ class Solution:
 
     def summary(self) -> dict[str, Any]:
         """The result in numbers and words that JSON can hold; None where a number is not finite."""
+        from predyn.solution.summary import summary_of
+
         return summary_of(self)
 
     def __str__(self) -> str:
+        from predyn.solution.summary import text_of
+
         return text_of(self)
 
     __repr__ = __str__

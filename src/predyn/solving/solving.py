@@ -13,7 +13,6 @@ from predyn.config import read_task
 from predyn.errors import InputError
 from predyn.problem import Hybrid, Problem
 from predyn.solution import Solution
-from predyn.solution.file import load_solution
 from predyn.solving.refinement import refined, with_free_knots
 from predyn.solving.several_starts import best_of_starts
 from predyn.solving.single_solve import Checkpoints, Report, solve_once
@@ -63,6 +62,8 @@ def solve(
     if resume is not None:
         if guess is not None:
             raise InputError("guess and resume: expected one of them, got both")
+        from predyn.solution.file import load_solution  # few solves read files
+
         guess = load_solution(resume)
     if starts > 1:
         if checkpoint is not None or resume is not None:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predyn.curves.bspline import BSpline
-from predyn.dynamics.pose_search import inverse_kinematics
 from predyn.errors import InputError
 from predyn.model import Model
 from predyn.problem import Constraint, Problem, system_of
@@ -22,10 +21,17 @@ from predyn.terms.frames import FrameOrientation, FramePose, FramePosition, rota
 from predyn.transcribe.guess_unknowns import fill_lifts, fill_unknowns
 from predyn.transcribe.layout import PhaseLayout, end_values
 from predyn.transcribe.program import Program
-from predyn.transcribe.shooting.layout import ShootingLayout
+
+if TYPE_CHECKING:
+    from predyn.transcribe.shooting.layout import ShootingLayout
 
 Floats = NDArray[np.float64]
 Path = Callable[[Floats], Floats]  # joint positions (K, n) at normalised times of a phase
+
+
+def _has_nodes(phase: PhaseLayout) -> TypeGuard[ShootingLayout]:
+    """Whether states between segments are unknowns; does not load the modules of shooting."""
+    return hasattr(phase, "node_columns")
 
 
 def first_guess(program: Program, guess: Any = None) -> Floats:
@@ -94,7 +100,7 @@ def _perturb(
         if phase.T_column >= 0:
             T = x[phase.T_column] * 2.0 ** rng.uniform(-octaves, octaves)
             x[phase.T_column] = np.clip(T, *phase.T_bounds)
-        if isinstance(phase, ShootingLayout):
+        if _has_nodes(phase):
             T = float(x[phase.T_column]) if phase.T_column >= 0 else phase.T
             s, here = phase.spline.breaks[:, None], phase.passive
             waves_at = [(np.pi * k, size[here]) for k, size in enumerate(sizes, start=1)]
@@ -121,7 +127,7 @@ def pack(
         x[phase.columns[free]] = control[free]
         if phase.T_column >= 0:
             x[phase.T_column] = T = float(np.clip(T, *phase.T_bounds))
-        if isinstance(phase, ShootingLayout):
+        if _has_nodes(phase):
             q, v = _states(curve, control, phase, T)
             nodes = np.concatenate([q[:, phase.passive], v[:, phase.passive]], axis=1)
             free = phase.node_columns >= 0
@@ -252,6 +258,8 @@ def _solve_goal(problem: Problem, k: int, near: Floats) -> Floats | None:
             f"guess: inverse kinematics needs all three coordinates of {frame!r}, but its goal "
             "leaves some free; give all three, or use another guess"
         )
+    from predyn.dynamics.pose_search import inverse_kinematics  # few guesses need it
+
     found = inverse_kinematics(
         problem.model, frame, position=position, orientation=orientation, guess=near
     )
