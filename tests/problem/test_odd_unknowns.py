@@ -57,6 +57,14 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         {"constraints": (Constraint(terms.AverageSpeed("tip", np.inf)),)},
         "expected m/s",
     ),
+    "knots that fall": (
+        {"signals": (replace(PUSH, knots=(0.0, 0.6, 0.3, 1.0)),), "forces": FORCE},
+        "expected break points that rise from 0 to 1",
+    ),
+    "knots and segments": (
+        {"signals": (replace(PUSH, knots=(0.0, 1.0), segments=3),), "forces": FORCE},
+        "expected segments or knots, got both",
+    ),
     "system a list": ({"phases": (Phase(1.0, *ENDS, system=[]),)}, "expected a name (str)"),
     "name of a system": (
         {"systems": {3: System()}, "phases": (Phase(1.0, *ENDS, system="a"),)},

@@ -149,6 +149,7 @@ class SignalTable(Table):
     unit: str = "1"
     degree: int = 1
     segments: int | None = None
+    knots: list[Finite] | None = None
     phases: list[str] | None = None
     continuity: int = -1
 

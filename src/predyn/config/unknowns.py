@@ -35,6 +35,7 @@ def signals_of(tables: list[SignalTable], findings: Findings) -> tuple[Signal, .
                 table.segments,
                 None if table.phases is None else tuple(table.phases),
                 table.continuity,
+                None if table.knots is None else tuple(table.knots),
             )
         )
     return tuple(made)

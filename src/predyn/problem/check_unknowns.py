@@ -20,6 +20,7 @@ from predyn.problem.check_phases import (
     is_duration,
     numbers,
     of_kind,
+    spans,
     whole,
 )
 from predyn.problem.offers import phase_name
@@ -102,6 +103,16 @@ def _signal(problem: Problem, signal: Signal, where: Path) -> Iterator[Finding]:
             f"a signal of degree {signal.degree} has at most continuity {signal.degree - 1}, got "
             f"{signal.continuity}; use a higher degree",
         )
+    knots = None if signal.knots is None else numbers(signal.knots)
+    if signal.knots is not None and (
+        knots is None or knots.ndim != 1 or len(knots) < 2 or not spans(knots)
+    ):
+        yield (
+            (*where, "knots"),
+            f"expected break points that rise from 0 to 1, got {signal.knots!r:.60}",
+        )
+    elif knots is not None and signal.segments is not None:
+        yield (*where, "knots"), "expected segments or knots, got both"
     if signal.segments is not None and not whole(signal.segments, 1, MOST_SEGMENTS):
         yield (
             (*where, "segments"),

@@ -21,6 +21,7 @@ class Signal:
     degree      degree of the spline: 0 (steps), 1 (straight pieces) and so on
     segments    segments of the spline in each phase; None: as many as the motion has
     phases      names of the phases in which it exists; None: all
+    knots       break points of the spline from 0 to 1, in place of equal segments
     continuity  how many time derivatives agree where two such phases meet; -1: jumps are allowed
     """
 
@@ -35,6 +36,7 @@ class Signal:
     segments: int | None = None
     phases: tuple[str, ...] | None = None
     continuity: int = -1
+    knots: ArrayLike | None = None
 
 
 @dataclass(frozen=True)

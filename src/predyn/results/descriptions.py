@@ -136,7 +136,8 @@ def _signal_text(signal: Signal) -> str:
         for x, (low, high) in zip(signal.components, pairs, strict=True)
     ]
     where = "all phases" if signal.phases is None else ", ".join(signal.phases)
-    pieces = "" if signal.segments is None else f", {signal.segments} segments"
+    count = signal.segments if signal.knots is None else np.size(signal.knots) - 1
+    pieces = "" if count is None else f", {count} segments"
     text = f"signal {signal.name!r}: {', '.join(parts)} {_unit(signal.unit)}".rstrip()
     return f"{text}; degree {signal.degree}{pieces}; {where}"
 

@@ -151,6 +151,8 @@ def signal_layout(signal: Signal, spline: BSpline, first: int) -> CurveLayout:
     m = len(signal.components)
     segments = signal.segments
     breaks = spline.breaks if segments is None else np.arange(segments + 1) / segments
+    if signal.knots is not None:
+        breaks = np.asarray(signal.knots, float)
     own = BSpline.clamped(signal.degree, breaks=breaks)
     lower, upper, scale = (per_component(x, m) for x in (signal.lower, signal.upper, signal.scale))
     given = lower == upper
