@@ -69,7 +69,7 @@ def register(channel: Channel) -> None:
     if not isinstance(name, str) or not name or ":" in name[:-1] or "." in name:
         raise InputError(f"channel: expected a name without '.' and inner ':', got {name!r:.60}")
     if name in (*CHANNELS, *RESERVED):
-        raise InputError(f"channel {name!r}: there is one of that name")
+        raise InputError(f"channel {name!r}: a channel of that name already exists")
     module = import_module(channel.module) if isinstance(channel.module, str) else channel.module
     for part, needed in ((channel, ("units",)), (module, ("values", "in_lanes"))):
         for function in needed:
