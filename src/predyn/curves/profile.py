@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.interpolate import PchipInterpolator
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +40,7 @@ class Profile:
         return np.asarray(self._curve(np.clip(np.asarray(t, float), points[0], points[-1])))
 
     @cached_property
-    def _curve(self):  # type: ignore[no-untyped-def]
+    def _curve(self) -> PchipInterpolator:
         from scipy.interpolate import PchipInterpolator
 
         return PchipInterpolator(np.asarray(self.times, float), np.asarray(self.values, float))

@@ -224,7 +224,8 @@ def axes_of(group: TreeReader) -> str:
 
 def _profile_of(group: TreeReader) -> Profile:
     times, values = group.array("times", (None,)), group.array("values", (None, 3))
-    profile = Profile(times, values, group.choice("over", ("time", "phase")))  # type: ignore[arg-type]
+    over = group.choice("over", ("time", "phase"))
+    profile = Profile(times, values, "phase" if over == "phase" else "time")
     with located(group):
         profile.check("a curve of time", 3)
     group.require(np.abs(values) <= LARGEST, "values", f"numbers up to {LARGEST:g}")

@@ -14,6 +14,7 @@ import numpy as np
 
 from predyn.errors import InputError
 from predyn.problem import Constraint, Cost, Duration, Phase, Problem, State, duration_of
+from predyn.problem.offers import phase_name
 from predyn.solution import Curve, Solution
 from predyn.transcribe.spline import SplineProgram
 
@@ -89,7 +90,7 @@ def joined(solution: Solution, name: str, problem: Problem) -> Solution:
     return replace(
         solution,
         curves=(whole,),
-        phase_names=(problem.phases[0].name or "phase 1",),
+        phase_names=(phase_name(problem, 0),),
         name=name,
         systems=solution.systems[:1],  # the same for all pieces
         costs=costs,

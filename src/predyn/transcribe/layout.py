@@ -31,6 +31,7 @@ from predyn.problem import (
     duration_of,
     system_of,
 )
+from predyn.problem.offers import exists_in, phase_name
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -137,11 +138,6 @@ class PhaseLayout:
             part.control = self.numbers[used].reshape(part.control.shape)
             part.columns = self.places[used].reshape(part.columns.shape)
             first += size
-
-
-def phase_names(problem: Problem) -> list[str]:
-    """Names of all phases, given or made from their numbers."""
-    return [phase.name or f"phase {k + 1}" for k, phase in enumerate(problem.phases)]
 
 
 def signal_layout(signal: Signal, spline: BSpline, first: int) -> CurveLayout:
@@ -272,14 +268,15 @@ def lay_out_phases(problem: Problem, parameters: Sequence[Parameter]) -> list[Ph
     """Layouts of all phases, with their signals and the given parameters."""
     layouts: list[PhaseLayout] = []
     first = 0
-    for k, (phase, name) in enumerate(zip(problem.phases, phase_names(problem), strict=True)):
+    for k, phase in enumerate(problem.phases):
+        name = phase_name(problem, k)
         mask = np.isin(problem.model.joint_names, system_of(problem, k).passive)
         duration = duration_of(problem, phase)
         layout = lay_out(phase, duration, problem.transcription, mask, first, name)
         first += int((layout.columns >= 0).sum()) + int(layout.T_column >= 0)
         curves = []
         for signal in problem.signals:
-            if signal.phases is None or name in signal.phases:
+            if exists_in(signal.phases, problem, k):
                 curve = signal_layout(signal, layout.spline, first)
                 first += int((curve.columns >= 0).sum())
                 curves.append(curve)

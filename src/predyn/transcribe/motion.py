@@ -50,6 +50,7 @@ class Motion:
         states = BSpline(curve.degree, curve.knots).evaluate(curve.control, s, curve.duration)
         found = {name: x.T for name, x in zip(STATES, states, strict=True)}
         found["t"] = s[None] * curve.duration
+        forces = self.forces(p, s)
         for name in dict.fromkeys(split_side(channel)[1] for channel in channels):
             if name in found:
                 continue
@@ -61,7 +62,7 @@ class Motion:
             else:
                 module, of = implementation(name)
                 model = self.systems[p].model
-                found[name] = module.values(model, of, states[:3], self.forces(p, s)).T
+                found[name] = module.values(model, of, states[:3], forces).T
         return Samples(found)
 
     def sampled_signals(self, t: Floats, phase: NDArray[np.int64]) -> dict[str, Floats]:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from predyn.kernels.lanes import WIDTH
 from predyn.problem import Hybrid, Problem, State, duration_of, system_of
-from predyn.transcribe.layout import ORDERS, End, PhaseLayout, end_values, lay_out, phase_names
+from predyn.problem.offers import phase_name
+from predyn.transcribe.layout import ORDERS, End, PhaseLayout, end_values, lay_out
 from predyn.transcribe.shooting.stage_pool import StageRows
 
 Floats = NDArray[np.float64]
@@ -70,8 +71,8 @@ def lay_out_shooting(problem: Problem) -> list[ShootingLayout]:
     """Layouts of all phases; boundary values that single shooting cannot fix become constraints."""
     layouts: list[ShootingLayout] = []
     first = 0
-    for k, name in enumerate(phase_names(problem)):
-        layout = _phase(problem, k, first, name)
+    for k in range(len(problem.phases)):
+        layout = _phase(problem, k, first, phase_name(problem, k))
         layouts.append(layout)
         first += layout.count
     for column, parameter in enumerate(
