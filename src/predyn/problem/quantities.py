@@ -190,21 +190,22 @@ def _forces(problem: Problem, part: str, name: str) -> list[ExternalForce]:
 def _pushed(part: str, k: int, unit: str) -> Quantity:
     """A component of the external forces on a link."""
 
-    def pushed(force: ExternalForce, name: str, x: float) -> ExternalForce:
+    def moved(force: ExternalForce, name: str, x: float) -> ExternalForce:
         if not _given(force, part, name):
             return force
         values = np.array(getattr(force, part), float)
         values[k] = x
-        return replace(force, **{part: tuple(values)})
+        pushed: dict[str, Any] = {part: tuple(values)}
+        return replace(force, **pushed)
 
     def changed(problem: Problem, name: str, x: float) -> Problem:
         _forces(problem, part, name)
-        problem = replace(problem, forces=tuple(pushed(f, name, x) for f in problem.forces))
+        problem = replace(problem, forces=tuple(moved(f, name, x) for f in problem.forces))
 
         def change(system: System) -> System:
             if system.forces is None:
                 return system
-            return replace(system, forces=tuple(pushed(f, name, x) for f in system.forces))
+            return replace(system, forces=tuple(moved(f, name, x) for f in system.forces))
 
         return _with_systems(problem, change)
 
