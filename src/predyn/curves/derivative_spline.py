@@ -1,8 +1,8 @@
 """Derivatives of a B-spline as B-splines of lower degree.
 
-The k-th derivative of a spline of degree p is a spline of degree p - k on the same knots without the
-outer k at each end. Its control points are divided differences of those of the curve (de Boor, A
-Practical Guide to Splines, chapter X):
+The k-th derivative of a spline of degree p is a spline of degree p - k on the same knots without
+the outer k at each end. Its control points are divided differences of those of the curve (de Boor,
+A Practical Guide to Splines, chapter X):
 
     d_i = (p - k + 1) (c_{i+1} - c_i) / (t_{i+p+1} - t_{i+k})      for one more derivative
 

@@ -39,7 +39,7 @@ def bernstein(spline: DerivativeSpline, interval: Ints, column: Ints) -> Floats:
         i = interval[:, None] + np.arange(level - p, 1)
         width = knots[i + p + 1 - level] - knots[i]
         shares.append(((low - knots[i]) / width, (high - knots[i]) / width))
-    result = np.empty_like(acting)
+    result: Floats = np.empty_like(acting)
     for j in range(p + 1):
         points = acting
         for level, both in enumerate(shares):

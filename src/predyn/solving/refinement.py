@@ -10,7 +10,7 @@ import numpy as np
 
 from predyn.curves.bspline import BSpline
 from predyn.problem import Problem
-from predyn.solution import Solution
+from predyn.solution import CONVERGED, Solution
 from predyn.solving.single_solve import (
     Checkpoints,
     Report,
@@ -36,14 +36,15 @@ def refined(
 ) -> Solution:
     """Halve the segments until limits hold between the points and the objective settles.
 
-    If interrupted: the finest converged motion, with the status "interrupted".
+    A motion that exceeds its limits between the points is refined too. If interrupted: the finest
+    converged motion, with the status "interrupted".
     """
     options = problem.transcription
     if not (options.refine if refine is None else refine):
         return solution
     total, iterations = dict(solution.timings), solution.iterations
     for _ in range(options.max_refinements):
-        if not solution.success:
+        if solution.status not in CONVERGED:
             break
         problem = halved(problem)
         try:
@@ -58,7 +59,7 @@ def refined(
         if finer.status == "interrupted":
             solution = _stopped(solution, "during refinement")
             break
-        if not finer.success:
+        if finer.status not in CONVERGED or (solution.success and not finer.success):
             note = f"further refinement ended with {finer.status}: {finer.message}"
             solution = replace(solution, message=f"{solution.message}; {note}")
             break
@@ -77,7 +78,7 @@ def with_free_knots(
     when = "during the solve with free knots"
     try:
         freed = _run_with_free_knots(problem, solution, text, report)
-        if freed.success:
+        if freed.success or (not solution.success and freed.status in CONVERGED):
             total = {k: x + solution.timings.get(k, 0.0) for k, x in freed.timings.items()}
             seconds = total["solve"]
             freed = replace(freed, timings=total, solve_seconds=seconds, starts=solution.starts)

@@ -34,6 +34,10 @@ class Brackets(NamedTuple):
     guess: Floats  # where the parabola has its top
     room: Floats  # how much higher the peak may be
 
+    def some(self, which: NDArray[np.bool_]) -> Brackets:
+        row, *others = self
+        return Brackets(row[which], *(x[which] for x in others))
+
 
 def instants_within(breaks: Floats, per_piece: int) -> Floats:
     """(pieces, per_piece + 1) evenly spaced instants from the start of each piece to just before
@@ -64,7 +68,7 @@ def highest(
     found = _candidates(s, sampled)
     for _ in range(ROUNDS):
         goal = np.maximum(best, 0.0) + worth
-        found = Brackets(*(x[found.top + found.room > goal[found.row]] for x in found))
+        found = found.some(found.top + found.room > goal[found.row])
         if not len(found.row):
             break
         low, high, guess = (x[:, None] for x in (found.low, found.high, found.guess))

@@ -41,10 +41,7 @@ class Bounded(NamedTuple):
     upper: Floats
 
     def values(self, samples: Samples, instants: int) -> Floats:
-        """Values (rows, instants) of the residual."""
-        value = np.empty((len(self.residual.rows), instants))
-        self.residual.value(samples, value)
-        return value
+        return residual_values(self.residual, samples, instants)
 
     def excess(self, value: Floats) -> Floats:
         """How far values (rows, ...) are outside; negative inside."""
@@ -67,6 +64,13 @@ class Bounded(NamedTuple):
                           float(upper[r]), float(t[r]))
             )  # fmt: skip
         return result
+
+
+def residual_values(residual: Residual, samples: Samples, instants: int) -> Floats:
+    """Values (rows, instants) of a residual."""
+    value = np.empty((len(residual.rows), instants))
+    residual.value(samples, value)
+    return value
 
 
 def dense_violations(program: Program, motion: Motion) -> list[Violation]:
@@ -113,8 +117,7 @@ def linear_spline(motion: Motion, p: int, residual: Residual) -> DerivativeSplin
         return None
     spline = derivative_spline(basis, curve.control, order)
     states = spline.control.T / curve.duration**order
-    rows = np.empty((len(residual.rows), states.shape[1]))
-    residual.value(Samples({channel: states}), rows)
+    rows = residual_values(residual, Samples({channel: states}), states.shape[1])
     return spline._replace(control=rows.T)
 
 
