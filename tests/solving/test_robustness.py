@@ -146,6 +146,7 @@ def test_maximal_effort_is_bounded_by_the_limits() -> None:
     found = solve(problem(cost=Cost(Effort(), -1.0), transcription=Spline(segments=6)))
     assert found.max_violation < 1e-6
     assert found.max_violation_dense > 0.1
+    assert found.status == "exceeds_limits"
     assert "between the points" in found.message
 
 

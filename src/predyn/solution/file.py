@@ -57,7 +57,7 @@ NUMBERS = tuple(name for name in Violation._fields if name != "name")
 def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
     """Write a solution to an HDF5 file, whole or not at all; equal solutions give equal bytes."""
     try:
-        statuses = {solution.status, *(start["status"] for start in solution.starts)}
+        statuses = {solution.status, *(start.get("status") for start in solution.starts)}
         version = 1 if is_plain(solution) and EXCEEDS not in statuses else VERSION
         data = hdf5_tree.encode(_tree_of(solution), _notes(solution.model), KIND, version)
     except (ValueError, OSError, RuntimeError) as error:  # of a value, or of the HDF5 library
