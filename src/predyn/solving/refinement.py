@@ -9,8 +9,8 @@ from time import perf_counter
 import numpy as np
 
 from predyn.curves.bspline import BSpline
-from predyn.problem import Problem
-from predyn.solution import CONVERGED, Solution
+from predyn.problem import Hybrid, Problem
+from predyn.solution import CONVERGED, EXCEEDS, Solution
 from predyn.solving.single_solve import (
     Checkpoints,
     Report,
@@ -23,6 +23,7 @@ from predyn.transcribe.free_knots import joined, split
 from predyn.transcribe.guess import first_guess
 
 EPS = float(np.finfo(float).eps)
+MOST_POINTS = 12  # limit points per segment that refinement adds up to
 NEAR = 1e-4  # barrier parameter at the start of a refinement: the coarser motion is close
 
 
@@ -36,17 +37,21 @@ def refined(
 ) -> Solution:
     """Halve the segments until limits hold between the points and the objective settles.
 
-    A motion that exceeds its limits between the points is refined too. If interrupted: the finest
-    converged motion, with the status "interrupted".
+    A motion that exceeds its limits between the points is refined too, with more limit points. The
+    result is the finest success, or the finest converged motion if there is none; if interrupted,
+    with the status "interrupted".
     """
     options = problem.transcription
     if not (options.refine if refine is None else refine):
         return solution
     total, iterations = dict(solution.timings), solution.iterations
+    coarser = solution  # the finest success so far
     for _ in range(options.max_refinements):
         if solution.status not in CONVERGED:
             break
         problem = halved(problem)
+        if solution.status == EXCEEDS:
+            problem = with_more_points(problem)
         try:
             finer = solve_once(problem, solution, text, report, checkpoints, mu_init=NEAR)
         except KeyboardInterrupt:
@@ -59,15 +64,20 @@ def refined(
         if finer.status == "interrupted":
             solution = _stopped(solution, "during refinement")
             break
-        if finer.status not in CONVERGED or (solution.success and not finer.success):
+        if finer.status not in CONVERGED:
             note = f"further refinement ended with {finer.status}: {finer.message}"
             solution = replace(solution, message=f"{solution.message}; {note}")
             break
         change = abs(finer.objective - solution.objective)
         solution = finer
+        coarser = finer if finer.success else coarser
         small = options.refine_tolerance * max(abs(finer.objective), EPS)
         if finer.max_violation_dense <= options.refine_tolerance and change <= small:
             break
+    if solution.status == EXCEEDS and coarser.success:
+        excess = solution.dense_violations[0]
+        note = f"{excess.name} exceeds its bounds by {100 * excess.relative:.3g} % on finer segments"
+        solution = replace(coarser, message=f"{coarser.message}; {note}", iterations=iterations)
     return replace(solution, timings=total, solve_seconds=total["solve"])
 
 
@@ -124,3 +134,11 @@ def halved(problem: Problem) -> Problem:
     )
     finer = replace(options, segments=2 * options.segments, knots=knots)
     return replace(problem, transcription=finer, phases=phases)
+
+
+def with_more_points(problem: Problem) -> Problem:
+    """The same problem with twice the limit points per segment, within reason."""
+    options = problem.transcription
+    most = min(MOST_POINTS, options.steps) if isinstance(options, Hybrid) else MOST_POINTS
+    points = max(options.limit_points, min(2 * options.limit_points, most))
+    return replace(problem, transcription=replace(options, limit_points=points))
