@@ -123,7 +123,9 @@ def test_limits_hold_at_all_times(seed: int) -> None:
     rng = np.random.default_rng(seed)
     degree, segments = int(rng.integers(3, 6)), int(rng.integers(4, 9))
     knots = ("clamped", "uniform", "free")[seed % 3]
-    rough = problem(Spline(degree, segments, limit_points=1, knots=knots), costs=(Cost(TotalTime()),))
+    rough = problem(
+        Spline(degree, segments, limit_points=1, knots=knots), costs=(Cost(TotalTime()),)
+    )
     speed, slope = rng.uniform(1.0, 3.0, 2), rng.uniform(10.0, 40.0, 2)
     limits = rough.limits._replace(
         velocity=np.stack([-speed, speed], axis=1), acceleration=np.stack([-slope, slope], axis=1)
@@ -136,7 +138,9 @@ def test_limits_hold_at_all_times(seed: int) -> None:
         assert excess(found, kind) < 1e-7  # the solver relaxes bounds by 1e-8
     assert at_points.max_violation_dense > 1e-3  # otherwise nothing was tested
     assert found.duration > at_points.duration - 1e-6  # it is stricter
-    assert not [v for v in found.dense_violations if v.name.split()[0] in KINDS and v.relative > 1e-7]
+    assert not [
+        v for v in found.dense_violations if v.name.split()[0] in KINDS and v.relative > 1e-7
+    ]
 
 
 def test_hybrid_and_unknown_words_are_refused() -> None:
@@ -155,5 +159,5 @@ def test_task_files(tmp_path) -> None:
     path.write_text(text.replace("[transcription]", '[transcription]\nlimits = "everywhere"'))
     assert predyn.load_task(path).transcription.limits == "everywhere"
     path.write_text(text.replace("[transcription]", '[transcription]\nlimits = "always"'))
-    with pytest.raises(predyn.FileError, match="limits .* expected 'points' or 'everywhere'"):
+    with pytest.raises(predyn.FileError, match=r"limits .* expected 'points' or 'everywhere'"):
         predyn.load_task(path)

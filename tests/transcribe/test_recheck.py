@@ -21,7 +21,7 @@ from predyn.transcribe.recheck import dense_violations
 
 
 def test_peaks_of_known_functions() -> None:
-    """sin has its peak at known places, between samples or at an end; a jump counts on both sides."""
+    """Peaks between samples and at ends; where a function jumps, both sides count."""
     breaks = np.array([0.0, 0.3, 1.0])
 
     def values(s: np.ndarray) -> np.ndarray:

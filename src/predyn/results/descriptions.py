@@ -105,9 +105,7 @@ def problem_text(problem: Problem) -> str:
     where = f"at {spline.limit_points} points per segment"
     if spline.limits == "everywhere":
         where = f"everywhere (efforts {where})"
-    lines.append(
-        f"{method}, limits {where}; guess {guess}; tolerance {problem.solver.tolerance:g}"
-    )
+    lines.append(f"{method}, limits {where}; guess {guess}; tolerance {problem.solver.tolerance:g}")
     return "\n".join(lines)
 
 

@@ -76,7 +76,9 @@ def refined(
             break
     if solution.status == EXCEEDS and coarser.success:
         excess = solution.dense_violations[0]
-        note = f"{excess.name} exceeds its bounds by {100 * excess.relative:.3g} % on finer segments"
+        note = (
+            f"{excess.name} exceeds its bounds by {100 * excess.relative:.3g} % on finer segments"
+        )
         solution = replace(coarser, message=f"{coarser.message}; {note}", iterations=iterations)
     return replace(solution, timings=total, solve_seconds=total["solve"])
 

@@ -26,6 +26,7 @@ from predyn.transcribe.motion import Motion
 from predyn.transcribe.peak_search import highest, instants_within
 from predyn.transcribe.program import Program
 from predyn.transcribe.rows import SMALL_BOUND, row_scale
+from predyn.transcribe.sizes import Sizes
 
 Floats = NDArray[np.float64]
 PER_PHASE, PER_SEGMENT, PER_PIECE = 400, 20, 3  # samples at least
@@ -142,7 +143,7 @@ def _search(
     s = _instants(program, motion, p)
     samples = motion.samples(p, s.ravel(), channels)
     if passive:
-        searched = [*searched, _passive_torque(program, p, passive, samples["tau"])]
+        searched = [*searched, _passive_torque(program, motion, p, samples["tau"])]
     worst = []
     for bounded in searched:
 
@@ -173,12 +174,14 @@ def _instants(program: Program, motion: Motion, p: int) -> Floats:
     return instants_within(breaks, max(PER_PIECE, -(-count // (len(breaks) - 1))))
 
 
-def _passive_torque(program: Program, p: int, passive: tuple[str, ...], tau: Floats) -> Bounded:
+def _passive_torque(program: Program, motion: Motion, p: int, tau: Floats) -> Bounded:
     """Torques at passive joints, which should be zero, relative to the largest motor torque."""
-    residual = JointTorque(joints=passive).bind(program.model)
+    system = motion.systems[p]
+    residual = JointTorque(joints=system.passive).bind(program.model)
     zero = np.zeros(len(residual.rows))
-    motors = np.abs(tau[~np.isin(program.model.joint_names, passive)])
-    residual.scale = np.maximum(motors.max(initial=0.0), SMALL_BOUND * residual.scale)
+    motors = np.abs(tau[~np.isin(program.model.joint_names, system.passive)])
+    usual = Sizes(system, motion.curves[p].duration).scale(residual)
+    residual.scale = np.maximum(motors.max(initial=0.0), SMALL_BOUND * usual)
     several = len(program.phases) > 1
     name = f"{program.phases[p].name}: {PASSIVE_TORQUE}" if several else PASSIVE_TORQUE
     return Bounded(name, residual, zero, zero)
