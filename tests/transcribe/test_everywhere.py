@@ -12,6 +12,7 @@ import predyn
 from predyn.models import two_link
 from predyn.nlp import check_derivatives
 from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Signal, Spline, State
+from predyn.solving.single_solve import solve_once
 from predyn.terms import Effort, JointVelocity, SignalValue, TotalTime
 from predyn.terms.signals import SignalRate
 from predyn.transcribe.methods import transcribe
@@ -132,12 +133,13 @@ def test_limits_hold_at_all_times(seed: int) -> None:
     )
     rough = replace(rough, limits=limits, jerk_limit=rng.uniform(500.0, 2000.0, 2))
     strict = replace(rough, transcription=replace(rough.transcription, limits="everywhere"))
-    at_points, found = predyn.solve(rough), predyn.solve(strict)
+    at_points, found = solve_once(rough, None, ""), predyn.solve(strict)
     assert found.status in ("optimal", "acceptable", "exceeds_limits"), found.message
     for kind in KINDS:
         assert excess(found, kind) < 1e-7  # the solver relaxes bounds by 1e-8
     assert at_points.max_violation_dense > 1e-3  # otherwise nothing was tested
-    assert found.duration > at_points.duration - 1e-6  # it is stricter
+    if knots != "free":
+        assert found.duration > at_points.duration - 1e-6  # it is stricter
     assert not [
         v for v in found.dense_violations if v.name.split()[0] in KINDS and v.relative > 1e-7
     ]

@@ -13,6 +13,7 @@ from predyn.models import pendulum_chain, two_link
 from predyn.problem import Constraint, Cost, Duration, Hybrid, Phase, Problem, Spline, State
 from predyn.solution import MOST_EXCESS, Violation
 from predyn.solving.several_starts import _best
+from predyn.solving.single_solve import solve_once
 from predyn.terms import Effort, FramePosition, TotalTime
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.motion import motion_of
@@ -129,26 +130,33 @@ def test_refinement_that_does_not_suffice_says_so() -> None:
     assert "raise max_refinements (now 1)" in found.message
 
 
-def test_a_coarse_grid_exceeds_limits_and_refinement_removes_it() -> None:
+def coarse() -> Problem:
     model = two_link()
     fast = model.limits._replace(velocity=np.array([[-2.0, 2.0], [-2.0, 2.0]]))
     phase = Phase(Duration(0.1, 3.0, 1.0), State((0.0, 0.0), (0.0, 0.0)), State((2.0, -1.0)))
-    rough = Problem(
+    return Problem(
         model,
         (phase,),
         costs=(Cost(TotalTime()),),
         limits=fast,
         transcription=Spline(segments=3, limit_points=1),
     )
-    found = predyn.solve(rough)
-    assert found.status == "exceeds_limits"
-    worst = found.dense_violations[0]
-    assert f"{worst.name} is outside its bounds by {100 * worst.relative:.3g} %" in found.message
-    assert f"at {worst.time:.4g} s" in found.message
-    refined = predyn.solve(rough, refine=True)
+
+
+def test_limit_points_are_added_where_few_do_not_suffice() -> None:
+    once = solve_once(coarse(), None, "")
+    assert once.status == "exceeds_limits"
+    worst = once.dense_violations[0]
+    found = predyn.solve(coarse())
+    assert found.success
+    assert found.max_violation_dense < MOST_EXCESS
+    assert "limits were imposed at 2 points per segment instead of 1" in found.message
+    assert f"{worst.name} exceeded its bounds by {100 * worst.relative:.3g} %" in found.message
+    assert "limit_points=2" in found.provenance["transcription"]
+    assert found.iterations > once.iterations
+    refined = predyn.solve(coarse(), refine=True)  # which adds points itself
     assert refined.success
     assert refined.max_violation_dense < 1e-2
-    assert refined.iterations > found.iterations
 
 
 def test_hybrid_motions_are_checked_exactly_too() -> None:

@@ -19,11 +19,13 @@ from predyn.solving.single_solve import (
     scale_objective,
     solve_once,
 )
+from predyn.transcribe.arrange import PASSIVE_TORQUE
 from predyn.transcribe.free_knots import joined, split
 from predyn.transcribe.guess import first_guess
 
 EPS = float(np.finfo(float).eps)
-MOST_POINTS = 12  # limit points per segment that refinement adds up to
+DOUBLINGS = 2  # of the limit points, for a motion that exceeds limits between them
+MOST_POINTS = 12  # limit points per segment that are added
 NEAR = 1e-4  # barrier parameter at the start of a refinement: the coarser motion is close
 
 
@@ -81,6 +83,56 @@ def refined(
         )
         solution = replace(coarser, message=f"{coarser.message}; {note}", iterations=iterations)
     return replace(solution, timings=total, solve_seconds=total["solve"])
+
+
+def with_enough_points(
+    problem: Problem,
+    solution: Solution,
+    text: str,
+    report: Report | None = None,
+    checkpoints: Checkpoints | None = None,
+) -> tuple[Problem, Solution]:
+    """Impose limits at more points while a motion exceeds them in between; the message says so.
+
+    Returns the problem with the limit points that were used. Torques of passive joints are zero at
+    given points of the spline, to which limit points add nothing.
+    """
+    first, given = solution, problem.transcription.limit_points
+    for _ in range(DOUBLINGS):
+        denser = with_more_points(problem)
+        points = denser.transcription.limit_points
+        if (
+            solution.status != EXCEEDS
+            or PASSIVE_TORQUE in solution.dense_violations[0].name
+            or points == problem.transcription.limit_points
+        ):
+            break
+        try:
+            finer = solve_once(denser, solution, text, report, checkpoints, mu_init=NEAR)
+        except KeyboardInterrupt:
+            return problem, _stopped(solution, "while limits were imposed at more points")
+        total = {k: x + solution.timings.get(k, 0.0) for k, x in finer.timings.items()}
+        finer = replace(
+            finer,
+            timings=total,
+            solve_seconds=total["solve"],
+            iterations=solution.iterations + finer.iterations,
+            starts=solution.starts,
+        )
+        if finer.status == "interrupted":
+            return problem, _stopped(solution, "while limits were imposed at more points")
+        if finer.status not in CONVERGED:
+            note = (
+                f"with limits at {points} points per segment, the solve ended with {finer.status}"
+            )
+            return problem, replace(solution, message=f"{solution.message}; {note}")
+        worst = first.dense_violations[0]
+        note = (
+            f"limits were imposed at {points} points per segment instead of {given}, because "
+            f"{worst.name} exceeded its bounds by {100 * worst.relative:.3g} % between these"
+        )
+        problem, solution = denser, replace(finer, message=f"{finer.message}; {note}")
+    return problem, solution
 
 
 def with_free_knots(

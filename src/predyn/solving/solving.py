@@ -13,7 +13,7 @@ from predyn.config import read_task
 from predyn.errors import InputError
 from predyn.problem import Hybrid, Problem
 from predyn.solution import CONVERGED, MOST_EXCESS, Solution
-from predyn.solving.refinement import refined, with_free_knots
+from predyn.solving.refinement import refined, with_enough_points, with_free_knots
 from predyn.solving.several_starts import best_of_starts
 from predyn.solving.single_solve import Checkpoints, Report, solve_once
 from predyn.transcribe.arrange import PASSIVE_TORQUE
@@ -51,7 +51,8 @@ def solve(
                 multipliers if the program is the same
 
     The result is a local optimum of the transcribed program: limits hold at the limit points;
-    violations between them are measured but not prevented, unless refined.
+    violations between them are measured. If one exceeds 5 % of its bound, the motion is solved
+    again with twice the limit points, up to twice; if that does not suffice, it is no success.
     """
     text = ""
     if not isinstance(problem, Problem):
@@ -75,10 +76,12 @@ def solve(
     else:
         checkpoints = Checkpoints(checkpoint, checkpoint_seconds, checkpoint_iterations, text)
         solution = solve_once(problem, guess, text, report, checkpoints, warm=resume is not None)
+    asked = problem.transcription.refine if refine is None else refine
+    if not asked:  # refinement adds points itself
+        problem, solution = with_enough_points(problem, solution, text, report, checkpoints)
     solution = refined(problem, solution, refine, text, report, checkpoints)
     if problem.transcription.knots == "free" and solution.status in CONVERGED:
         solution = with_free_knots(problem, solution, text, report)
-    asked = problem.transcription.refine if refine is None else refine
     return _with_caution(problem, solution, asked)
 
 
