@@ -12,8 +12,8 @@ import numpy as np
 from predyn.config import read_task
 from predyn.errors import InputError
 from predyn.problem import Hybrid, Problem
-from predyn.solution import Solution
-from predyn.solving.refinement import refined, with_free_knots
+from predyn.solution import CONVERGED, MOST_EXCESS, Solution
+from predyn.solving.refinement import refined, with_enough_points, with_free_knots
 from predyn.solving.several_starts import best_of_starts
 from predyn.solving.single_solve import Checkpoints, Report, solve_once
 from predyn.transcribe.arrange import PASSIVE_TORQUE
@@ -52,7 +52,8 @@ def solve(
                 its multipliers and barrier parameter
 
     The result is a local optimum of the transcribed program: limits hold at the limit points;
-    violations between them are measured but not prevented, unless refined.
+    violations between them are measured. If one exceeds 5 % of its bound, the motion is solved
+    again with twice the limit points, up to twice; if that does not suffice, it is no success.
     """
     text = ""
     if not isinstance(problem, Problem):
@@ -78,10 +79,12 @@ def solve(
     else:
         checkpoints = Checkpoints(checkpoint, checkpoint_seconds, checkpoint_iterations, text)
         solution = solve_once(problem, guess, text, report, checkpoints, warm=resume is not None)
-    solution = refined(problem, solution, refine, text, report, checkpoints)
-    if problem.transcription.knots == "free" and solution.success:
-        solution = with_free_knots(problem, solution, text, report)
     asked = problem.transcription.refine if refine is None else refine
+    if not asked:  # refinement adds points itself
+        problem, solution = with_enough_points(problem, solution, text, report, checkpoints)
+    solution = refined(problem, solution, refine, text, report, checkpoints)
+    if problem.transcription.knots == "free" and solution.status in CONVERGED:
+        solution = with_free_knots(problem, solution, text, report)
     return _with_caution(problem, solution, asked)
 
 
@@ -128,8 +131,8 @@ def _out_of_reach(problem: Problem, solution: Solution) -> str:
 
 
 def _with_caution(problem: Problem, solution: Solution, refined: bool) -> Solution:
-    """Add a warning if a success is too far outside its limits between the points, or if passive
-    joints may be unable to reach their goals.
+    """Add a warning if a converged motion is too far outside its limits between the points, or if
+    passive joints may be unable to reach their goals.
     """
     options = problem.transcription
     if solution.status == "evaluation_error" and isinstance(options, Hybrid):
@@ -140,19 +143,29 @@ def _with_caution(problem: Problem, solution: Solution, refined: bool) -> Soluti
         return replace(solution, message=f"{solution.message}; {caution}")
     if solution.status == "infeasible" and problem.passive:
         return replace(solution, message=f"{solution.message}; {_out_of_reach(problem, solution)}")
-    if not solution.success or not solution.max_violation_dense > options.refine_tolerance:
+    excess = solution.max_violation_dense
+    if solution.status not in CONVERGED or not excess > min(options.refine_tolerance, MOST_EXCESS):
         return solution
+    return replace(
+        solution, message=f"{solution.message}; {_excess_text(problem, solution, refined)}"
+    )
+
+
+def _excess_text(problem: Problem, solution: Solution, refined: bool) -> str:
+    """The worst excess between the points, and what to do about it."""
+    options, worst = problem.transcription, solution.dense_violations[0]
     advice = "refine" if not refined else f"raise max_refinements (now {options.max_refinements})"
-    worst = solution.dense_violations[0]
+    when = "" if np.isnan(worst.time) else f" at {worst.time:.4g} s"
+    hybrid = isinstance(options, Hybrid)
     if PASSIVE_TORQUE in worst.name:
-        other = "more steps" if isinstance(options, Hybrid) else "or, better, method 'hybrid'"
-        caution = (
-            f"{worst.name} is {worst.value:.2g}, {100 * worst.relative:.3g} % of the motors' "
+        other = "more steps" if hybrid else "or, better, method 'hybrid'"
+        return (
+            f"{worst.name} is {worst.value:.2g}{when}, {100 * worst.relative:.3g} % of the motors' "
             f"largest, between the points where it is zero: {advice}, or use more segments, {other}"
         )
-    else:
-        caution = (
-            f"{worst.name} is outside its bounds by {100 * worst.relative:.3g} % between the "
-            f"points where they were imposed: {advice}, or use more segments or limit points"
-        )
-    return replace(solution, message=f"{solution.message}; {caution}")
+    everywhere = options.limits == "points" and not hybrid and "effort" not in worst.name
+    other = ", or limits = 'everywhere' for q, v, a and jerk" if everywhere else ""
+    return (
+        f"{worst.name} is outside its bounds by {100 * worst.relative:.3g} %{when}, between the "
+        f"points where they were imposed: {advice}, or use more segments or limit points{other}"
+    )

@@ -15,7 +15,7 @@ from predyn.curves.profile import Profile
 from predyn.dynamics.reactions import joint_reactions
 from predyn.nlp import Multipliers
 from predyn.problem import Problem
-from predyn.solution import Solution, Violation
+from predyn.solution import EXCEEDS, MOST_EXCESS, SUCCESS, Solution, Violation
 from predyn.transcribe.motion import Motion, motion_of
 from predyn.transcribe.program import Program
 from predyn.transcribe.recheck import dense_violations
@@ -118,6 +118,8 @@ def unpack(
     sampled = _sample(program, motion)
     imposed = [] if g is None else imposed_violations(program, x, g)
     dense = [] if g is None else dense_violations(program, motion)
+    if status in SUCCESS and dense and dense[0].relative > MOST_EXCESS:
+        status = EXCEEDS
     dense = sorted([*dense, *imposed[:5]], key=lambda v: -v.relative)
     limits = {k: np.array(v) for k, v in (problem.limits or model.limits)._asdict().items()}
     if problem.jerk_limit is not None:
