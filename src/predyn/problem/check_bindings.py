@@ -112,9 +112,11 @@ def unused_problems(problem: Problem, seen: set[str]) -> Iterator[Finding]:
     if not durations <= {parameter.name for parameter in problem.parameters}:
         return  # a misspelt name is reported with its phase
     for k, parameter in enumerate(problem.parameters):
+        if parameter.quantities:  # programs know what depends on them
+            continue
         if parameter.name not in durations and f"parameter:{parameter.name}" not in seen:
             yield (
                 ("parameters", k),
                 f"nothing depends on parameter {parameter.name!r}; make it the duration of a "
-                "phase, name it in a term, or remove it",
+                "phase, name it in a term, give it a quantity of the model, or remove it",
             )

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from predyn.problem.problem import Hybrid, Problem
+from predyn.problem.quantities import unit_of
 from predyn.problem.system import model_in
 from predyn.samples import Further, Offer
 
@@ -25,7 +26,7 @@ def offer_in(problem: Problem, p: int, anywhere: bool = False) -> Offer:
         for parameter in problem.parameters:
             size = (max(abs(float(parameter.guess)), 1e-9),)
             further[f"parameter:{parameter.name}"] = Further(
-                (parameter.name,), parameter.unit, size
+                (parameter.name,), unit_of(problem, parameter), size
             )
     return Offer(model_in(problem, p), method.method, further, method.without)
 

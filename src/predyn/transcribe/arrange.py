@@ -29,6 +29,7 @@ from predyn.transcribe.instants import Block, InstantSet
 from predyn.transcribe.layout import PhaseLayout
 from predyn.transcribe.lifting import Copies, Lift, Lifted
 from predyn.transcribe.meetings import meeting_rows, two_parts
+from predyn.transcribe.model_parameters import model_parameters
 from predyn.transcribe.pool import Pool
 from predyn.transcribe.rows import Part, Rows
 
@@ -121,7 +122,10 @@ class Arrangement:
         for (p, orders, derived), sets in shared.items():
             s = np.concatenate([points.padded for points in sets])
             components, model = self.layouts[p].components, self.systems[p].model
-            pool = Pool(model, components, s, orders, derived, self.forces(p, s))
+            given = model_parameters(self.problem, p, components)
+            pool = Pool(
+                model, components, s, orders, derived, self.forces(p, s), parameters=given
+            )
             first = 0
             for points in sets:
                 points.build(pool, first)

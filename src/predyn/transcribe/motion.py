@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from predyn.curves.bspline import BSpline
 from predyn.dynamics.system import PhaseSystem
 from predyn.kernels.forces import ExternalForce, forces_at
-from predyn.problem import system_of
+from predyn.problem import Problem, system_of
+from predyn.problem.quantities import with_parameters
 from predyn.samples import STATES, Samples, split_side
 from predyn.samples.registry import implementation
 from predyn.solution import Curve, SignalCurves
@@ -25,6 +26,7 @@ Floats = NDArray[np.float64]
 class Motion:
     """Curves of all phases, evaluated by the public functions of dynamics."""
 
+    problem: Problem  # with the numbers that the parameters stand for
     curves: tuple[Curve, ...]
     systems: tuple[PhaseSystem, ...]
     signals: dict[str, SignalCurves]
@@ -81,7 +83,8 @@ class Motion:
 
 def motion_of(program: Program, x: Floats) -> Motion:
     """The motion at decision variables x."""
-    problem, curves = program.problem, program.curves(x)
+    parameters = {name: float(x[k]) for name, k in program.parameter_columns().items()}
+    problem, curves = with_parameters(program.problem, parameters), program.curves(x)
     systems = tuple(system_of(problem, p) for p in range(len(curves)))
     signals = {}
     for signal in problem.signals:
@@ -90,8 +93,7 @@ def motion_of(program: Program, x: Floats) -> Motion:
             own = [c for c in layout.curves if c.channel == f"signal:{signal.name}"]
             found.append(_curve(own[0], x, curve.duration) if own else None)
         signals[signal.name] = SignalCurves(tuple(signal.components), signal.unit, tuple(found))
-    parameters = {name: float(x[k]) for name, k in program.parameter_columns().items()}
-    return Motion(curves, systems, signals, parameters)
+    return Motion(problem, curves, systems, signals, parameters)
 
 
 def _curve(layout: CurveLayout, x: Floats, duration: float) -> Curve:

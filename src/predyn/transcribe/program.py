@@ -75,7 +75,7 @@ class Program(NLP):
             for curve in phase.curves:
                 free = curve.columns >= 0
                 self.x_scale[curve.columns[free]] = np.broadcast_to(curve.scale, free.shape)[free]
-                if curve.bounded_by_points:
+                if curve.bounded_by_points or curve.is_parameter:
                     for bound, value in ((self.x_lower, curve.lower), (self.x_upper, curve.upper)):
                         bound[curve.columns[free]] = np.broadcast_to(value, free.shape)[free]
         for phase in self.phases:
@@ -87,6 +87,9 @@ class Program(NLP):
         """Raise an InputError for rows outside their bounds on which no free variable acts."""
         x = np.clip(np.zeros(self.n), self.x_lower, self.x_upper)
         for phase in self.phases:
+            for curve in phase.curves:
+                if curve.is_parameter:
+                    x[curve.columns] = curve.control
             if phase.T_column >= 0:
                 x[phase.T_column] = phase.T
         self.move(x)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from predyn.kernels.batch import Direct
 from predyn.problem import Problem
+from predyn.problem.quantities import at_guesses
 from predyn.solution import Curve
 from predyn.transcribe import kernels
 from predyn.transcribe.arrange import Arrangement
@@ -28,6 +29,7 @@ class SplineProgram(Program):
     def __init__(self, problem: Problem, total: tuple[float, float] | None = None) -> None:
         """total: bounds on the sum of all durations, if the phases are pieces of a single one."""
         require_valid(problem)
+        problem = at_guesses(problem)
         self.problem, self.model = problem, problem.model
         self.lifts: list[Lift] = find_lifts(problem)
         lifted = [parameter for lift in self.lifts for parameter in lift.parameters]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from predyn.kernels.batch import aligned
 from predyn.kernels.lanes import WIDTH
 from predyn.problem import Problem
+from predyn.problem.quantities import at_guesses
 from predyn.solution import Curve
 from predyn.transcribe.pattern import Places, paced
 from predyn.transcribe.program import Floats, Ints, Program, require_valid
@@ -36,8 +37,9 @@ class HybridProgram(Program):
     phases: Sequence[ShootingLayout]
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, self.model = problem, problem.model
         require_valid(problem)
+        problem = at_guesses(problem)
+        self.problem, self.model = problem, problem.model
         self.phases = lay_out_shooting(problem)
         self._exact = problem.solver.hessian != "gauss_newton"
         self.segment_columns = [phase.segment_columns for phase in self.phases]
