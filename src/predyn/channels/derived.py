@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from copy import copy
 from typing import Any, Protocol
 
 import numpy as np
@@ -112,10 +111,9 @@ def derived_channel(
     if parameters is None:
         channel = module.in_lanes(model, member, states, forces)
     else:
-        from predyn.channels.parametric import Parametric
+        from predyn.channels.parametric import Parametric, twin
 
-        # copies of the model have trees of their own, whose numbers may change
-        own, probe = (module.in_lanes(copy(model), member, states, forces) for _ in range(2))
+        own, probe = (module.in_lanes(twin(model), member, states, forces) for _ in range(2))
         channel = Parametric(name, own, probe, states, parameters)
     channel.leave_out_zeros(states)
     return channel

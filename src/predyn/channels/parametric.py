@@ -9,6 +9,7 @@ channel's own values and first partials at the present model with those at a few
 
 from __future__ import annotations
 
+from dataclasses import fields
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -18,6 +19,7 @@ from predyn.dynamics.free_numbers import FreeNumbers, ModelParameters
 from predyn.errors import InputError
 from predyn.kernels.batch import aligned
 from predyn.kernels.lanes import WIDTH
+from predyn.model import Model
 
 # d/dx of a polynomial by its degree: (offset in steps, weight), for a step of 1
 FIRST = {
@@ -183,6 +185,14 @@ class Parametric(Derived):
             value = self._value_at(x, steps, offsets)
             total += weight * np.einsum("cxw,cxw->cw", self.weights, value)
         return total / (steps[a] * steps[b])
+
+
+def twin(model: Model) -> Model:
+    """A copy of a model, not checked again, with trees of its own whose numbers may change."""
+    copy = object.__new__(Model)
+    for field in fields(Model):
+        object.__setattr__(copy, field.name, getattr(model, field.name))
+    return copy
 
 
 class _WeightedSum:

@@ -5,6 +5,7 @@ A free parameter may stand for such numbers, and sensitivities are taken with re
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +14,7 @@ import numpy as np
 
 from predyn.dynamics.free_numbers import AXES, INERTIA, PER_JOINT
 from predyn.dynamics.system import Payload, PhaseSystem
-from predyn.errors import InputError, unknown_name
+from predyn.errors import InputError, ModelWarning, unknown_name
 from predyn.kernels.forces import ExternalForce
 from predyn.model import PRISMATIC, Model
 from predyn.problem.system import System
@@ -98,7 +99,11 @@ def with_parameters(problem: Problem, values: Mapping[str, float]) -> Problem:
         if parameter.name in values
         for text in parameter.quantities
     ]
-    return with_quantities(problem, changes) if changes else problem
+    if not changes:
+        return problem
+    with warnings.catch_warnings():  # given when the problem's own model was made
+        warnings.simplefilter("ignore", ModelWarning)
+        return with_quantities(problem, changes)
 
 
 def at_guesses(problem: Problem) -> Problem:

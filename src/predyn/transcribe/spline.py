@@ -37,6 +37,7 @@ class SplineProgram(Program):
         self._exact = problem.solver.hessian != "gauss_newton"
         count = 1 + max(max(int(p.places.max()), p.T_column) for p in self.phases)
         self._take(self.arrange(total))
+        self._check_parameters()
         self._pools = [(p, pool) for p, pool in self._pools if not pool.idle]
         self._variable_bounds(count)
         self._lay_jacobian(count)

@@ -101,6 +101,9 @@ def unpack(
     """The solution at x; without g (for a checkpoint), violations are omitted."""
     motion = motion_of(program, x)
     problem, model = motion.problem, motion.problem.model
+    if motion.impossible:
+        status = "evaluation_error"
+        message = f"{motion.impossible}; the model of this result has the guesses of the parameters"
     curves = motion.curves
     sampled = _sample(program, motion)
     imposed = [] if g is None else imposed_violations(program, x, g)

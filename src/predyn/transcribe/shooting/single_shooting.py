@@ -72,6 +72,7 @@ class SingleShooting(Program):
         return replace(
             phase,
             columns=number[phase.columns],
+            curves=[replace(x, columns=number[x.columns]) for x in phase.curves],
             node_columns=number[phase.node_columns],
             T_column=int(number[phase.T_column]),
         )
