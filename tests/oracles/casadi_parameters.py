@@ -31,7 +31,9 @@ def symbolic_model(problem: Problem, p: int, value: dict[str, Any]) -> Any:
     for field in ("stiffness", "rest", "damping", "coulomb", "armature"):
         result_of = [value.get(f"{field} of {name}") for name in model.joint_names]
         given = getattr(model, field)
-        setattr(result, field, [g if x is None else x for x, g in zip(result_of, given)])
+        setattr(
+            result, field, [g if x is None else x for x, g in zip(result_of, given, strict=True)]
+        )
     result.p = [ca.SX(ca.DM(np.array(x))) for x in model.p]
     frames = {f.name: SimpleNamespace(link=f.link, R=f.R, p=ca.SX(ca.DM(np.array(f.p))))
               for f in model.frames}  # fmt: skip
@@ -66,7 +68,7 @@ def symbolic_model(problem: Problem, p: int, value: dict[str, Any]) -> Any:
                                   ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)))  # fmt: skip
         added = [mass, *(mass * c[k] for k in range(3)), xx, xy, yy, xz, yz, zz]
         row = result.inertia[frame.link]
-        result.inertia[frame.link] = [a + b for a, b in zip(row, added)]
+        result.inertia[frame.link] = [a + b for a, b in zip(row, added, strict=True)]
     return result
 
 
@@ -75,7 +77,7 @@ def _row(model: Any, i: int, value: dict[str, Any]) -> list[Any]:
     name, row = model.link_names[i], [ca.SX(float(x)) for x in model.inertia[i]]
     if f"mass of {name}" in value:
         row = [x / float(model.inertia[i, 0]) * value[f"mass of {name}"] for x in row]
-    return [value.get(f"{kind} of {name}", x) for kind, x in zip(ROW, row)]
+    return [value.get(f"{kind} of {name}", x) for kind, x in zip(ROW, row, strict=True)]
 
 
 class ParametricMotion(SymbolicMotion):
@@ -111,7 +113,9 @@ class ParametricMotion(SymbolicMotion):
                     loads.append(self.signal(p, given, s))
                     continue
                 texts = [f"{part}.{axis} of {force.link}" for axis in "xyz"]
-                loads += [self.value.get(t, ca.SX(float(x))) for t, x in zip(texts, given)]
+                loads += [
+                    self.value.get(t, ca.SX(float(x))) for t, x in zip(texts, given, strict=True)
+                ]
         put = self._at(p, s, e[:3], ((e.loads, ca.vertcat(*loads)),) if loads else ())
         return put(e.tau), put(e.wrench)
 

@@ -10,7 +10,16 @@ from scipy.interpolate import BSpline
 import predyn
 from predyn.model import Model
 from predyn.nlp import SolverOptions
-from predyn.problem import Constraint, Cost, Hybrid, Parameter, Phase, Problem, Spline, State, System
+from predyn.problem import (
+    Constraint,
+    Cost,
+    Parameter,
+    Phase,
+    Problem,
+    Spline,
+    State,
+    System,
+)
 from predyn.terms import Effort, Periodic
 
 EXACT = SolverOptions(tolerance=1e-10)
@@ -22,7 +31,7 @@ def wheel(inertia: float) -> Model:
     return builder.add_link("disc", joint="axle", mass=1.0, inertia=thin).build()
 
 
-@pytest.mark.parametrize("inertia, period", [(0.5, 2.0), (3e-4, 0.08)])
+@pytest.mark.parametrize(("inertia", "period"), [(0.5, 2.0), (3e-4, 0.08)])
 def test_a_wheel_between_two_stops_swings_freely(inertia: float, period: float) -> None:
     """k = J (2 pi/P)^2: the spring does all the work, and the motor none."""
     best = inertia * (2.0 * np.pi / period) ** 2
@@ -122,7 +131,7 @@ def test_pick_and_place_with_springs_against_casadi() -> None:
     arm = predyn.models.two_link()
     first, second = arm.joint_names
     names = ("k1", "k2", "r1", "r2")
-    quantities = [f"{kind} of {joint}" for kind in ("stiffness", "rest") for joint in (first, second)]
+    quantities = [f"{kind} of {j}" for kind in ("stiffness", "rest") for j in (first, second)]
     bounds = [(0.0, 100.0)] * 2 + [(-3.0, 3.0)] * 2
     rest = (0.0, 0.0)
     problem = Problem(

@@ -31,9 +31,7 @@ STEP = 1e-3  # differences of fourth order: errors of STEP^4 and of rounding / S
 def springy() -> Model:
     model = acrobot()
     frames = (*model.frames, Frame("end", 1, np.eye(3), np.array([0.3, 0.1, -0.2])))
-    return replace(
-        model, stiffness=np.array([0.7, 0.0]), rest=np.array([0.2, 0.0]), frames=frames
-    )
+    return replace(model, stiffness=np.array([0.7, 0.0]), rest=np.array([0.2, 0.0]), frames=frames)
 
 
 def plain(shooting: str) -> Problem:

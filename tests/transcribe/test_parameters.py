@@ -138,6 +138,7 @@ def test_a_place_of_an_unknown_force_is_a_parameter() -> None:
 
 
 def test_every_quantity_has_a_test() -> None:
-    texts = [t for case in CASES.values() for q in case for t in ((q,) if isinstance(q, str) else q)]
+    quantities = [q for case in CASES.values() for q in case]
+    texts = [t for q in quantities for t in ((q,) if isinstance(q, str) else q)]
     kinds = {text.split(" of ")[0].split(".")[0] for text in texts}
     assert kinds == {kind.split(".")[0] for kind in QUANTITIES}

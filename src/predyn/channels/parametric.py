@@ -180,11 +180,12 @@ class Parametric(Derived):
             terms = [({a: i}, u) for i, u in SECOND[self._degrees[a]]]
         else:
             terms = [({a: i, b: j}, u * v) for i, u in one for j, v in other]
-        total = np.zeros((len(self.value), WIDTH))
+        total: Floats = np.zeros((len(self.value), WIDTH))
         for offsets, weight in terms:
             value = self._value_at(x, steps, offsets)
+            weight /= steps[a] * steps[b]
             total += weight * np.einsum("cxw,cxw->cw", self.weights, value)
-        return total / (steps[a] * steps[b])
+        return total
 
 
 def twin(model: Model) -> Model:
@@ -215,4 +216,5 @@ class _WeightedSum:
             return np.zeros((len(weights), 0, WIDTH))
         partials = (channel.dq, channel.dv, channel.da)[self._order]
         products = weights[:, self._output] * partials[:, self._column]
-        return np.add.reduceat(products, self._start, axis=1)
+        sums: Floats = np.add.reduceat(products, self._start, axis=1)
+        return sums

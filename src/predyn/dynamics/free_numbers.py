@@ -32,7 +32,7 @@ class FreeNumber(NamedTuple):
     """A number of the model or of its loads, and the parameter whose value it takes."""
 
     kind: str  # as in problem/quantities.py
-    index: int  # of the link, joint, payload or force
+    owner: int  # number of the link, joint, payload or force
     parameter: int
 
 
@@ -83,7 +83,7 @@ class FreeNumbers:
         moves, tree = self._moves, trees[0]
         self._joints = [name for name in PER_JOINT if moves(name).any()]
         self._armature = tree.armature - model.armature  # rotors
-        links = moves("inertia").any(axis=1)
+        links = np.array(moves("inertia").any(axis=1))
         for k, unit in enumerate(self._payloads):
             links[unit.link] |= moves("payload")[k] | self._displaced(unit.frame)
         self._links = np.flatnonzero(links)
@@ -132,7 +132,7 @@ class FreeNumbers:
     ) -> list[tuple[str, tuple[int, ...], ArrayLike]]:
         """Places in theta that a number determines, and their slopes."""
         kind, _, axis = free.kind.partition(".")
-        i = free.index
+        i = free.owner
         if kind == "mass":  # centre of mass and radii of gyration stay
             return [("inertia", (i,), model.inertia[i] / model.inertia[i, 0])]
         if free.kind in INERTIA:
@@ -156,7 +156,7 @@ class FreeNumbers:
 
     def _moves(self, name: str) -> NDArray[np.bool_]:
         """Which numbers of a part of theta depend on parameters."""
-        return self._rows[name].any(axis=-1)
+        return np.asarray(self._rows[name].any(axis=-1))
 
     def _displaced(self, frame: str) -> bool:
         k = self._frames.get(frame)

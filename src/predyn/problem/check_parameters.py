@@ -154,4 +154,3 @@ def _model_problem(problem: Problem, values: dict[str, float]) -> str | None:
         except (ModelError, InputError) as error:
             return str(error)
     return None
-

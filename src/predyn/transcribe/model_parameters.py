@@ -8,15 +8,14 @@ from predyn.problem.quantities import owners
 from predyn.transcribe.layout import Components, parameter_size
 
 
-def model_parameters(
-    problem: Problem, p: int, components: Components
-) -> ModelParameters | None:
+def model_parameters(problem: Problem, p: int, components: Components) -> ModelParameters | None:
     """The parameters that act on the model or the forces of phase p; None without any."""
     if not any(parameter.quantities for parameter in problem.parameters):
         return None
     system = system_of(problem, p)
     free: list[FreeNumber] = []
-    places, sizes = [], []
+    places: list[int] = []
+    sizes: list[float] = []
     for parameter in problem.parameters:
         own = []
         for text in parameter.quantities:

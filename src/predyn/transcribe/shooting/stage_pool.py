@@ -130,12 +130,12 @@ class StagePool(Pool):
         tree = inverse.trees[0]
         coupled = has_coupled_rotors(model)
         work = partitioned_work(tree) if coupled else (model.n + 1, COLUMNS)
-        x = torques
+        x, none = torques, np.zeros((total, model.n, WIDTH))
         partials, states = (x.dq, x.dv, x.da), self.z[:3]
         self.on_stages = (self.grid, self.instants, self.timed, self.z, self.Z, self.room)
         self._integrate = Direct(
             stages.integrate_coupled if coupled else stages.integrate,
-            *(tree, inverse.loads, self.grid, self.nodes, states, np.zeros((total, model.n, WIDTH))),
+            *(tree, inverse.loads, self.grid, self.nodes, states, none),
             *(inverse.load_values, x.value, self.ends, aligned(*work, WIDTH)),
         )
         self._sensitivities = Direct(
