@@ -229,6 +229,10 @@ def _lengthen(draft: Draft, name: str, x: float) -> None:
 def _payloads(problem: Problem, name: str) -> list[Payload]:
     every = [load for system in problem.systems.values() for load in system.payloads]
     found = [load for load in every if load.link == name]
+    if not every:
+        raise InputError(
+            f"payload of {name}: the problem has no payloads; give a phase a system with one"
+        )
     if not found:
         raise unknown_name("link with a payload", name, dict.fromkeys(x.link for x in every))
     return found
@@ -263,6 +267,8 @@ def _forces(problem: Problem, part: str, name: str) -> list[ExternalForce]:
     for system in problem.systems.values():
         every += system.forces or ()
     found = [force for force in every if _given(force, part, name)]
+    if not every:
+        raise InputError(f"{part} of {name}: the problem has no external forces; add one")
     if not found:
         raise unknown_name(
             f"link with a constant {part}", name, dict.fromkeys(x.link for x in every)
