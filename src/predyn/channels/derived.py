@@ -107,14 +107,15 @@ def derived_channel(
     parameters: those that stand for numbers of the model or of the forces.
     """
     module, member = implementation(name)
-    channel: Derived
-    if parameters is None:
-        channel = module.in_lanes(model, member, states, forces)
-    else:
+    if parameters is not None:
         from predyn.channels.parametric import Parametric, twin
 
         own, probe = (module.in_lanes(twin(model), member, states, forces) for _ in range(2))
-        channel = Parametric(name, own, probe, states, parameters)
+        parametric = Parametric(name, own, probe, states, parameters)
+        parametric.leave_out_zeros(states)
+        if parametric.varies:
+            return parametric
+    channel: Derived = module.in_lanes(model, member, states, forces)
     channel.leave_out_zeros(states)
     return channel
 

@@ -9,12 +9,15 @@ channel's own values and first partials at the present model with those at a few
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import fields
-from itertools import combinations_with_replacement
+from functools import partial
+from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from predyn.channels.derived import Depends, Derived, Floats, Ints, States
+from predyn.channels.derived import Derived, Floats, Ints, States
 from predyn.dynamics.free_numbers import FreeNumbers, ModelParameters
 from predyn.errors import InputError
 from predyn.kernels.batch import aligned
@@ -55,14 +58,9 @@ class Parametric(Derived):
         )
         self._at, self._sizes = list(parameters.components), np.array(parameters.sizes)
         count = len(self._at)
-        families = [parameters.families(k) for k in range(count)]
+        self._families = [parameters.families(k) for k in range(count)]
         # of the polynomial in one parameter
-        self._degrees = [4 if len(x) > 1 else 2 if "place" in x else 1 for x in families]
-        self._products = [
-            (a, b)
-            for b, a in combinations_with_replacement(range(count), 2)
-            if (self._degrees[a] > 1 if a == b else families[a] | families[b] not in SEPARATE)
-        ]
+        self._degrees = [4 if len(x) > 1 else 2 if "place" in x else 1 for x in self._families]
         self.value, self.weights = own.value, own.weights
         chunks, inputs, outputs = len(own.dq), own.dq.shape[1], own.value.shape[1]
         self.dq, self.dv, self.da = aligned(chunks, inputs + count * outputs, WIDTH), own.dv, own.da
@@ -70,7 +68,7 @@ class Parametric(Derived):
             [*joints, *((c, inputs + k * outputs + x, -1, -1) for k, c in enumerate(self._at))]
             for x, joints in enumerate(own.depends)
         ]
-        self._sums = [_WeightedSum(own.depends, order) for order in range(3)]
+        self._moved = [np.arange(outputs)] * count  # outputs that each parameter acts on
         self.pairs, self.curvature = own.pairs, own.curvature
 
     def _present(self) -> tuple[Floats, Floats]:
@@ -98,83 +96,91 @@ class Parametric(Derived):
         self.own.derive()
         first, outputs = self.own.dq.shape[1], self.value.shape[1]
         self.dq[:, :first] = self.own.dq
-        x, steps = self._present()
-        for k, degree in enumerate(self._degrees):
-            columns = self.dq[:, first + k * outputs : first + (k + 1) * outputs]
-            columns[:] = 0.0
-            for offset, weight in FIRST[degree]:
-                columns += weight / steps[k] * self._value_at(x, steps, {k: offset})
+        for k, on in enumerate(self._moved):
+            if len(on):
+                slopes = self._slope(k, self._probe.evaluate, partial(_outputs, on))
+                self.dq[:, first + k * outputs + on] = slopes
 
-    def _value_at(self, x: Floats, steps: Floats, offsets: dict[int, int]) -> Floats:
-        """The channel with some parameters moved by whole steps."""
-        if not any(offsets.values()):
-            return self.value
-        self._compare(x, steps, offsets)
-        self._probe.evaluate()
-        return self._probe.value
+    def _slope(
+        self, k: int, update: Callable[[], None], read: Callable[[Derived], Floats]
+    ) -> Floats:
+        """d/d(parameter k) of what is read from the channel; update: computes it for the probe."""
+        x, steps = self._present()
+        parts = []
+        for offset, weight in FIRST[self._degrees[k]]:
+            if offset:
+                self._compare(x, steps, {k: offset})
+                update()
+            parts.append(weight / steps[k] * read(self._probe if offset else self.own))
+        total: Floats = sum(parts[1:], parts[0])
+        return total
 
     # -- second partials ------------------------------------------------------------------------
 
     def leave_out_zeros(self, states: States) -> None:
         """Remove partials that are zero in every state and for all values of the parameters."""
         super().leave_out_zeros(states)
-        self.weights[:] = np.random.default_rng(1).uniform(-2.0, 2.0, self.weights.shape)
-        pairs = [self.own.pairs]
-        self._mixed: list[tuple[int, int, Ints, Ints]] = []  # parameter, order, sums, their pairs
+        acting = [
+            {component for component, *_ in joints} & set(self._at) for joints in self.depends
+        ]
+        self._moved = [np.array([x for x, on in enumerate(acting) if c in on]) for c in self._at]
+        entries = [
+            (order, component, x, column)
+            for x, joints in enumerate(self.own.depends)
+            for component, *columns in joints
+            for order, column in enumerate(columns)
+            if column >= 0
+        ]
+        every = _Mixed(sorted(entries))
+        pairs, self._mixed = [self.own.pairs], []
         count = len(self.own.pairs)
-        for k, sums in enumerate(self._mixed_partials()):
-            used = [np.flatnonzero(np.any(x, axis=(0, 2))) for x in sums]
-            acting = [x.component[on] for x, on in zip(self._sums, used, strict=True)]
-            partners = np.unique(np.concatenate(acting))
-            for order, (on, components) in enumerate(zip(used, acting, strict=True)):
-                place = count + np.searchsorted(partners, components)
-                self._mixed.append((k, order, on, place))
-            pairs.append(np.stack([np.full_like(partners, self._at[k]), partners], axis=1))
+        for k, component in enumerate(self._at):
+            slopes = self._slope(k, self._probe.derive, every.read)
+            chosen = every.part(np.any(slopes, axis=(0, 2)))
+            partners = np.unique(chosen.components)
+            chosen.pairs = count + np.searchsorted(partners, chosen.components)
+            pairs.append(np.stack([np.full_like(partners, component), partners], axis=1))
             count += len(partners)
+            self._mixed.append(chosen)
+        self._products = self._list_products()
         both = [(self._at[a], self._at[b]) for a, b in self._products]
         self.pairs = np.concatenate([*pairs, np.array(both, np.int64).reshape(-1, 2)])
         chunks, count = len(self.dq), len(self.pairs)
         self.curvature = tuple(aligned(chunks, m * count, WIDTH) for m in (1, 2, 1, 2))
         for x in self.curvature:
             x[:] = 0.0
-        self.weights[:] = 0.0
+
+    @property
+    def varies(self) -> bool:
+        """Whether any parameter acts on the channel; call leave_out_zeros first."""
+        return any(len(on) for on in self._moved)
+
+    def _list_products(self) -> list[tuple[int, int]]:
+        """Pairs of parameters, the first not before the second, with a second partial."""
+        found = []
+        acting = [k for k, on in enumerate(self._moved) if len(on)]
+        for b, a in combinations_with_replacement(acting, 2):
+            joint = self._families[a] | self._families[b]
+            if self._degrees[a] > 1 if a == b else joint not in SEPARATE:
+                found.append((a, b))
+        return found
 
     def curve(self) -> None:
         self.own.curve()
         for mine, own in zip(self.curvature, self.own.curvature, strict=True):
             mine[:, : own.shape[1]] = own
         qq, qv, _, qa = self.curvature
-        found = self._mixed_partials()
-        for k, order, on, place in self._mixed:
-            if order == 0:
-                qq[:, place] = found[k][0][:, on]
-            else:  # in the value of a parameter and the rate of another component
-                (qv if order == 1 else qa)[:, 2 * place + 1] = found[k][order][:, on]
-        x, steps = self._present()
+        for k, mixed in enumerate(self._mixed):
+            if len(mixed.pairs):
+                slopes = self._slope(k, self._probe.derive, mixed.read)
+                mixed.put(mixed.sums(self.weights, slopes), qq, qv, qa)
         first = len(self.pairs) - len(self._products)
         for pair, (a, b) in enumerate(self._products, start=first):
-            qq[:, pair] = self._product(x, steps, a, b)
+            qq[:, pair] = self._product(a, b)
 
-    def _mixed_partials(self) -> list[list[Floats]]:
-        """For each parameter and order, the partials of weights . (partials in the states)."""
-        x, steps = self._present()
-        here = [sums(self.weights, self.own) for sums in self._sums]
-        found = []
-        for k, degree in enumerate(self._degrees):
-            total = [np.zeros_like(sums) for sums in here]
-            for offset, weight in FIRST[degree]:
-                there = here
-                if offset:
-                    self._compare(x, steps, {k: offset})
-                    self._probe.derive()
-                    there = [sums(self.weights, self._probe) for sums in self._sums]
-                for mine, part in zip(total, there, strict=True):
-                    mine += weight / steps[k] * part
-            found.append(total)
-        return found
-
-    def _product(self, x: Floats, steps: Floats, a: int, b: int) -> Floats:
+    def _product(self, a: int, b: int) -> Floats:
         """(chunks, WIDTH): the second partial of weights . value in two parameters."""
+        x, steps = self._present()
         one, other = FIRST[self._degrees[a]], FIRST[self._degrees[b]]
         if a == b:
             terms = [({a: i}, u) for i, u in SECOND[self._degrees[a]]]
@@ -182,7 +188,11 @@ class Parametric(Derived):
             terms = [({a: i, b: j}, u * v) for i, u in one for j, v in other]
         total: Floats = np.zeros((len(self.value), WIDTH))
         for offsets, weight in terms:
-            value = self._value_at(x, steps, offsets)
+            value = self.value
+            if any(offsets.values()):
+                self._compare(x, steps, offsets)
+                self._probe.evaluate()
+                value = self._probe.value
             weight /= steps[a] * steps[b]
             total += weight * np.einsum("cxw,cxw->cw", self.weights, value)
         return total
@@ -196,25 +206,44 @@ def twin(model: Model) -> Model:
     return copy
 
 
-class _WeightedSum:
-    """weights . (partials in the states of one order), for each component that acts."""
+def _outputs(chosen: Ints, channel: Derived) -> Floats:
+    return channel.value[:, chosen]
 
-    def __init__(self, depends: Depends, order: int) -> None:
-        entries = sorted(
-            (component, x, at[order])
-            for x, joints in enumerate(depends)
-            for component, *at in joints
-            if at[order] >= 0
-        )
-        table = np.array(entries, np.int64).reshape(-1, 3)
-        self.component, self._start = np.unique(table[:, 0], return_index=True)
-        self._order, self._output, self._column = order, table[:, 1].copy(), table[:, 2].copy()
 
-    def __call__(self, weights: Floats, channel: Derived) -> Floats:
-        """(chunks, components that act, WIDTH)."""
-        if not len(self._start):
-            return np.zeros((len(weights), 0, WIDTH))
-        partials = (channel.dq, channel.dv, channel.da)[self._order]
-        products = weights[:, self._output] * partials[:, self._column]
-        sums: Floats = np.add.reduceat(products, self._start, axis=1)
+class _Mixed:
+    """Second partials in a parameter and the states, from first partials of the channel.
+
+    entries: (order, component, output, column of dq, dv or da), sorted
+    """
+
+    def __init__(self, entries: Sequence[tuple[int, int, int, int]]) -> None:
+        self._entries = entries
+        table = np.array(entries, np.int64).reshape(-1, 4)
+        order, self._outputs = table[:, 0], table[:, 2]
+        self._columns = [table[order == o, 3] for o in range(3)]
+        sums, self._start = np.unique(table[:, :2], axis=0, return_index=True)
+        self.components = sums[:, 1]  # one for each sum; sums of one order follow each other
+        ends = np.searchsorted(sums[:, 0], range(4))
+        self._of_order = [slice(a, b) for a, b in pairwise(ends)]
+        self.pairs: Ints = np.zeros(0, np.int64)  # places of the sums
+
+    def part(self, chosen: NDArray[np.bool_]) -> _Mixed:
+        return _Mixed([x for x, on in zip(self._entries, chosen, strict=True) if on])
+
+    def read(self, channel: Derived) -> Floats:
+        """(chunks, entries, WIDTH): first partials."""
+        q, v, a = self._columns
+        parts = (channel.dq[:, q], channel.dv[:, v], channel.da[:, a])
+        return np.concatenate(parts, axis=1)
+
+    def sums(self, weights: Floats, slopes: Floats) -> Floats:
+        """(chunks, sums, WIDTH): sums over the outputs."""
+        sums: Floats = np.add.reduceat(weights[:, self._outputs] * slopes, self._start, axis=1)
         return sums
+
+    def put(self, sums: Floats, qq: Floats, qv: Floats, qa: Floats) -> None:
+        """Write the sums to their pairs; the parameter is the first of a pair."""
+        q, v, a = self._of_order
+        qq[:, self.pairs[q]] = sums[:, q]
+        qv[:, 2 * self.pairs[v] + 1] = sums[:, v]
+        qa[:, 2 * self.pairs[a] + 1] = sums[:, a]
