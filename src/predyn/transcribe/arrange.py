@@ -25,6 +25,7 @@ from predyn.transcribe.layout import PhaseLayout
 from predyn.transcribe.lifting import Copies, Lift, Lifted
 from predyn.transcribe.limits import limit_constraints
 from predyn.transcribe.meetings import meeting_rows, two_parts
+from predyn.transcribe.model_parameters import model_parameters
 from predyn.transcribe.pool import Pool
 from predyn.transcribe.rows import Part, Rows
 from predyn.transcribe.sizes import Sizes
@@ -113,8 +114,11 @@ class Arrangement:
         for (p, orders, derived), sets in shared.items():
             s = np.concatenate([points.padded for points in sets])
             components, model = self.layouts[p].components, self.systems[p].model
-            looks = looks_together(sets)
-            pool = Pool(model, components, s, orders, derived, self.forces(p, s), looks=looks)
+            pool = Pool(
+                *(model, components, s, orders, derived, self.forces(p, s)),
+                looks=looks_together(sets),
+                parameters=model_parameters(self.problem, p, components),
+            )
             first = 0
             for points in sets:
                 points.build(pool, first)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.channels.derived import Derived, derived_channel
+from predyn.dynamics.free_numbers import ModelParameters
 from predyn.kernels.batch import Direct, aligned
 from predyn.kernels.forces import ExternalForce
 from predyn.kernels.lanes import WIDTH
@@ -117,6 +118,7 @@ class Pool:
     orders  3 for q, v, a, 4 with jerk; 0 if no set depends on the curve
     left    instants that belong to the segment before them if they are at a break point
     looks   the basis at the instants and the first control points, if they are known (windows)
+    parameters  those that stand for numbers of the model
     """
 
     def __init__(
@@ -129,6 +131,7 @@ class Pool:
         forces: Sequence[ExternalForce],
         left: NDArray[np.bool_] | None = None,
         looks: tuple[Floats, NDArray[np.int64]] | None = None,
+        parameters: ModelParameters | None = None,
     ) -> None:
         self.instants = instants_of(components, *(looks or windows(components, s, left)))
         self.idle = orders == 0
@@ -141,7 +144,7 @@ class Pool:
         self._evaluate = Direct(kernels.evaluate, self.instants, self.z, room)
         states = (self.z[0], self.z[1], self.z[2])
         self.derived: dict[str, Derived] = {
-            name: derived_channel(model, name, states, forces) for name in channels
+            name: derived_channel(model, name, states, forces, parameters) for name in channels
         }
 
     def move(self, control: Floats, powers: tuple[float, ...], eager: bool) -> None:

@@ -15,6 +15,7 @@ from predyn.curves.profile import Profile
 from predyn.dynamics.reactions import joint_reactions
 from predyn.nlp import Multipliers
 from predyn.problem import Problem
+from predyn.problem.quantities import unit_of
 from predyn.solution import EXCEEDS, MOST_EXCESS, SUCCESS, Solution, Violation
 from predyn.transcribe.motion import Motion, motion_of
 from predyn.transcribe.program import Program
@@ -112,8 +113,11 @@ def unpack(
     text: str = "",
 ) -> Solution:
     """The solution at x; without g (for a checkpoint), violations are omitted."""
-    problem, model = program.problem, program.model
     motion = motion_of(program, x)
+    problem, model = motion.problem, motion.problem.model
+    if motion.impossible:
+        status = "evaluation_error"
+        message = f"{motion.impossible}; the model of this result has the guesses of the parameters"
     curves = motion.curves
     sampled = _sample(program, motion)
     imposed = [] if g is None else imposed_violations(program, x, g)
@@ -161,7 +165,7 @@ def unpack(
         signals=motion.sampled_signals(sampled["t"], sampled["phase"]),
         signal_curves=motion.signals,
         parameters=motion.parameters,
-        parameter_units={x.name: x.unit for x in problem.parameters},
+        parameter_units={x.name: unit_of(problem, x) for x in problem.parameters},
         systems=motion.systems,
         provenance={
             "predyn_version": predyn.__version__,
