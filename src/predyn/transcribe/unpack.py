@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -101,7 +102,7 @@ def unpack(
     problem, model = program.problem, program.model
     motion = motion_of(program, x)
     curves = motion.curves
-    sampled = _sample(program, motion)
+    sampled = sample_motion(program, motion)
     imposed = [] if g is None else imposed_violations(program, x, g)
     dense = [] if g is None else dense_violations(program, motion)
     dense = sorted([*dense, *imposed[:5]], key=lambda v: -v.relative)
@@ -147,6 +148,7 @@ def unpack(
         parameters=motion.parameters,
         parameter_units={x.name: x.unit for x in problem.parameters},
         systems=motion.systems,
+        problem=replace(problem, guess="linear"),  # an earlier solution would be kept alive
         provenance={
             "predyn_version": predyn.__version__,
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -158,7 +160,7 @@ def unpack(
     )
 
 
-def _sample(program: Program, motion: Motion) -> dict[str, NDArray]:
+def sample_motion(program: Program, motion: Motion) -> dict[str, NDArray]:
     """The motion and its forces at the limit points of all phases."""
     parts: dict[str, list[Any]] = {k: [] for k in ("t", "phase", "q", "v", "a", "tau", "w")}
     begin = 0.0
