@@ -34,7 +34,7 @@ class Optimum(NamedTuple):
 def check_sensitivities(problem: Problem, solution: Solution, found: Sensitivities) -> None:
     """Compare with differences of re-solves; the active sets of all must be the same."""
     for k, name in enumerate(found.parameters):
-        wanted = slopes(problem, solution, name, found.range[k])
+        wanted = slopes(problem, solution, name, found.interval[k])
         assert abs(found.objective[k] / wanted["objective"] - 1.0) <= OBJECTIVE, name
         size = max(np.abs(wanted["duration"]).max(), 1e-3)
         assert np.abs(found.duration[k] - wanted["duration"]).max() <= MOTION * size, name

@@ -13,7 +13,7 @@ from predyn import tasks
 from predyn.config import load_task
 from predyn.errors import InputError, NotConverged
 from predyn.model import Limits
-from predyn.problem import Cost, Duration, Parameter, Phase, Problem, Spline, State
+from predyn.problem import Constraint, Cost, Duration, Parameter, Phase, Problem, Spline, State
 from predyn.problem.task_quantities import (
     TASK_QUANTITIES,
     number_unit,
@@ -22,7 +22,7 @@ from predyn.problem.task_quantities import (
 )
 from predyn.solution import Solution
 from predyn.solving.active_set import NullSpace
-from predyn.terms import Effort, TotalTime
+from predyn.terms import Effort, JointVelocity, TotalTime
 from solving.resolving import check_sensitivities
 
 TWO = {  # two parameters of each built-in task that keep its active set
@@ -94,11 +94,11 @@ def test_least_effort() -> None:
     assert found.tau[2, :, 0] == pytest.approx(-12 * J * D * (1 - 2 * s) / T**3, abs=1e-8)
     assert found.q[3, :, 0] == pytest.approx(T * (s - 2 * s**2 + s**3), abs=1e-9)
     assert found.active == found.weak == found.undetermined == ()
-    assert np.isinf(found.range).all()
+    assert np.isinf(found.interval).all()
 
 
 def test_time_and_effort() -> None:
-    """w T + 12 J^2 D^2 / T^3 is least at T^4 = 36 J^2 D^2 / w; a start at zero speed has a slope."""
+    """w T + 12 J^2 D^2 / T^3 is least at T^4 = 36 J^2 D^2 / w; a start speed of 0 has a slope."""
     w = 5.0
     problem = turn(Duration(0.1, 9.0, 1.0))
     problem = replace(problem, costs=(Cost(TotalTime(), w, name="clock"), Cost(Effort())))
@@ -182,8 +182,8 @@ def test_table_and_shapes(lifting: Solution) -> None:
     K, n = lifting.q.shape
     assert found.q.shape == found.v.shape == found.a.shape == found.tau.shape == (2, K, n)
     assert found.duration.shape == (2, 1)
-    assert (found.range[:, 0] < found.values).all()
-    assert (found.values < found.range[:, 1]).all()
+    assert (found.interval[:, 0] < found.values).all()
+    assert (found.values < found.interval[:, 1]).all()
     text = str(found)
     assert "mass of link2" in text
     assert "0.5 kg" in text
@@ -232,7 +232,7 @@ def test_refined_solutions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("mas of link2", "unknown quantity 'mas'.*'mass'"),
+        ("mas of link2", r"unknown quantity 'mas'.*'mass'"),
         ("mass of link7", "link7"),
         ("mass", "expected text such as"),
         (7, "expected names of quantities, got int"),
@@ -259,16 +259,70 @@ def test_refused_solutions(lifting: Solution) -> None:
     free = replace(load_task("arm-2r-min-effort"), transcription=Spline(segments=6, knots="free"))
     with pytest.raises(InputError, match="knots are free"):
         predyn.sensitivities(predyn.solve(free).check(), "mass of link2")
-    elsewhere = replace(lifting, x=lifting.x + 0.5)
-    with pytest.raises((InputError, NotConverged), match="elsewhere|cannot be decided"):
-        predyn.sensitivities(elsewhere, "mass of link2")
+    heavier = with_number(load_task("two-link-lifting"), "mass of link2", 0.7)
+    with pytest.raises(InputError, match=r"nearest optimum of the problem is .*, not 0.844"):
+        predyn.sensitivities(lifting, "mass of link2", problem=heavier)
 
 
-def test_value_at_the_edge_of_what_is_possible() -> None:
-    """The rods have no moment of inertia about their axis: less is no body."""
+def test_values_at_the_edge_of_what_is_possible() -> None:
+    """A stiffness cannot be negative: the derivative is taken from the other side."""
     solution = predyn.solve("arm-2r-min-effort").check()
-    with pytest.raises(InputError, match="both sides of its value.*impossible"):
-        predyn.sensitivities(solution, f"inertia.xx of {solution.model.link_names[0]}")
+    joint = solution.model.joint_names[1]
+    problem = solution.problem
+    assert problem is not None
+    found = predyn.sensitivities(solution, f"stiffness of {joint}")
+    # to first order, the spring adds its torque k q to that of the motor: E = sum tau^2 / 2
+    t = np.linspace(0.0, solution.duration, 20001)
+    motion = solution.at(t)
+    wanted = np.trapezoid(motion.tau[:, 1] * motion.q[:, 1], t)
+    assert found.objective[0] == pytest.approx(wanted, rel=1e-5)
+    slope = (
+        predyn.solve(with_number(problem, f"stiffness of {joint}", 1e-3), guess=solution).objective
+        - solution.objective
+    ) / 1e-3
+    assert found.objective[0] == pytest.approx(slope, rel=1e-2)
+
+
+def test_free_parameters_and_bounds() -> None:
+    """A duration that several phases share, and one that is at its bound."""
+    w = 5.0
+    costs = (Cost(TotalTime(), w, name="clock"), Cost(Effort()))
+    free = replace(turn(), costs=costs, parameters=(Parameter("T", 0.1, 9.0, 1.0, "s"),))
+    free = replace(free, phases=(replace(free.phases[0], duration="T"),))
+    found = predyn.sensitivities(predyn.solve(free).check(), "inertia.zz of disc")
+    best = (36.0 * J**2 * D**2 / w) ** 0.25
+    assert found.free["T"][0] == pytest.approx(best / (2.0 * J), rel=1e-8)
+    bound = replace(turn(Duration(0.1, 1.0, 0.8)), costs=costs)  # shorter than the best
+    found = predyn.sensitivities(predyn.solve(bound).check(), "inertia.zz of disc")
+    assert found.objective[0] == pytest.approx(24.0 * J * D**2, rel=1e-9)
+    assert found.duration[0, 0] == pytest.approx(0.0, abs=1e-10)
+    assert found.active == ("duration",)
+    # the multiplier 36 J^2 D^2 / T^4 - w of the bound is zero for a smaller inertia
+    assert found.interval[0, 0] == pytest.approx(J - (36 * J**2 * D**2 - w) / (72 * J * D**2))
+
+
+def test_limits_that_cannot_stay_active() -> None:
+    """The same limit twice, of which one changes."""
+    limits = Limits(*(np.array([[-x, x]]) for x in (np.inf, 1.0, np.inf, np.inf)))
+    problem = turn(limits=limits)
+    again = Constraint(JointVelocity(), upper=1.0, name="again")
+    solution = predyn.solve(replace(problem, constraints=(again,))).check()
+    joint = solution.model.joint_names[0]
+    found = predyn.sensitivities(solution, (f"velocity limit of {joint}", "inertia.zz of disc"))
+    assert np.isnan(found.objective[0])
+    assert np.isnan(found.q[0]).all()
+    assert "cannot all stay active: velocity" in found.message
+    assert found.objective[1] == pytest.approx(2.0 * solution.objective / J, rel=1e-6)
+
+
+def test_single_shooting() -> None:
+    problem = load_task("acrobot-swingup-far")
+    single = replace(problem.transcription, shooting="single")
+    slopes = [
+        predyn.sensitivities(predyn.solve(x).check(), "weight of effort").objective[0]
+        for x in (problem, replace(problem, transcription=single))
+    ]
+    assert slopes[1] == pytest.approx(slopes[0], rel=1e-7)
 
 
 # -- numbers of a task ----------------------------------------------------------------------------
@@ -290,7 +344,9 @@ def test_numbers_of_a_task() -> None:
         assert number_value(changed, text) == pytest.approx(value + 0.25)
         assert number_value(problem, text) == pytest.approx(value)
     fixed = load_task("gymnast-swing")
-    assert number_value(with_number(fixed, "duration of phase 1", 2.3), "duration of phase 1") == 2.3
+    assert (
+        number_value(with_number(fixed, "duration of phase 1", 2.3), "duration of phase 1") == 2.3
+    )
     assert {text.split(" of ")[0] for text in TASK_QUANTITIES} >= {"start q", "effort limit"}
 
 

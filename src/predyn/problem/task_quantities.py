@@ -1,4 +1,4 @@
-"""Numbers of the task itself by name: "end q of elbow", "effort limit of elbow", "weight of effort".
+"""Numbers of the task itself by name: "end q of elbow", "effort limit of elbow", "weight of time".
 
 They extend the quantities of the model and its loads (quantities.py). A free parameter cannot stand
 for them, but sensitivities can be taken with respect to all.

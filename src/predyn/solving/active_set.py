@@ -67,11 +67,6 @@ def evaluate(program: Program, x: Floats) -> Point:
     return Point(program.objective(), gradient, np.concatenate([g, x]), C, *bounds)
 
 
-def bounded_name(program: Program, i: int) -> str:
-    """The name of a row, or of a variable that is at its bound."""
-    return program.g_name(i) if i < program.m else program.x_name(i - program.m)
-
-
 class NullSpace:
     """Factors of the KKT matrix, for W (n, n) and active slopes A (k, n), both scaled."""
 
@@ -150,9 +145,7 @@ class ActiveSet:
         self.rows: Ints = np.flatnonzero(self.is_active)
         slack, force = np.minimum(above, below), np.abs(force)
         unclear = (slack < CLEAR * force) & (force < CLEAR * slack)
-        self.weak: Ints = np.flatnonzero(
-            ~self.equal & unclear & (np.maximum(slack, force) < SMALL)
-        )
+        self.weak: Ints = np.flatnonzero(~self.equal & unclear & (np.maximum(slack, force) < SMALL))
 
     def _add_implied(self, point: Point) -> None:
         """Count bounds that are met because others are as active: they depend on those."""
@@ -160,9 +153,9 @@ class ActiveSet:
         touching = np.flatnonzero(~self.is_active & (np.minimum(above, below) < TOUCHING))
         slopes = point.C[touching] * self.program.x_scale
         slopes /= np.linalg.norm(slopes, axis=1, keepdims=True)
-        implied = self.null_space.spans(slopes)
-        self.weak = np.union1d(self.weak[self.is_active[self.weak]], touching[~implied])
-        implied = touching[implied]
+        follows = self.null_space.spans(slopes)
+        self.weak = np.union1d(self.weak[self.is_active[self.weak]], touching[~follows])
+        implied = touching[follows]
         if len(implied):
             self.at_upper[implied] = above[implied] < below[implied]
             self.at_lower[implied] = ~self.at_upper[implied]
@@ -185,7 +178,9 @@ class ActiveSet:
         W[rows, columns] = W[columns, rows] = values
         A = point.C[self.rows] * scale
         self._length = np.linalg.norm(A, axis=1)
-        self.null_space = NullSpace(W * scale * scale[:, None] / self.size, A / self._length[:, None])
+        self.null_space = NullSpace(
+            W * scale * scale[:, None] / self.size, A / self._length[:, None]
+        )
 
     def solve(self, r: Floats, b: Floats) -> tuple[Floats, Floats]:
         """dx (n, P) and dy (m + n, P) for right-hand sides r (n, P) and b (active, P)."""
@@ -218,11 +213,11 @@ class ActiveSet:
         wrong = sure & ((self.at_upper & (force < 0.0)) | (self.at_lower & (force > 0.0)))
         wrong |= ~self.is_active & (self.slack() < -TOUCHING)
         if wrong.any() or not self.step < SETTLED:
-            doubtful = np.flatnonzero(wrong) if wrong.any() else self.weak
+            doubtful = self.listed(np.flatnonzero(wrong) if wrong.any() else self.weak)
             raise NotConverged(
                 f"{name!r}: it cannot be decided which limits are active"
-                f"{self.listed(doubtful, ': ')}; solve again with a smaller tolerance, or change "
-                "the task so that these are clearly active or not"
+                f"{f' ({doubtful})' if doubtful else ''}; solve again with a smaller tolerance, or "
+                "change the task so that these are clearly active or not"
             )
         if self.null_space.least_curvature < -FLAT:
             raise NotConverged(
@@ -230,11 +225,17 @@ class ActiveSet:
                 "along some direction; solve again from another guess"
             )
 
-    def listed(self, rows: Ints, before: str = "") -> str:
-        """The names of rows or bounds in a message."""
-        names = [bounded_name(self.program, int(i)) for i in rows[:NAMED]]
+    def names(self, rows: Ints) -> tuple[str, ...]:
+        """The names of rows, and of variables that are at their bounds."""
+        m = self.program.m
+        return tuple(
+            self.program.g_name(int(i)) if i < m else self.program.x_name(int(i - m)) for i in rows
+        )
+
+    def listed(self, rows: Ints) -> str:
+        """Some of these names in a message."""
         more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
-        return before + ", ".join(names) + more if names else ""
+        return ", ".join(self.names(rows[:NAMED])) + more
 
 
 def _solve_tightly(

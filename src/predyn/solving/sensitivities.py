@@ -2,37 +2,34 @@
 
 At an optimum, F(x, y; p) = (gradient of the Lagrangian, active rows - their bounds) = 0, and so
 (dx, dy)/dp solve the KKT system with the right-hand side -dF/dp (Fiacco 1983). The partials in p
-are central differences of programs built at p - h and p + h, at the same x and y.
+are those of partials.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.errors import InputError, PredynError
+from predyn.errors import InputError
 from predyn.problem import Parameter, Problem
-from predyn.problem.task_quantities import number_unit, number_value, with_number
+from predyn.problem.task_quantities import number_value, with_number
 from predyn.solution import Solution
-from predyn.solving.active_set import ActiveSet, Point, bounded_name, evaluate
+from predyn.solving.active_set import ActiveSet
+from predyn.solving.partials import NEARLY_ZERO, Partials, sample, sample_slope, shaped
 from predyn.solving.sensitivity_table import Sensitivities
 from predyn.solving.solved_problem import solved_program
 from predyn.transcribe.guess import first_guess
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.motion import motion_of
-from predyn.transcribe.program import Program
-from predyn.transcribe.unpack import multipliers_of, sample_motion
+from predyn.transcribe.unpack import multipliers_of
 
 Floats = NDArray[np.float64]
-STEP = 6e-6  # relative; the errors of central differences are then about 1e-10
-MOTION_STEP = 3e-5  # relative, along dx: the motion is linear in it, the torques nearly so
-NEARLY_ZERO = 1e-300  # a boundary value of zero may be built in, this one is a number to change
-FAR = 0.1  # largest change of a variable until the optimum, relative to its scale
+FAR = 1e-3  # largest change of the objective until the optimum, relative to its size
 UNMET = 1e-6  # relative change of dependent rows that counts as a contradiction
 SEEN = 1e-7  # change of a sample along a free direction, relative to its largest, that counts
+ROUNDING = 1e-8  # of differences, if the parameter changes as much as it is large
 CONSISTENT = 1e-6  # relative difference of the two formulas for d objective/dp
 
 
@@ -66,14 +63,13 @@ def sensitivities(
     same = program.n == solution.n_variables
     x = solution.x if same else first_guess(program, solution)
     optimum = ActiveSet(program, x, multipliers_of(program, solution) if same else None)
-    if optimum.moved > FAR:
+    if abs(optimum.point.f - solution.objective) > FAR * optimum.size:
         raise InputError(
-            f"{solution.name!r}: the nearest optimum of the problem is elsewhere (a variable "
-            f"differs by {optimum.moved:.2g} of its scale); give the problem that was solved, or "
-            "solve it with a smaller tolerance"
+            f"{solution.name!r}: the nearest optimum of the problem is {optimum.point.f:.9g}, not "
+            f"{solution.objective:.9g}; give the problem that was solved, or solve it with a "
+            "smaller tolerance"
         )
-    changes = [_Change(optimum, *parameter) for parameter in chosen]
-    return _assemble(solution, optimum, changes)
+    return _assemble(solution, optimum, [Partials(optimum, *parameter) for parameter in chosen])
 
 
 def _checked_parameters(given: object) -> list[tuple[str, tuple[str, ...]]]:
@@ -110,200 +106,116 @@ def _refuse_free(problem: Problem, chosen: list[tuple[str, tuple[str, ...]]]) ->
                 )
 
 
-# -- one parameter ----------------------------------------------------------------------------
-
-
-class _Sampled(NamedTuple):
-    """What is differentiated besides the objective."""
-
-    duration: Floats  # (phases,)
-    states: Floats  # (4, K, n): q, v, a, tau
-    free: Floats  # values of the free parameters
-
-
-def _sampled(program: Program, x: Floats) -> _Sampled:
-    motion = motion_of(program, x)
-    samples = sample_motion(program, motion)
-    return _Sampled(
-        np.array([curve.duration for curve in motion.curves]),
-        np.stack([samples[name] for name in ("q", "v", "a", "tau")]),
-        np.array(list(motion.parameters.values()), float),
+def _assemble(solution: Solution, optimum: ActiveSet, every: list[Partials]) -> Sensitivities:
+    rows, program = optimum.rows, optimum.program
+    lower, upper = (
+        np.stack([getattr(partials, name) for partials in every], axis=1)
+        for name in ("gap_lower", "gap_upper")
     )
-
-
-def _slope(after: _Sampled, before: _Sampled, step: float) -> _Sampled:
-    return _Sampled(*((b - a) / (2.0 * step) for a, b in zip(before, after, strict=True)))
-
-
-class _Change:
-    """Partial derivatives of the program in one parameter, at its optimum."""
-
-    def __init__(self, optimum: ActiveSet, name: str, texts: tuple[str, ...]) -> None:
-        problem = optimum.program.problem
-        self.name = name
-        self.value = number_value(problem, texts[0])
-        self.unit = number_unit(problem, texts[0])
-        h = STEP * max(abs(self.value), _least_size(problem, self.unit))
-        self.value = 0.0 if self.value == NEARLY_ZERO else self.value
-        sides = [_program_at(optimum.program, name, texts, self.value + d) for d in (-h, h)]
-        before, after = (evaluate(side, optimum.x) for side in sides)
-        lagrange = [side.gradient + side.C.T @ optimum.y for side in (before, after)]
-        self.gradient = (lagrange[1] - lagrange[0]) / (2.0 * h)
-        self.f = (after.f - before.f) / (2.0 * h)
-        self.gap_lower, self.gap_upper = (
-            _gap_slope(before, after, bound, h) for bound in ("lower", "upper")
-        )  # of c - bound
-        self.samples = _slope(_sampled(sides[1], optimum.x), _sampled(sides[0], optimum.x), h)
-
-
-def _gap_slope(before: Point, after: Point, bound: str, h: float) -> Floats:
-    with np.errstate(invalid="ignore"):  # infinite bounds
-        slope = (after.c - getattr(after, bound) - (before.c - getattr(before, bound))) / (2.0 * h)
-    return np.where(np.isfinite(slope), slope, 0.0)
-
-
-def _program_at(program: Program, name: str, texts: tuple[str, ...], value: float) -> Program:
-    try:
-        problem = program.problem
-        for text in texts:
-            problem = with_number(problem, text, value)
-        changed = transcribe(problem)
-    except PredynError as error:
-        raise InputError(
-            f"{name!r}: sensitivities need problems on both sides of its value, and {value:.9g} "
-            f"is impossible: {error}"
-        ) from None
-    if (changed.n, changed.m) != (program.n, program.m):
-        raise InputError(
-            f"{name!r}: other rows or unknowns exist if it changes from {value:.9g}, so the "
-            "optimum has no derivative in it"
-        )
-    return changed
-
-
-def _least_size(problem: Problem, unit: str) -> float:
-    """The size of a change that matters, for values that are zero or nearly so."""
-    model = problem.model
-    length = max(float(np.linalg.norm(model.p, axis=1).max()), 1e-2)
-    mass = float(model.inertia[:, 0].sum())
-    sizes = {"m": length, "kg": mass, "kg m": mass * length, "kg m^2": mass * length**2}
-    return sizes.get(unit, 1.0)
-
-
-# -- all parameters ---------------------------------------------------------------------------
-
-
-def _assemble(solution: Solution, optimum: ActiveSet, changes: list[_Change]) -> Sensitivities:
-    rows, x = optimum.rows, optimum.x
-    lower = np.stack([change.gap_lower for change in changes], axis=1)
-    gap = np.where(optimum.at_lower[:, None], lower,
-                   np.stack([change.gap_upper for change in changes], axis=1))  # fmt: skip
-    r = -np.stack([change.gradient for change in changes], axis=1)
+    gap = np.where(optimum.at_lower[:, None], lower, upper)
+    r = -np.stack([partials.gradient for partials in every], axis=1)
     dx, dy = optimum.solve(r, -gap[rows])
-    objective = np.array([change.f for change in changes]) + optimum.y @ gap
-    direct = np.array([change.f for change in changes]) + optimum.point.gradient @ dx
-    messages = _contradictions(optimum, changes, dx, gap)
-    samples = [_total(optimum, change, dx[:, k]) for k, change in enumerate(changes)]
-    unknown = _undetermined(optimum)
-    for k, change in enumerate(changes):
-        scale = abs(objective[k]) + optimum.size / max(abs(change.value), 1e-12)
-        if change.name in messages:
-            objective[k] = np.nan
-            samples[k] = _Sampled(*(np.full_like(part, np.nan) for part in samples[k]))
-        elif abs(direct[k] - objective[k]) > CONSISTENT * scale:
-            messages[change.name] = (
-                f"{change.name}: two formulas for d objective/dp differ: {objective[k]:.9g} and "
-                f"{direct[k]:.9g}; the derivatives of the motion are inaccurate"
-            )
-        for part, hidden in zip(samples[k], unknown, strict=True):
-            part[hidden] = np.nan
-    program, names = optimum.program, motion_of(optimum.program, x).parameters
-    stacked = [np.stack(parts) for parts in zip(*samples, strict=True)]
+    objective = np.array([partials.f for partials in every]) + optimum.y @ gap
+    messages = _inaccuracies(optimum, every, dx, objective)
+    messages |= _contradictions(optimum, every, dx, gap)
+    hidden, motion = _undetermined(optimum), motion_of(program, optimum.x)
+    samples = []
+    for k, partials in enumerate(every):
+        slope = partials.samples + sample_slope(optimum, dx[:, k])
+        slope[hidden] = np.nan
+        if partials.name in messages:
+            objective[k] = slope[:] = np.nan
+        samples.append(shaped(slope, motion, program.model.n))
     flat = np.abs(optimum.null_space.flat).max(axis=1, initial=0.0) > SEEN
-    inequalities = rows[~optimum.equal[rows]]
+    states = np.stack([x.states for x in samples])
     return Sensitivities(
-        solution.name,
-        tuple(change.name for change in changes),
-        np.array([change.value for change in changes]),
-        tuple(change.unit for change in changes),
-        objective,
-        *(solution.phase_names, stacked[0], solution.t),
-        *(stacked[1][:, i] for i in range(4)),
-        {name: stacked[2][:, i] for i, name in enumerate(names)},
-        _range(optimum, changes, dx, dy, lower),
-        tuple(bounded_name(program, int(i)) for i in inequalities),
-        tuple(bounded_name(program, int(i)) for i in optimum.weak),
-        tuple(program.x_name(int(i)) for i in np.flatnonzero(flat)),
-        optimum.moved,
-        "; ".join(messages.values()),
+        name=solution.name,
+        parameters=tuple(partials.name for partials in every),
+        values=np.array([partials.value for partials in every]),
+        units=tuple(partials.unit for partials in every),
+        objective=objective,
+        phase_names=solution.phase_names,
+        duration=np.stack([x.duration for x in samples]),
+        t=solution.t,
+        q=states[:, 0],
+        v=states[:, 1],
+        a=states[:, 2],
+        tau=states[:, 3],
+        signals={name: np.stack([x.signals[name] for x in samples]) for name in samples[0].signals},
+        free={name: np.array([x.free[name] for x in samples]) for name in samples[0].free},
+        interval=_interval(optimum, every, dx, dy),
+        active=optimum.names(rows[~optimum.equal[rows]]),
+        weak=optimum.names(optimum.weak),
+        undetermined=tuple(program.x_name(int(i)) for i in np.flatnonzero(flat)),
+        moved=optimum.moved,
+        message="; ".join(messages.values()),
     )
 
 
 def _contradictions(
-    optimum: ActiveSet, changes: list[_Change], dx: Floats, gap: Floats
+    optimum: ActiveSet, every: list[Partials], dx: Floats, gap: Floats
 ) -> dict[str, str]:
     """Messages for parameters that separate active rows which depend on each other."""
-    rows, point = optimum.rows, optimum.point
-    scale = optimum.program.x_scale
-    lengths = np.linalg.norm(point.C[rows] * scale, axis=1)[:, None]
-    left = point.C[rows] @ dx + gap[rows]
+    rows, C, scale = optimum.rows, optimum.point.C[optimum.rows], optimum.program.x_scale
+    left = C @ dx + gap[rows]
+    lengths = np.linalg.norm(C * scale, axis=1)[:, None]
     size = lengths * np.abs(dx / scale[:, None]).max(axis=0) + np.abs(gap[rows])
-    unmet = np.abs(left) > UNMET * size
+    rounding = np.outer(optimum.scale[rows], [ROUNDING / partials.size for partials in every])
+    unmet = np.abs(left) > UNMET * size + rounding
     return {
-        change.name: f"{change.name}: no derivative exists, because some active limits depend on "
-        f"each other and cannot all stay active{optimum.listed(rows[unmet[:, k]], ': ')}"
-        for k, change in enumerate(changes)
+        partials.name: f"{partials.name}: no derivative exists, because some active limits depend "
+        "on each other and cannot all stay active: " + optimum.listed(rows[unmet[:, k]])
+        for k, partials in enumerate(every)
         if unmet[:, k].any()
     }
 
 
-def _total(optimum: ActiveSet, change: _Change, dx: Floats) -> _Sampled:
-    """d(motion)/dp: along dx, and directly."""
-    along = _along(optimum, dx)
-    return _Sampled(*(a + b for a, b in zip(along, change.samples, strict=True)))
+def _inaccuracies(
+    optimum: ActiveSet, every: list[Partials], dx: Floats, objective: Floats
+) -> dict[str, str]:
+    """Messages where the slope of the Lagrangian is not that of the objective along dx."""
+    messages = {}
+    for k, partials in enumerate(every):
+        along_dx = partials.f + float(optimum.point.gradient @ dx[:, k])
+        size = abs(partials.f) + float(np.abs(optimum.point.gradient) @ np.abs(dx[:, k]))
+        rounding = ROUNDING * optimum.size / partials.size
+        if abs(along_dx - objective[k]) > CONSISTENT * size + rounding:
+            messages[partials.name] = (
+                f"{partials.name}: too inaccurate: two formulas for d objective/dp give "
+                f"{objective[k]:.9g} and {along_dx:.9g}; the optimum is nearly not unique"
+            )
+    return messages
 
 
-def _along(optimum: ActiveSet, dx: Floats) -> _Sampled:
-    """The derivative of the motion along a direction of the variables."""
-    program, x = optimum.program, optimum.x
-    h = MOTION_STEP / (float(np.abs(dx / program.x_scale).max()) or 1.0)
-    return _slope(_sampled(program, x + h * dx), _sampled(program, x - h * dx), h)
-
-
-def _undetermined(optimum: ActiveSet) -> tuple[NDArray[np.bool_], ...]:
-    """Samples that change along directions in which the optimum is not unique."""
-    program = optimum.program
-    plain = _sampled(program, optimum.x)
-    hidden = tuple(np.zeros(part.shape, bool) for part in plain)
-    for direction in optimum.null_space.flat.T:
-        for mask, part in zip(hidden, _along(optimum, direction * program.x_scale), strict=True):
-            if part.size:
-                axes = tuple(range(1, part.ndim)) if part.ndim == 3 else None
-                most = np.abs(part).max(axis=axes, keepdims=True)
-                mask |= np.abs(part) > SEEN * np.maximum(most, SEEN)
+def _undetermined(optimum: ActiveSet) -> NDArray[np.bool_]:
+    """Which samples change along directions in which the optimum is not unique."""
+    slopes = [
+        np.abs(sample_slope(optimum, direction * optimum.program.x_scale))
+        for direction in optimum.null_space.flat.T
+    ]
+    hidden = np.zeros(len(sample(optimum.program, optimum.x)), bool)
+    for slope in slopes:
+        hidden |= slope > SEEN * np.nanmax(slope)
     return hidden
 
 
-def _range(
-    optimum: ActiveSet, changes: list[_Change], dx: Floats, dy: Floats, lower: Floats
-) -> Floats:
+def _interval(optimum: ActiveSet, every: list[Partials], dx: Floats, dy: Floats) -> Floats:
     """(P, 2) values between which the active set stays, to first order."""
-    point, result = optimum.point, np.empty((len(changes), 2))
-    upper = np.stack([change.gap_upper for change in changes], axis=1)
-    sure = np.zeros(len(optimum.y), bool)
-    sure[optimum.rows[~optimum.null_space.related]] = True
-    sure &= ~optimum.equal
+    point, result = optimum.point, np.empty((len(every), 2))
+    held = np.zeros(len(optimum.y), bool)  # rows whose multiplier is unique
+    held[optimum.rows[~optimum.null_space.related]] = True
+    held &= ~optimum.equal
     idle = ~optimum.is_active
-    slopes = point.C @ dx
-    for k, change in enumerate(changes):
+    slopes = (point.C @ dx)[idle]
+    for k, partials in enumerate(every):
         values = [point.c[idle] - point.lower[idle], point.upper[idle] - point.c[idle]]
-        rates = [slopes[idle, k] + lower[idle, k], -slopes[idle, k] - upper[idle, k]]
-        value = np.concatenate([*values, np.abs(optimum.y[sure])])
-        rate = np.concatenate([*rates, np.sign(optimum.y[sure]) * dy[sure, k]])
+        rates = [slopes[:, k] + partials.gap_lower[idle], -slopes[:, k] - partials.gap_upper[idle]]
+        value = np.concatenate([*values, np.abs(optimum.y[held])])
+        rate = np.concatenate([*rates, np.sign(optimum.y[held]) * dy[held, k]])
         with np.errstate(divide="ignore", invalid="ignore"):
-            zero = -value / rate  # change of the parameter at which a slack or multiplier is zero
+            zero = -value / rate  # change of the parameter that makes a slack or multiplier zero
         zero = zero[np.isfinite(zero)]
         down = zero[zero < 0.0].max(initial=-np.inf)
         up = zero[zero >= 0.0].min(initial=np.inf)
-        result[k] = change.value + np.array([down, up])
+        result[k] = partials.value + np.array([down, up])
     return result

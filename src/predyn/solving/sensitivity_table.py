@@ -25,8 +25,9 @@ class Sensitivities:
     duration      (P, phases) of each phase, s
     t             (K,) the samples of the solution
     q, v, a, tau  (P, K, n) at these; NaN where the optimum does not determine them
+    signals       by name: (P, K, components)
     free          by name of a free parameter of the problem: (P,)
-    range         (P, 2) values of each parameter between which the active set stays, to first
+    interval      (P, 2) values of each parameter between which the active set stays, to first
                   order
     active        names of the limits and bounds that are assumed to hold with equality
     weak          those of which this is doubtful: slack and multiplier are both nearly zero, and
@@ -48,8 +49,9 @@ class Sensitivities:
     v: Floats
     a: Floats
     tau: Floats
+    signals: dict[str, Floats]
     free: dict[str, Floats]
-    range: Floats
+    interval: Floats
     active: tuple[str, ...]
     weak: tuple[str, ...]
     undetermined: tuple[str, ...]
@@ -62,7 +64,7 @@ class Sensitivities:
         total = self.duration.sum(axis=1)
         for k, name in enumerate(self.parameters):
             unit = "" if self.units[k] == "1" else f" {self.units[k]}"
-            low, high = self.range[k]
+            low, high = self.interval[k]
             rows.append(
                 [
                     name,
