@@ -21,7 +21,7 @@ from predyn.problem.task_quantities import (
     with_number,
 )
 from predyn.solution import Solution
-from predyn.solving.active_set import NullSpace
+from predyn.solving.null_space import NullSpace
 from predyn.terms import Effort, JointVelocity, TotalTime
 from solving.resolving import check_sensitivities
 
@@ -172,6 +172,18 @@ def test_rows_that_depend_on_each_other() -> None:
     check_sensitivities(problem, solution, found)
 
 
+def test_limit_that_is_just_touched() -> None:
+    """The largest speed of the cubic, 1.5 D / T, is its limit: the optimum has a kink there."""
+    limits = Limits(*(np.array([[-x, x]]) for x in (np.inf, 1.5 * D / T, np.inf, np.inf)))
+    problem = replace(turn(limits=limits), transcription=Spline(segments=8, limit_points=2))
+    solution = predyn.solve(problem).check()
+    joint = solution.model.joint_names[0]
+    found = predyn.sensitivities(solution, (f"end q of {joint}", f"velocity limit of {joint}"))
+    assert found.weak == (f"velocity {joint} at 50 %",)
+    assert "weakly active" in str(found)
+    assert found.objective == pytest.approx([24.0 * J**2 * D / T**3, 0.0], abs=1e-5)
+
+
 @pytest.fixture(scope="module")
 def lifting() -> Solution:
     return predyn.solve("two-link-lifting").check()
@@ -311,7 +323,7 @@ def test_limits_that_cannot_stay_active() -> None:
     found = predyn.sensitivities(solution, (f"velocity limit of {joint}", "inertia.zz of disc"))
     assert np.isnan(found.objective[0])
     assert np.isnan(found.q[0]).all()
-    assert "cannot all stay active: velocity" in found.message
+    assert "cannot all stay active: again" in found.message
     assert found.objective[1] == pytest.approx(2.0 * solution.objective / J, rel=1e-6)
 
 
@@ -373,16 +385,17 @@ def test_null_space_method() -> None:
     r, b = rng.normal(size=(9, 2)), rng.normal(size=(4, 2))
     K = np.block([[W, A.T], [A, np.zeros((4, 4))]])
     wanted = np.linalg.solve(K, np.concatenate([r, b]))
-    factors = NullSpace(W, A)
+    factors = NullSpace(W, A, 1e-10)
     dx, dy = factors.solve(r, b)
     assert dx == pytest.approx(wanted[:9], abs=1e-10)
     assert dy == pytest.approx(wanted[9:][factors.independent], abs=1e-10)
     assert not factors.related.any()
-    twice = NullSpace(W, np.concatenate([A, A[:1] + A[1:2]]))
+    twice = NullSpace(W, np.concatenate([A, A[:1] + A[1:2]]), 1e-10)
     again, _ = twice.solve(r, np.concatenate([b, b[:1] + b[1:2]]))
     assert again == pytest.approx(dx, abs=1e-10)
     assert twice.related.tolist() == [True, True, False, False, True]
     assert factors.spans(A[:1] / np.linalg.norm(A[0])).all()
-    flat = NullSpace(np.diag([1.0, 1.0, 0.0]), np.array([[1.0, 0.0, 0.0]]))
+    flat = NullSpace(np.diag([1.0, 1.0, 0.0]), np.array([[1.0, 0.0, 0.0]]), 1e-10)
     assert np.abs(flat.flat.T) == pytest.approx(np.array([[0.0, 0.0, 1.0]]))
-    assert NullSpace(np.diag([1.0, -1.0]), np.zeros((0, 2))).least_curvature == -1.0
+    assert NullSpace(np.diag([1.0, -1.0]), np.zeros((0, 2)), 1e-10).is_indefinite
+    assert not factors.is_indefinite

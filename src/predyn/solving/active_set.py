@@ -1,12 +1,9 @@
-"""The active set of a solution, and its optimality (KKT) system
+"""The active set of a solution: which limits and bounds hold with equality at the exact optimum.
 
-    [ W   A^T ] [ dx ]   [ r ]
-    [ A    0  ] [ dy ] = [ b ]
-
-W is the Hessian of the Lagrangian and A contains the slopes of the active rows and bounds. It is
-solved by the null-space method (Nocedal and Wright 2006, section 16.2), which also reveals rows
-that depend on each other, directions in which nothing changes to second order, and directions of
-negative curvature. Matrices are dense: a program of 1000 unknowns takes about a second.
+An interior-point solver ends where slack times multiplier is a small constant. The last solve is
+repeated as tightly as rounding permits, until one of the two is clearly zero, and Newton steps with
+the active rows as equations lead to the optimum itself. Where even this does not decide, the
+product of slack and multiplier stays constant instead, as on the path of the solver.
 """
 
 from __future__ import annotations
@@ -19,20 +16,19 @@ from numpy.typing import NDArray
 from predyn.errors import NotConverged
 from predyn.nlp import Multipliers, SolverOptions
 from predyn.solvers.ipopt import solve_nlp
+from predyn.solving.null_space import NullSpace
 from predyn.transcribe.program import Program
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-# Slacks and multipliers of an interior point have a constant product. An error of the objective
-# that is this much smaller than usual separates them well, down to 1e-7 of their scales.
 TIGHT = SolverOptions(tolerance=1e-12, max_iterations=50, mu_init=1e-9)
 SHARP = 1e-2  # scale of the objective in the last solve, relative to its size
-CLEAR = 1e3  # ratio of slack and multiplier that leaves no doubt which one is zero
+CLEAR = (1.0, 1e3, 1e6, 1e9)  # ratios of slack and multiplier that decide, tried in turn
+DOUBTFUL = 1e3  # smaller ratios are reported
+FLAT = 1e-10  # curvatures below this, relative to the largest, count as zero
 SMALL = 1e-3  # scaled slacks and multipliers above this are not zero
-DEPENDENT = 1e-9  # pivots of rows of length 1 below this count as zero
-FLAT = 1e-10  # curvatures below this, relative to the largest entry of W, count as zero
 STEPS = 4  # Newton steps, which converge quadratically
 TOUCHING = 1e-9  # scaled slacks below this are zero after the Newton steps
 SETTLED = 1e-6  # largest scaled Newton step if the active set is right
@@ -67,163 +63,155 @@ def evaluate(program: Program, x: Floats) -> Point:
     return Point(program.objective(), gradient, np.concatenate([g, x]), C, *bounds)
 
 
-class NullSpace:
-    """Factors of the KKT matrix, for W (n, n) and active slopes A (k, n), both scaled."""
-
-    def __init__(self, W: Floats, A: Floats) -> None:
-        from scipy.linalg import qr
-
-        self._W, n = W, len(W)
-        Q, R, order = qr(A.T, pivoting=True)  # A[order].T = Q R
-        pivots = np.abs(np.diag(R))
-        rank = int(np.sum(pivots > DEPENDENT * pivots.max(initial=0.0)))
-        self.independent: Ints = order[:rank]
-        self._Y, self._Z, self._R = Q[:, :rank], Q[:, rank:n], R[:rank, :rank]
-        Z = self._Z
-        shares = np.linalg.solve(self._R, R[:rank, rank:]) if rank else np.zeros((0, len(A)))
-        related = np.abs(shares).max(axis=1, initial=0.0) > DEPENDENT
-        self.related = np.ones(len(A), bool)  # whether a row takes part in a dependency
-        self.related[self.independent] = related
-        curvature, V = np.linalg.eigh(Z.T @ W @ Z)
-        least = FLAT * float(np.abs(W).max(initial=0.0))
-        self.least_curvature = float(curvature.min(initial=np.inf)) / (least / FLAT or 1.0)
-        flat = np.abs(curvature) <= least
-        self._curved, self._curvature = (Z @ V)[:, ~flat], curvature[~flat]
-        self.flat = (Z @ V)[:, flat]  # directions in which the optimum is not determined
-
-    def spans(self, slopes: Floats) -> Flags:
-        """Whether slopes (k, n) of length 1 are combinations of those in A."""
-        return np.asarray(np.linalg.norm(slopes @ self._Z, axis=1) <= DEPENDENT)
-
-    def solve(self, r: Floats, b: Floats) -> tuple[Floats, Floats]:
-        """dx (n, ...) without its part along flat directions, and dy of the independent rows."""
-        W, Y, R = self._W, self._Y, self._R
-        dx = Y @ np.linalg.solve(R.T, b[self.independent])
-        reduced = self._curved.T @ (r - W @ dx)
-        dx = dx + self._curved @ (reduced.T / self._curvature).T
-        return dx, np.linalg.solve(R, Y.T @ (r - W @ dx))
+def find_optimum(program: Program, x: Floats, multipliers: Multipliers | None) -> ActiveSet:
+    """The optimum near x. Raises NotConverged if it is no minimum, or the active set unclear."""
+    near, y = _solve_tightly(program, x, multipliers)
+    for clear in CLEAR:
+        optimum = ActiveSet(program, near, y, clear)
+        if not len(optimum.wrong) and optimum.step < SETTLED:
+            break
+    else:
+        doubtful = optimum.listed(optimum.wrong if len(optimum.wrong) else optimum.soft)
+        raise NotConverged(
+            f"{program.problem.name!r}: it cannot be decided which limits are active"
+            f"{f' ({doubtful})' if doubtful else ''}; solve again with a smaller tolerance, or "
+            "change the task so that these are clearly active or not"
+        )
+    if optimum.null_space.is_indefinite:
+        raise NotConverged(
+            f"{program.problem.name!r}: the solution is no minimum: the objective decreases to "
+            "second order along some direction; solve again from another guess"
+        )
+    return optimum
 
 
 class ActiveSet:
     """The optimum of a program, its active rows and bounds, and its factored KKT system.
 
-    x, y     variables; multipliers of rows and variables (positive at an upper bound)
-    rows     indices of the active rows and bounds, equations included
-    at       their bounds
-    weak     indices of those for which slack and multiplier are both small
-    moved    distance of x from the given point, relative to the scales of the variables
+    x, y      variables; multipliers of rows and variables (positive at an upper bound)
+    rows      indices of the active rows and bounds, equations included
+    soft      indices of those that are neither active nor inactive
+    weak      indices of those that may be either
+    at_lower  which of all are at their lower bound; `at_upper`: at their upper
+    wrong     indices of those that cannot be as assumed
+    step      the last Newton step, relative to the scales of the variables
     """
 
-    def __init__(self, program: Program, x: Floats, multipliers: Multipliers | None) -> None:
-        self.program = program
-        given = x
-        x, y = _solve_tightly(program, x, multipliers)
+    def __init__(self, program: Program, x: Floats, y: Floats, clear: float) -> None:
+        self.program, self.x = program, x
         self.scale = np.concatenate([program.g_scale, program.x_scale])
-        point = evaluate(program, x)
-        self.size = _size(program, point)
-        self._choose(point, y)
-        self.x, self.y = x, np.where(self.is_active, y, 0.0)
+        self.point = evaluate(program, x)
+        self.size = _size(program, self.point)
+        self._choose(y, clear)
         for _ in range(STEPS):
-            self._factor(point)
-            step = self._newton(point)
-            point = evaluate(program, self.x)
-        self.step = step
-        self.point = point
-        self._factor(point)
-        self._add_implied(point)
-        self.moved = _largest((self.x - given) / program.x_scale)
-        self._confirm()
+            self._factor()
+            self.step = self._newton()
+        self._factor()
+        self._add_implied()
+        self.wrong = self._find_wrong()
 
-    def _choose(self, point: Point, y: Floats) -> None:
-        """A bound is active if its scaled multiplier exceeds its scaled slack."""
-        above, below = (point.upper - point.c) / self.scale, (point.c - point.lower) / self.scale
+    # -- which rows -----------------------------------------------------------------------------
+
+    def _choose(self, y: Floats, clear: float) -> None:
+        """A bound is active if its scaled multiplier is larger than its scaled slack."""
+        above, below = self._slacks()
         force = y * self.scale / self.size
-        self.equal = point.lower == point.upper
-        self.at_upper = ~self.equal & (force > above)
-        self.at_lower = ~self.equal & (-force > below)
-        self.is_active = self.equal | self.at_upper | self.at_lower
+        slack, force = np.where(force > 0.0, above, below), np.abs(force)
+        self.equal = self.point.lower == self.point.upper
+        unequal = ~self.equal & (slack < np.inf)
+        hard = unequal & (force > clear * slack)
+        between = unequal & ~hard & (clear * force >= slack) & (np.maximum(slack, force) < SMALL)
+        self.soft: Ints = np.flatnonzero(between & (clear > 1.0))
+        self.at_upper = (hard | between) & (y > 0.0)
+        self.at_lower = (hard | between) & (y < 0.0)
+        self.is_active = self.equal | hard
         self.rows: Ints = np.flatnonzero(self.is_active)
-        slack, force = np.minimum(above, below), np.abs(force)
-        unclear = (slack < CLEAR * force) & (force < CLEAR * slack)
-        self.weak: Ints = np.flatnonzero(~self.equal & unclear & (np.maximum(slack, force) < SMALL))
+        close = (slack < DOUBTFUL * force) & (force < DOUBTFUL * slack)
+        self.weak: Ints = np.flatnonzero(unequal & close & (np.maximum(slack, force) < SMALL))
+        self.y = np.where(self.is_active, y, 0.0)
+        self.y[self.soft] = y[self.soft]
+        self._product = np.abs(y * self.scale)[self.soft] * slack[self.soft]
 
-    def _add_implied(self, point: Point) -> None:
+    def _add_implied(self) -> None:
         """Count bounds that are met because others are as active: they depend on those."""
-        above, below = (point.upper - point.c) / self.scale, (point.c - point.lower) / self.scale
-        touching = np.flatnonzero(~self.is_active & (np.minimum(above, below) < TOUCHING))
-        slopes = point.C[touching] * self.program.x_scale
+        above, below = self._slacks()
+        idle = ~self.is_active
+        idle[self.soft] = False
+        touching = np.flatnonzero(idle & (np.minimum(above, below) < TOUCHING))
+        slopes = self.point.C[touching] * self.program.x_scale
         slopes /= np.linalg.norm(slopes, axis=1, keepdims=True)
         follows = self.null_space.spans(slopes)
-        self.weak = np.union1d(self.weak[self.is_active[self.weak]], touching[~follows])
+        self.weak = np.union1d(self.weak, touching[~follows])
         implied = touching[follows]
         if len(implied):
             self.at_upper[implied] = above[implied] < below[implied]
             self.at_lower[implied] = ~self.at_upper[implied]
             self.is_active[implied] = True
             self.rows = np.flatnonzero(self.is_active)
-            self._factor(point)
+            self._factor()
         # multipliers of rows that depend on each other are not unique: nothing follows from them
         self.weak = np.setdiff1d(self.weak, self.rows[self.null_space.related])
 
-    def bounds(self, point: Point) -> Floats:
-        """The bound at which each active row or variable is."""
-        return np.where(self.at_lower, point.lower, point.upper)[self.rows]
+    def _find_wrong(self) -> Ints:
+        outside = ~self.is_active & (np.minimum(*self._slacks()) < -TOUCHING)
+        pulled = (self.at_upper & (self.y < 0.0)) | (self.at_lower & (self.y > 0.0))
+        unique = np.zeros(len(self.y), bool)  # rows may also depend on soft ones
+        unique[self.rows[~self.null_space.related]] = not len(self.soft)
+        return np.flatnonzero((unique & pulled) | outside)
 
-    def _factor(self, point: Point) -> None:
-        program, scale = self.program, self.program.x_scale
+    def _slacks(self) -> tuple[Floats, Floats]:
+        """Scaled distances from the upper and the lower bounds."""
+        point = self.point
+        return (point.upper - point.c) / self.scale, (point.c - point.lower) / self.scale
+
+    # -- the KKT system -------------------------------------------------------------------------
+
+    def _factor(self) -> None:
+        program, scale, C = self.program, self.program.x_scale, self.point.C
         rows, columns = program.hessian_pattern
         values = np.empty(len(rows))
         program.hessian(1.0, self.y[: program.m], values)
         W = np.zeros((program.n, program.n))
         W[rows, columns] = W[columns, rows] = values
-        A = point.C[self.rows] * scale
+        largest = _largest(W * scale * scale[:, None]) / self.size
+        W += (C[self.soft].T * self._stiffness()) @ C[self.soft]
+        A = C[self.rows] * scale
         self._length = np.linalg.norm(A, axis=1)
         self.null_space = NullSpace(
-            W * scale * scale[:, None] / self.size, A / self._length[:, None]
+            W * scale * scale[:, None] / self.size, A / self._length[:, None], FLAT * largest
         )
 
-    def solve(self, r: Floats, b: Floats) -> tuple[Floats, Floats]:
-        """dx (n, P) and dy (m + n, P) for right-hand sides r (n, P) and b (active, P)."""
-        scale, independent = self.program.x_scale[:, None], self.null_space.independent
-        dx, dy = self.null_space.solve(r * scale / self.size, b / self._length[:, None])
+    def _stiffness(self) -> Floats:
+        """d multiplier / d row of the soft rows, whose slack times multiplier is constant."""
+        return np.asarray(self.y[self.soft] ** 2 / self._product)
+
+    def solve(self, gradient: Floats, gap: Floats) -> tuple[Floats, Floats]:
+        """Changes dx (n, P) and dy (m + n, P) that undo those of the gradient of the Lagrangian
+        (n, P) and of rows and variables relative to their bounds (m + n, P).
+        """
+        C, scale = self.point.C[self.soft], self.program.x_scale[:, None]
+        stiffness, independent = self._stiffness()[:, None], self.null_space.independent
+        r = -gradient - C.T @ (stiffness * gap[self.soft])
+        b = -gap[self.rows] / self._length[:, None]
+        dx, dy = self.null_space.solve(r * scale / self.size, b)
+        dx = dx * scale
         every = np.zeros((len(self.y), r.shape[1]))
         every[self.rows[independent]] = dy * self.size / self._length[independent, None]
-        return dx * scale, every
+        every[self.soft] = stiffness * (C @ dx + gap[self.soft])
+        return dx, every
 
-    def _newton(self, point: Point) -> float:
-        r = -(point.gradient + point.C.T @ self.y)
-        b = self.bounds(point) - point.c[self.rows]
-        dx, dy = self.solve(r[:, None], b[:, None])
+    def _newton(self) -> float:
+        point = self.point
+        gap = np.where(self.at_lower, point.c - point.lower, point.c - point.upper)
+        gap[~self.is_active] = 0.0  # the soft rows are where they should be
+        gradient = point.gradient + point.C.T @ self.y
+        dx, dy = self.solve(gradient[:, None], gap[:, None])
         self.x = self.x + dx[:, 0]
         self.y = self.y + dy[:, 0]
+        self.point = evaluate(self.program, self.x)
         return _largest(dx[:, 0] / self.program.x_scale)
 
-    def slack(self) -> Floats:
-        """Scaled distance of rows and variables from their bounds."""
-        point = self.point
-        gap = np.minimum(point.c - point.lower, point.upper - point.c)
-        return np.asarray(gap / self.scale)
-
-    def _confirm(self) -> None:
-        """Raise NotConverged unless this is a minimum with this active set."""
-        name = self.program.problem.name
-        force = self.y * self.scale / self.size
-        sure = np.zeros(len(force), bool)
-        sure[self.rows[~self.null_space.related]] = True
-        wrong = sure & ((self.at_upper & (force < 0.0)) | (self.at_lower & (force > 0.0)))
-        wrong |= ~self.is_active & (self.slack() < -TOUCHING)
-        if wrong.any() or not self.step < SETTLED:
-            doubtful = self.listed(np.flatnonzero(wrong) if wrong.any() else self.weak)
-            raise NotConverged(
-                f"{name!r}: it cannot be decided which limits are active"
-                f"{f' ({doubtful})' if doubtful else ''}; solve again with a smaller tolerance, or "
-                "change the task so that these are clearly active or not"
-            )
-        if self.null_space.least_curvature < -FLAT:
-            raise NotConverged(
-                f"{name!r}: the solution is no minimum: the objective decreases to second order "
-                "along some direction; solve again from another guess"
-            )
+    # -- names ----------------------------------------------------------------------------------
 
     def names(self, rows: Ints) -> tuple[str, ...]:
         """The names of rows, and of variables that are at their bounds."""

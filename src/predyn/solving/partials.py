@@ -69,6 +69,15 @@ def shaped(vector: Floats, motion: Motion, n: int) -> Sampled:
     )
 
 
+def largest_of_kind(vector: Floats, motion: Motion, n: int) -> Floats:
+    """The largest of all durations, of all positions and so on, at the place of each number."""
+    result = np.abs(vector)
+    parts = shaped(result, motion, n)  # views
+    for part in (parts.duration, *parts.states, *parts.signals.values()):
+        part[...] = np.nanmax(part, initial=0.0)
+    return result
+
+
 def sample_slope(optimum: ActiveSet, dx: Floats) -> Floats:
     """The derivative of the motion along a direction of the variables."""
     program, x = optimum.program, optimum.x

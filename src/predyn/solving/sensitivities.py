@@ -16,19 +16,27 @@ from predyn.errors import InputError
 from predyn.problem import Parameter, Problem
 from predyn.problem.task_quantities import number_value, with_number
 from predyn.solution import Solution
-from predyn.solving.active_set import ActiveSet
-from predyn.solving.partials import NEARLY_ZERO, Partials, sample, sample_slope, shaped
+from predyn.solving.active_set import ActiveSet, find_optimum
+from predyn.solving.partials import (
+    NEARLY_ZERO,
+    Partials,
+    largest_of_kind,
+    sample,
+    sample_slope,
+    shaped,
+)
 from predyn.solving.sensitivity_table import Sensitivities
 from predyn.solving.solved_problem import solved_program
 from predyn.transcribe.guess import first_guess
 from predyn.transcribe.methods import transcribe
-from predyn.transcribe.motion import motion_of
+from predyn.transcribe.motion import Motion, motion_of
 from predyn.transcribe.unpack import multipliers_of
 
 Floats = NDArray[np.float64]
 FAR = 1e-3  # largest change of the objective until the optimum, relative to its size
 UNMET = 1e-6  # relative change of dependent rows that counts as a contradiction
-SEEN = 1e-7  # change of a sample along a free direction, relative to its largest, that counts
+SEEN = 1e-5  # change of a sample along a free direction, relative to the largest, that counts
+NAMED = 1e-2  # share in a free direction of unknowns that are named
 ROUNDING = 1e-8  # of differences, if the parameter changes as much as it is large
 CONSISTENT = 1e-6  # relative difference of the two formulas for d objective/dp
 
@@ -62,14 +70,15 @@ def sensitivities(
     program = transcribe(base) if base is not program.problem else program
     same = program.n == solution.n_variables
     x = solution.x if same else first_guess(program, solution)
-    optimum = ActiveSet(program, x, multipliers_of(program, solution) if same else None)
+    optimum = find_optimum(program, x, multipliers_of(program, solution) if same else None)
     if abs(optimum.point.f - solution.objective) > FAR * optimum.size:
         raise InputError(
             f"{solution.name!r}: the nearest optimum of the problem is {optimum.point.f:.9g}, not "
             f"{solution.objective:.9g}; give the problem that was solved, or solve it with a "
             "smaller tolerance"
         )
-    return _assemble(solution, optimum, [Partials(optimum, *parameter) for parameter in chosen])
+    moved = float(np.abs((optimum.x - x) / program.x_scale).max())
+    return _assemble(solution, optimum, [Partials(optimum, *each) for each in chosen], moved)
 
 
 def _checked_parameters(given: object) -> list[tuple[str, tuple[str, ...]]]:
@@ -106,19 +115,21 @@ def _refuse_free(problem: Problem, chosen: list[tuple[str, tuple[str, ...]]]) ->
                 )
 
 
-def _assemble(solution: Solution, optimum: ActiveSet, every: list[Partials]) -> Sensitivities:
+def _assemble(
+    solution: Solution, optimum: ActiveSet, every: list[Partials], moved: float
+) -> Sensitivities:
     rows, program = optimum.rows, optimum.program
     lower, upper = (
         np.stack([getattr(partials, name) for partials in every], axis=1)
         for name in ("gap_lower", "gap_upper")
     )
     gap = np.where(optimum.at_lower[:, None], lower, upper)
-    r = -np.stack([partials.gradient for partials in every], axis=1)
-    dx, dy = optimum.solve(r, -gap[rows])
+    dx, dy = optimum.solve(np.stack([partials.gradient for partials in every], axis=1), gap)
     objective = np.array([partials.f for partials in every]) + optimum.y @ gap
     messages = _inaccuracies(optimum, every, dx, objective)
     messages |= _contradictions(optimum, every, dx, gap)
-    hidden, motion = _undetermined(optimum), motion_of(program, optimum.x)
+    motion = motion_of(program, optimum.x)
+    hidden = _undetermined(optimum, motion)
     samples = []
     for k, partials in enumerate(every):
         slope = partials.samples + sample_slope(optimum, dx[:, k])
@@ -126,7 +137,7 @@ def _assemble(solution: Solution, optimum: ActiveSet, every: list[Partials]) -> 
         if partials.name in messages:
             objective[k] = slope[:] = np.nan
         samples.append(shaped(slope, motion, program.model.n))
-    flat = np.abs(optimum.null_space.flat).max(axis=1, initial=0.0) > SEEN
+    flat = np.abs(optimum.null_space.flat).max(axis=1, initial=0.0) > NAMED
     states = np.stack([x.states for x in samples])
     return Sensitivities(
         name=solution.name,
@@ -147,7 +158,7 @@ def _assemble(solution: Solution, optimum: ActiveSet, every: list[Partials]) -> 
         active=optimum.names(rows[~optimum.equal[rows]]),
         weak=optimum.names(optimum.weak),
         undetermined=tuple(program.x_name(int(i)) for i in np.flatnonzero(flat)),
-        moved=optimum.moved,
+        moved=moved,
         message="; ".join(messages.values()),
     )
 
@@ -187,15 +198,14 @@ def _inaccuracies(
     return messages
 
 
-def _undetermined(optimum: ActiveSet) -> NDArray[np.bool_]:
+def _undetermined(optimum: ActiveSet, motion: Motion) -> NDArray[np.bool_]:
     """Which samples change along directions in which the optimum is not unique."""
-    slopes = [
-        np.abs(sample_slope(optimum, direction * optimum.program.x_scale))
-        for direction in optimum.null_space.flat.T
-    ]
-    hidden = np.zeros(len(sample(optimum.program, optimum.x)), bool)
-    for slope in slopes:
-        hidden |= slope > SEEN * np.nanmax(slope)
+    program = optimum.program
+    hidden = np.zeros(len(sample(program, optimum.x)), bool)
+    for direction in optimum.null_space.flat.T:
+        slope = sample_slope(optimum, direction * program.x_scale)
+        most = np.maximum(largest_of_kind(slope, motion, program.model.n), SEEN)
+        hidden |= np.abs(slope) > SEEN * most
     return hidden
 
 
@@ -206,6 +216,7 @@ def _interval(optimum: ActiveSet, every: list[Partials], dx: Floats, dy: Floats)
     held[optimum.rows[~optimum.null_space.related]] = True
     held &= ~optimum.equal
     idle = ~optimum.is_active
+    idle[optimum.soft] = False
     slopes = (point.C @ dx)[idle]
     for k, partials in enumerate(every):
         values = [point.c[idle] - point.lower[idle], point.upper[idle] - point.c[idle]]
