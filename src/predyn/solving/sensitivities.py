@@ -189,8 +189,7 @@ def _inaccuracies(
     for k, partials in enumerate(every):
         along_dx = partials.f + float(optimum.point.gradient @ dx[:, k])
         size = abs(partials.f) + float(np.abs(optimum.point.gradient) @ np.abs(dx[:, k]))
-        rounding = ROUNDING * optimum.size / partials.size
-        if abs(along_dx - objective[k]) > CONSISTENT * size + rounding:
+        if abs(along_dx - objective[k]) > CONSISTENT * (size + optimum.size / partials.size):
             messages[partials.name] = (
                 f"{partials.name}: too inaccurate: two formulas for d objective/dp give "
                 f"{objective[k]:.9g} and {along_dx:.9g}; the optimum is nearly not unique"
