@@ -185,6 +185,11 @@ class Problem:
         return problems_of(self)
 
 
+def name_of(entry: Cost | Constraint) -> str:
+    """The name of the entry, or that of its term, or the kind of the term."""
+    return str(entry.name or getattr(entry.term, "name", None) or entry.term.kind)
+
+
 def duration_of(problem: Problem, phase: Phase) -> float | Duration:
     """The duration of a phase; if it is a parameter, with its bounds and guess."""
     given = phase.duration

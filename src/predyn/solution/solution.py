@@ -31,6 +31,7 @@ from predyn.solution.parts import (
 
 if TYPE_CHECKING:
     from predyn.dynamics.system import PhaseSystem
+    from predyn.problem import Problem
     from predyn.solution.verification import Verification
 
 
@@ -78,6 +79,7 @@ class Solution:
     parameters: dict[str, float] = field(default_factory=dict)  # by name
     parameter_units: dict[str, str] = field(default_factory=dict)
     systems: tuple[PhaseSystem, ...] = ()  # what moves in each phase; () in files of version 0.2
+    problem: Problem | None = field(default=None, compare=False)  # as solved; not in files
 
     @property
     def success(self) -> bool:

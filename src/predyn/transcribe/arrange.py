@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from predyn.errors import InputError
 from predyn.kernels.forces import ExternalForce, UnknownForce, forces_at
-from predyn.problem import At, Constraint, Cost, Problem, row_bounds, system_of
+from predyn.problem import At, Constraint, Cost, Problem, name_of, row_bounds, system_of
 from predyn.problem.offers import offer_in
 from predyn.terms.duration import TotalTime
 from predyn.terms.joints import JointAcceleration, JointPosition, JointTorque, JointVelocity
@@ -34,11 +34,6 @@ Floats = NDArray[np.float64]
 PASSIVE_TORQUE = "passive torque"  # name of the constraint that it is zero
 CONTINUOUS = 2  # derivatives that agree between pieces of a single phase
 END_TERMS = {"q": JointPosition, "v": JointVelocity, "a": JointAcceleration}
-
-
-def name_of(entry: Cost | Constraint) -> str:
-    """The name of the entry, or that of its term, or the kind of the term."""
-    return str(entry.name or getattr(entry.term, "name", None) or entry.term.kind)
 
 
 def _timeless(residual: Residual) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -119,7 +120,7 @@ def unpack(
         status = "evaluation_error"
         message = f"{motion.impossible}; the model of this result has the guesses of the parameters"
     curves = motion.curves
-    sampled = _sample(program, motion)
+    sampled = sample_motion(program, motion)
     imposed = [] if g is None else imposed_violations(program, x, g)
     dense = [] if g is None else dense_violations(program, motion)
     if status in SUCCESS and dense and dense[0].relative > MOST_EXCESS:
@@ -167,6 +168,7 @@ def unpack(
         parameters=motion.parameters,
         parameter_units={x.name: unit_of(problem, x) for x in problem.parameters},
         systems=motion.systems,
+        problem=replace(problem, guess="linear"),  # an earlier solution would be kept alive
         provenance={
             "predyn_version": predyn.__version__,
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -178,7 +180,7 @@ def unpack(
     )
 
 
-def _sample(program: Program, motion: Motion) -> dict[str, NDArray]:
+def sample_motion(program: Program, motion: Motion) -> dict[str, NDArray]:
     """The motion and its forces at the limit points of all phases."""
     parts: dict[str, list[Any]] = {k: [] for k in ("t", "phase", "q", "v", "a", "tau", "w")}
     begin = 0.0
