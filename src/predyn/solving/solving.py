@@ -31,12 +31,13 @@ def solve(
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_seconds: float = 10.0,
     checkpoint_iterations: int | None = None,
-    resume: str | os.PathLike[str] | None = None,
+    resume: str | os.PathLike[str] | Solution | None = None,
 ) -> Solution:
     """Find the optimal motion. Returns for every outcome: see `status`, or call `check()`.
 
     problem     a Problem, or the name or path of a task file
-    guess       replaces the problem's: "linear", "inverse_kinematics", (s, q) or a Solution
+    guess       replaces the problem's: "linear", "inverse_kinematics", (s, q) or a Solution; of a
+                successful one the multipliers are used too, where names of constraints agree
     starts      number of starts, each in its own process; the best local optimum is returned, with
                 the outcome of each in `starts`; the first starts at `guess`, the others at random
                 deformations of it
@@ -47,8 +48,8 @@ def solve(
                 once per finished start, with their number in place of the iteration
     checkpoint  file for the latest iterate, written every checkpoint_seconds, and every
                 checkpoint_iterations if given
-    resume      a checkpoint or an earlier solution of the same problem: start there, with its
-                multipliers if the program is the same
+    resume      a checkpoint or an earlier solution (a file or a Solution): continue there, with
+                its multipliers and barrier parameter
 
     The result is a local optimum of the transcribed program: limits hold at the limit points;
     violations between them are measured. If one exceeds 5 % of its bound, the motion is solved
@@ -63,9 +64,11 @@ def solve(
     if resume is not None:
         if guess is not None:
             raise InputError("guess and resume: expected one of them, got both")
-        from predyn.solution.file import load_solution  # few solves read files
+        guess = resume
+        if not isinstance(resume, Solution):
+            from predyn.solution.file import load_solution  # few solves read files
 
-        guess = load_solution(resume)
+            guess = load_solution(resume)
     if starts > 1:
         if checkpoint is not None or resume is not None:
             raise InputError(
@@ -96,9 +99,15 @@ def _check_arguments(
         raise InputError(f"report: expected a function, got {type(report).__name__}")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0.0:
         raise InputError(f"checkpoint_seconds: expected seconds from 0, got {seconds!r:.60}")
-    for name, path in (("checkpoint", checkpoint), ("resume", resume)):
-        if path is not None and not isinstance(path, str | os.PathLike):
-            raise InputError(f"{name}: expected the path of a file, got {type(path).__name__}")
+    paths = str | os.PathLike
+    if checkpoint is not None and not isinstance(checkpoint, paths):
+        raise InputError(
+            f"checkpoint: expected the path of a file, got {type(checkpoint).__name__}"
+        )
+    if resume is not None and not isinstance(resume, paths | Solution):
+        raise InputError(
+            f"resume: expected the path of a file or a Solution, got {type(resume).__name__}"
+        )
     if checkpoint is not None and not Path(checkpoint).parent.is_dir():
         raise InputError(f"checkpoint: there is no folder {str(Path(checkpoint).parent)!r:.200}")
 

@@ -61,26 +61,40 @@ def active_limits(program: Program, x: Floats, g: Floats) -> tuple[str, ...]:
     return tuple(names)
 
 
-def named_multipliers(program: Program, multipliers: Multipliers) -> dict[str, Floats]:
-    """Multipliers by the name of their constraint block, in order, and those of the variables."""
-    result: dict[str, Floats] = {}
+def block_names(program: Program) -> list[tuple[str, slice]]:
+    """Blocks of constraints with names that differ, and their ranges."""
+    result: dict[str, slice] = {}
     for name, part in program.g_blocks():
         key = name
         while key in result:
             key += "'"
-        result[key] = multipliers.g[part].copy()
+        result[key] = part
+    return list(result.items())
+
+
+def named_multipliers(program: Program, multipliers: Multipliers) -> dict[str, Floats]:
+    """Multipliers by the name of their constraint block, in order, and those of the variables."""
+    result = {key: multipliers.g[part].copy() for key, part in block_names(program)}
     return {**result, "x_lower": multipliers.x_lower, "x_upper": multipliers.x_upper}
 
 
 def multipliers_of(program: Program, solution: Solution) -> Multipliers | None:
-    """Multipliers to start from; None if the solution belongs to another program."""
-    given = dict(solution.multipliers)
-    lower, upper = given.pop("x_lower", None), given.pop("x_upper", None)
-    if lower is None or upper is None:
+    """Multipliers to start from: those of blocks with the same name and size, zero for others.
+
+    None if less than half of the constraints are found.
+    """
+    given = solution.multipliers
+    g, matched = np.zeros(program.m), 0
+    for key, part in block_names(program):
+        known = given.get(key)
+        if known is not None and len(known) == part.stop - part.start:
+            g[part] = known
+            matched += len(known)
+    sides = [given.get(key) for key in ("x_lower", "x_upper")]
+    lower, upper = (np.zeros(program.n) if x is None or len(x) != program.n else x for x in sides)
+    if not solution.multipliers or matched < 0.5 * program.m:
         return None
-    g = np.concatenate([*given.values(), np.zeros(0)])
-    fits = len(g) == program.m and len(lower) == len(upper) == program.n
-    return Multipliers(g, lower, upper) if fits else None
+    return Multipliers(g, np.array(lower), np.array(upper))
 
 
 def unpack(
