@@ -1,0 +1,93 @@
+"""The point where a solve starts: the best of several branches of inverse kinematics.
+
+The nearest branch is taken if straight lines to it are within all bounds on postures. Otherwise
+others are searched for, and the shortest one within the bounds is taken. If none is, coarse
+programs decide: few segments, a loose tolerance, few iterations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.problem import Problem, Spline
+from predyn.solvers.ipopt import solve_nlp
+from predyn.transcribe.branches import (
+    Route,
+    has_branches,
+    measured_route,
+    nearest_route,
+    routes,
+)
+from predyn.transcribe.guess import first_guess, neighbour, random_guess, route_guess
+from predyn.transcribe.methods import transcribe
+from predyn.transcribe.program import Program
+
+Floats = NDArray[np.float64]
+FEW = 4  # routes that coarse programs compare
+SEGMENTS, LIMIT_POINTS = 8, 2
+TOLERANCE, ITERATIONS = 1e-4, 60
+FEASIBLE = 1e-2  # dimensionless violation of a coarse solution
+
+
+def starting_point(program: Program, start: tuple[int, int], near: bool, guess: Any) -> Floats:
+    """Decision variables of a start (seed, number): near a solution, or from the guess."""
+    if near:
+        return neighbour(program, *start, guess)
+    if start[1] > 0:
+        return random_guess(program, *start, guess)
+    chosen = program.problem.guess if guess is None else guess
+    if isinstance(chosen, str) and chosen == "inverse_kinematics" and has_branches(program.problem):
+        return route_guess(program, best_route(program).points)
+    return first_guess(program, guess)
+
+
+def best_route(program: Program) -> Route:
+    """The best route over the branches; the nearest one if it is within all bounds on postures."""
+    nearest = measured_route(program, nearest_route(program.problem, search=True))
+    if nearest.clear:
+        return nearest
+    found = routes(program)
+    if found[0].clear or len(found) == 1:
+        return found[0]
+    coarse = transcribe(coarse_problem(program.problem))
+    return min(found[:FEW], key=lambda route: _outcome(coarse, route))
+
+
+def _outcome(coarse: Program, route: Route) -> tuple[bool, float]:
+    """Whether the coarse program stays infeasible from a route, then its cost or violation."""
+    result = solve_nlp(coarse, route_guess(coarse, route.points), coarse.problem.solver)
+    if result.status == "interrupted":
+        raise KeyboardInterrupt
+    violation = result.kkt.feasibility
+    if not (violation <= FEASIBLE and np.isfinite(result.f)):
+        return True, violation if np.isfinite(violation) else np.inf
+    return False, result.f
+
+
+def coarse_problem(problem: Problem) -> Problem:
+    """The problem with few segments and a loose tolerance; with its own segments if the others do
+    not fit its fractions, equations or break points.
+    """
+    solver = replace(
+        problem.solver,
+        tolerance=max(TOLERANCE, problem.solver.tolerance),
+        max_iterations=min(ITERATIONS, problem.solver.max_iterations),
+    )
+    loose = replace(problem, solver=solver)
+    own: Spline = problem.transcription
+    fewer = replace(
+        own,
+        segments=min(SEGMENTS, own.segments),
+        limit_points=min(LIMIT_POINTS, own.limit_points),
+        knots="clamped" if own.knots == "free" else own.knots,
+    )
+    phases = tuple(
+        x if x.segments is None else replace(x, segments=min(SEGMENTS, x.segments))
+        for x in problem.phases
+    )
+    coarse = replace(loose, transcription=fewer, phases=phases)
+    return loose if coarse.validate() else coarse
