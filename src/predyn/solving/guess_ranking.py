@@ -2,7 +2,8 @@
 
 The nearest branch is taken if straight lines to it are within all bounds on postures. Otherwise
 others are searched for, and the shortest one within the bounds is taken. If none is, coarse
-programs decide: few segments, a loose tolerance, few iterations.
+programs decide (few segments, a loose tolerance, few iterations), and the solve starts at the best
+of their motions.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.problem import Problem, Spline
-from predyn.solvers.ipopt import solve_nlp
+from predyn.solvers.ipopt import SolverResult, solve_nlp
 from predyn.transcribe.branches import (
     Route,
     has_branches,
@@ -22,7 +23,7 @@ from predyn.transcribe.branches import (
     nearest_route,
     routes,
 )
-from predyn.transcribe.guess import first_guess, neighbour, random_guess, route_guess
+from predyn.transcribe.guess import first_guess, motion_guess, neighbour, random_guess, route_guess
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.program import Program
 
@@ -30,7 +31,7 @@ Floats = NDArray[np.float64]
 FEW = 4  # routes that coarse programs compare
 SEGMENTS, LIMIT_POINTS = 8, 2
 TOLERANCE, ITERATIONS = 1e-4, 60
-FEASIBLE = 1e-2  # dimensionless violation of a coarse solution
+FEASIBLE = 1e-3  # dimensionless violation of a coarse solution
 
 
 def starting_point(program: Program, start: tuple[int, int], near: bool, guess: Any) -> Floats:
@@ -41,31 +42,32 @@ def starting_point(program: Program, start: tuple[int, int], near: bool, guess: 
         return random_guess(program, *start, guess)
     chosen = program.problem.guess if guess is None else guess
     if isinstance(chosen, str) and chosen == "inverse_kinematics" and has_branches(program.problem):
-        return route_guess(program, best_route(program).points)
+        return best_branch(program)
     return first_guess(program, guess)
 
 
-def best_route(program: Program) -> Route:
-    """The best route over the branches; the nearest one if it is within all bounds on postures."""
+def best_branch(program: Program) -> Floats:
+    """Decision variables on the best branch; on the nearest one if a straight line to it is within
+    all bounds on postures.
+    """
     nearest = measured_route(program, nearest_route(program.problem, search=True))
-    if nearest.clear:
-        return nearest
-    found = routes(program)
+    found = [nearest] if nearest.clear else routes(program)
     if found[0].clear or len(found) == 1:
-        return found[0]
+        return route_guess(program, found[0].points)
     coarse = transcribe(coarse_problem(program.problem))
-    return min(found[:FEW], key=lambda route: _outcome(coarse, route))
+    results = [_coarse_solution(coarse, route) for route in found[:FEW]]
+    feasible = [x for x in results if x.kkt.feasibility <= FEASIBLE and np.isfinite(x.f)]
+    if not feasible:
+        return route_guess(program, found[0].points)
+    best = min(feasible, key=lambda x: x.f)
+    return motion_guess(program, coarse.curves(best.x))
 
 
-def _outcome(coarse: Program, route: Route) -> tuple[bool, float]:
-    """Whether the coarse program stays infeasible from a route, then its cost or violation."""
+def _coarse_solution(coarse: Program, route: Route) -> SolverResult:
     result = solve_nlp(coarse, route_guess(coarse, route.points), coarse.problem.solver)
     if result.status == "interrupted":
         raise KeyboardInterrupt
-    violation = result.kkt.feasibility
-    if not (violation <= FEASIBLE and np.isfinite(result.f)):
-        return True, violation if np.isfinite(violation) else np.inf
-    return False, result.f
+    return result
 
 
 def coarse_problem(problem: Problem) -> Problem:

@@ -7,7 +7,7 @@ duration for each phase. Values fixed by the boundary values are kept.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from predyn.curves.bspline import BSpline
 from predyn.errors import InputError
 from predyn.model import Model
-from predyn.problem import system_of
+from predyn.problem import Duration, Problem, duration_of, system_of
+from predyn.solution import Curve
 from predyn.transcribe.branches import has_branches, nearest_route, routes
 from predyn.transcribe.guess_unknowns import fill_lifts, fill_unknowns
 from predyn.transcribe.layout import PhaseLayout
@@ -38,8 +39,6 @@ def _has_nodes(phase: PhaseLayout) -> TypeGuard[ShootingLayout]:
 def first_guess(program: Program, guess: Any = None) -> Floats:
     """Decision variables from the guess of the problem or the caller (see Problem.guess)."""
     chosen = program.problem.guess if guess is None else guess
-    durations = [phase.T for phase in program.phases]
-    curves: list[Path]
     if isinstance(chosen, str):
         if chosen not in ("linear", "inverse_kinematics"):
             raise InputError(f"guess: expected 'linear' or 'inverse_kinematics', got {chosen!r}")
@@ -48,7 +47,7 @@ def first_guess(program: Program, guess: Any = None) -> Floats:
     if hasattr(chosen, "curves"):
         curves, durations = _split_solution(program, chosen)
     else:
-        curves = _split_samples(program, chosen)
+        curves, durations = _split_samples(program, chosen), _guessed_durations(program.problem)
         _check_limits(program, curves)
     return pack(program, curves, durations, chosen)
 
@@ -61,7 +60,19 @@ def route_guess(program: Program, route: list[Floats], search: bool = True) -> F
         own = [k for k, point in enumerate(points) if point.phase == p and point.s > 0.0]
         s = np.array([0.0, *(points[k].s for k in own)])
         curves.append(_Polyline(s, np.array([route[k] for k in (own[0] - 1, *own)])))
-    return pack(program, curves, [phase.T for phase in program.phases])
+    return pack(program, curves, _guessed_durations(program.problem))
+
+
+def motion_guess(program: Program, curves: Sequence[Curve]) -> Floats:
+    """Decision variables near the curves of another program of the same problem."""
+    paths: list[Path] = [_Exact(BSpline(c.degree, c.knots), c.control) for c in curves]
+    return pack(program, paths, [c.duration for c in curves])
+
+
+def _guessed_durations(problem: Problem) -> list[float]:
+    """Fixed durations, and the guesses of free ones, wherever the program has been moved to."""
+    given = [duration_of(problem, phase) for phase in problem.phases]
+    return [x.guess if isinstance(x, Duration) else float(x) for x in given]
 
 
 def random_guess(program: Program, seed: int, start: int, guess: Any = None) -> Floats:
