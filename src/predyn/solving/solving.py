@@ -12,12 +12,14 @@ import numpy as np
 from predyn.config import read_task
 from predyn.errors import InputError
 from predyn.problem import Hybrid, Problem
+from predyn.problem.plausibility import warn_if_implausible
 from predyn.solution import Solution
 from predyn.solving.refinement import refined, with_free_knots
 from predyn.solving.several_starts import best_of_starts
 from predyn.solving.single_solve import Checkpoints, Report, solve_once
 from predyn.transcribe.arrange import PASSIVE_TORQUE
 from predyn.transcribe.layout import end_values
+from predyn.transcribe.program import require_valid
 
 
 def solve(
@@ -65,6 +67,9 @@ def solve(
         from predyn.solution.file import load_solution  # few solves read files
 
         guess = load_solution(resume)
+    if not isinstance(guess, Solution):  # whoever has a solution has seen the warnings
+        require_valid(problem)
+        warn_if_implausible(problem, stacklevel=2)
     if starts > 1:
         if checkpoint is not None or resume is not None:
             raise InputError(
