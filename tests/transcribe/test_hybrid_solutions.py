@@ -20,7 +20,7 @@ from predyn.transcribe.methods import transcribe
 from predyn.transcribe.shooting.hermite import hermite_curve
 from transcribe.hybrid_cases import swing_up
 
-SEGMENTS, STEPS = 12, 4
+SEGMENTS, STEPS = 16, 6
 SWINGS = np.array([[0.0, -0.5, 0.0, -0.6], [0.0, 1.0, 0.0, -1.0]])
 
 

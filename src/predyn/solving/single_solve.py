@@ -27,7 +27,8 @@ from predyn.transcribe.unpack import multipliers_of, unpack
 
 Floats = NDArray[np.float64]
 Report = Callable[[Iterate], bool | None]
-LARGEST_OBJECTIVE = 1e4
+OBJECTIVE = 100.0  # scaled objective at the guess: the solver's tolerance is an absolute one
+SLOPE = 1e-3  # rad or m; a change of the objective counts as its size if that is zero
 
 
 @np.errstate(all="ignore")  # the status reports what is not finite
@@ -96,13 +97,16 @@ def run_program(
 
 
 def scale_objective(program: Program, x0: Floats) -> None:
-    """Make the scaled objective no more than LARGEST_OBJECTIVE at the guess.
+    """Make the scaled objective OBJECTIVE at the guess, whatever its unit is.
 
-    Not more: the solver stops at an error in the scaled objective, summed over the limits.
+    Where it is zero there, the slope counts.
     """
     program.move(x0)
-    size = abs(program.objective())
-    program.f_scale = max(1.0, size / LARGEST_OBJECTIVE) if np.isfinite(size) else 1.0
+    gradient = np.empty(program.n)
+    program.gradient(gradient)
+    slope = float(np.abs(gradient * program.x_scale).max(initial=0.0))
+    size = max(abs(program.objective()), SLOPE * slope)
+    program.f_scale = size / OBJECTIVE if 0.0 < size < np.inf else 1.0
 
 
 def evaluate_all(program: Program) -> None:

@@ -31,6 +31,7 @@ from predyn.transcribe.lifting import Copies, Lift, Lifted
 from predyn.transcribe.meetings import meeting_rows, two_parts
 from predyn.transcribe.pool import Pool
 from predyn.transcribe.rows import Part, Rows
+from predyn.transcribe.sizes import Sizes
 
 Floats = NDArray[np.float64]
 LIMIT_TERMS = {
@@ -73,6 +74,7 @@ class Arrangement:
         self.layouts: Sequence[PhaseLayout] = layouts
         self.systems = [system_of(problem, p) for p in range(len(layouts))]
         self.offers = [offer_in(problem, p) for p in range(len(layouts))]
+        self._sizes = [Sizes(x, y.T) for x, y in zip(self.systems, layouts, strict=True)]
         self._lifts = list(lifts)  # in the order of the constraints
         self._pieces = total is not None
         self._sets: dict[tuple, InstantSet] = {}
@@ -147,6 +149,12 @@ class Arrangement:
 
     def _label(self, p: int, name: str) -> str:
         return name if len(self.layouts) == 1 else f"{self.layouts[p].name}: {name}"
+
+    def bind(self, p: int, term: Term) -> Residual:
+        """The residual of a term in phase p, with scales that do not depend on units."""
+        residual = term.bind_to(self.offers[p])
+        residual.scale = self._sizes[p].scale(residual)
+        return residual
 
     # -- instants -----------------------------------------------------------------------------
 
@@ -241,7 +249,7 @@ class Arrangement:
         passive = self.systems[p].passive
         if passive:
             points = self.at(p, self.layouts[p].spline.greville_of_acceleration.tolist())
-            residual = JointTorque(joints=passive).bind_to(self.offers[p])
+            residual = self.bind(p, JointTorque(joints=passive))
             zero = np.zeros(len(passive))
             self.impose(p, PASSIVE_TORQUE, residual, points, (zero, zero))
 
@@ -270,7 +278,7 @@ class Arrangement:
             self._add_constraint(p, constraint)
 
     def _add_constraint(self, p: int, constraint: Constraint) -> None:
-        residual = constraint.term.bind_to(self.offers[p])
+        residual = self.bind(p, constraint.term)
         bounds = row_bounds(constraint.lower, constraint.upper, residual)
         throughout = isinstance(constraint.at, str) and constraint.at == "throughout"
         if _timeless(residual):
@@ -304,7 +312,7 @@ class Arrangement:
     ) -> None:
         """Add a constraint between the start of phase `first` and the end of phase `last`."""
         term = constraint.term
-        residual = term.bind_to(self.offers[last])
+        residual = self.bind(last, term)
         bounds = row_bounds(constraint.lower, constraint.upper, residual)
         lift = next((x for x in self._lifts if x.is_of(constraint, first, last)), None)
         if lift is not None:

@@ -48,6 +48,10 @@ class HybridProgram(Program):
             for p in self.phases
         )
         self._variable_bounds(count)
+        for phase in self.phases:
+            free = phase.node_columns >= 0
+            scale = np.broadcast_to(_state_scale(phase), free.shape)
+            self.x_scale[phase.node_columns[free]] = scale[free]
         self._lay_jacobian(count)
         self._lay_hessian(count)
         self._sums = [aligned(*x.shape) for x in self.segment_columns]
@@ -94,7 +98,11 @@ class HybridProgram(Program):
         more = first - self.first_gap
         self.g_lower = np.concatenate([self.g_lower, np.zeros(more)])
         self.g_upper = np.concatenate([self.g_upper, np.zeros(more)])
-        self.g_scale = np.concatenate([self.g_scale, np.ones(more)])
+        scales = [
+            np.broadcast_to(_state_scale(p), x.shape).ravel()
+            for p, x in zip(self.phases, self.gaps, strict=True)
+        ]
+        self.g_scale = np.concatenate([self.g_scale, *scales])
 
     def _lay_jacobian(self, count: int) -> None:
         places = Places(count)
@@ -309,6 +317,11 @@ class HybridProgram(Program):
         if found is None:
             return super().g_instant(i)
         return found[0], float(self.phases[found[0]].spline.breaks[found[1] + 1])
+
+
+def _state_scale(phase: ShootingLayout) -> Floats:
+    """Typical sizes of the states of passive joints: 1 rad or m; half a turn in the duration."""
+    return np.repeat([1.0, np.pi / phase.T], len(phase.passive))
 
 
 def _in_groups(values: Ints, groups: int) -> Ints:
