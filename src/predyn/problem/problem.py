@@ -128,7 +128,8 @@ class Spline:
 class Hybrid(Spline):
     """Active joints are B-splines, passive joints are integrated by RK4 in equal steps per segment.
 
-    steps         RK4 steps per segment; costs are summed over their stages (no gauss_points)
+    steps         RK4 steps per segment; costs are summed over their stages (no gauss_points); None:
+                  10, or more if springs and damping of passive joints need shorter ones
     shooting      "multiple": the states of the passive joints where segments meet are unknowns;
                   "single": one integration from the start, where their states must be given
     limit_points  as for splines, but where steps begin: at most `steps` per segment
@@ -136,7 +137,7 @@ class Hybrid(Spline):
 
     segments: int = 40
     limit_points: int = 2
-    steps: int = 10
+    steps: int | None = None
     shooting: Literal["multiple", "single"] = "multiple"
 
     method: ClassVar[str] = "hybrid"

@@ -70,6 +70,11 @@ def solve(
     if not isinstance(guess, Solution):  # whoever has a solution has seen the warnings
         require_valid(problem)
         warn_if_implausible(problem, stacklevel=2)
+    if isinstance(problem.transcription, Hybrid):
+        from predyn.transcribe.shooting.step_choice import with_chosen_steps
+
+        require_valid(problem)
+        problem = with_chosen_steps(problem, stacklevel=2)
     if starts > 1:
         if checkpoint is not None or resume is not None:
             raise InputError(
