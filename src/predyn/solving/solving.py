@@ -19,7 +19,6 @@ from predyn.solving.several_starts import best_of_starts
 from predyn.solving.single_solve import Checkpoints, Report, solve_once
 from predyn.transcribe.arrange import PASSIVE_TORQUE
 from predyn.transcribe.layout import end_values
-from predyn.transcribe.program import require_valid
 
 
 def solve(
@@ -67,14 +66,7 @@ def solve(
         from predyn.solution.file import load_solution  # few solves read files
 
         guess = load_solution(resume)
-    if not isinstance(guess, Solution):  # whoever has a solution has seen the warnings
-        require_valid(problem)
-        warn_if_implausible(problem, stacklevel=2)
-    if isinstance(problem.transcription, Hybrid):
-        from predyn.transcribe.shooting.step_choice import with_chosen_steps
-
-        require_valid(problem)
-        problem = with_chosen_steps(problem, stacklevel=2)
+    problem = _prepared(problem, warm=isinstance(guess, Solution))
     if starts > 1:
         if checkpoint is not None or resume is not None:
             raise InputError(
@@ -90,6 +82,23 @@ def solve(
         solution = with_free_knots(problem, solution, text, report)
     asked = problem.transcription.refine if refine is None else refine
     return _with_caution(problem, solution, asked)
+
+
+def _prepared(problem: Problem, warm: bool) -> Problem:
+    """The problem with a number of steps, after warnings; errors are left to the transcription.
+
+    Whoever has a solution to start from (warm) has seen the warnings.
+    """
+    hybrid = isinstance(problem.transcription, Hybrid)
+    if (warm and not hybrid) or problem.validate():
+        return problem
+    if not warm:
+        warn_if_implausible(problem, stacklevel=3)
+    if not hybrid:
+        return problem
+    from predyn.transcribe.shooting.step_choice import with_chosen_steps  # few solves need it
+
+    return with_chosen_steps(problem, stacklevel=None if warm else 3)
 
 
 def _check_arguments(
