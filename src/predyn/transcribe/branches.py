@@ -167,11 +167,6 @@ def _reach(model: Model, point: WayPoint, near: Floats) -> Floats:
 
     assert point.goal is not None
     goal: Goal = point.goal
-    if not goal.complete:
-        raise InputError(
-            f"guess: inverse kinematics needs all three coordinates of {goal.frame!r}, but its "
-            "goal leaves some free; give all three, or use another guess"
-        )
     near = np.where(np.isnan(near), point.middle, near)
     found = inverse_kinematics(_limited(model, point), *goal, guess=near)
     if not found.converged and np.isnan(point.q).all():

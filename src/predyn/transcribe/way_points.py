@@ -19,16 +19,11 @@ Floats = NDArray[np.float64]
 
 
 class Goal(NamedTuple):
-    """A pose for a frame; None leaves that part free, NaN a coordinate."""
+    """A pose for a frame; None leaves that part or a coordinate free."""
 
     frame: str
-    position: Floats | None
+    position: tuple[float | None, ...] | None
     orientation: Floats | None
-
-    @property
-    def complete(self) -> bool:
-        """Whether all three coordinates are given, or none."""
-        return self.position is None or not np.isnan(self.position).any()
 
 
 class WayPoint(NamedTuple):
@@ -65,8 +60,7 @@ def way_points(problem: Problem, search: bool) -> list[WayPoint]:
     for p, phase in enumerate(problem.phases):
         low, high = limits[p]
         for s in sorted(s for k, s in goals if k == p and 0.0 < s < 1.0):
-            if goals[p, s].complete:
-                points.append(WayPoint(p, s, np.full(n, np.nan), low, high, goals[p, s]))
+            points.append(WayPoint(p, s, np.full(n, np.nan), low, high, goals[p, s]))
         q, goal = end_values(phase.end, n)[0], goals.get((p, 1.0))
         if p < last:
             q = np.where(np.isnan(q), end_values(problem.phases[p + 1].start, n)[0], q)
@@ -113,14 +107,13 @@ def _goal_of(problem: Problem, entry: Constraint) -> Goal | None:
     term, position, orientation = entry.term, None, None
     if isinstance(term, FramePosition | FramePose):
         given = term.target if isinstance(term, FramePosition) else term.position
-        position = np.array(given, float)
+        target = np.array(given, float)
         lower, upper = row_bounds(entry.lower, entry.upper, term.bind(problem.model))
-        axes = np.flatnonzero(~np.isnan(position))
+        axes = np.flatnonzero(~np.isnan(target))
         low, high = lower[: len(axes)], upper[: len(axes)]
-        if not len(axes) or not np.isfinite(high - low).all():
-            position = None
-        else:
-            position[axes] += 0.5 * (low + high)
+        if len(axes) and np.isfinite(high - low).all():
+            target[axes] += 0.5 * (low + high)
+            position = tuple(None if np.isnan(x) else float(x) for x in target)
     if isinstance(term, FrameOrientation):
         orientation = rotation_of(term.target, term.kind)
     elif isinstance(term, FramePose):
