@@ -51,8 +51,9 @@ def between_the_elbows() -> Problem:
     )
 
 
-def test_an_elbow_below_the_floor_is_avoided() -> None:
-    problem = above_the_floor(predyn.load_task("arm6-pick"))
+@pytest.mark.parametrize("guess", ["auto", "inverse_kinematics"])
+def test_an_elbow_below_the_floor_is_avoided(guess: str) -> None:
+    problem = replace(above_the_floor(predyn.load_task("arm6-pick")), guess=guess)
     program = transcribe(problem)
     nearest = solve_nlp(program, first_guess(program), problem.solver)
     assert nearest.status == "infeasible"  # the branch that other ones replace

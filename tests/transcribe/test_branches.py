@@ -165,6 +165,17 @@ def test_the_goal_that_determines_more_counts() -> None:
     assert nearest_route(asked, search=True)[1] == pytest.approx([0.5, 0.7], abs=1e-6)
 
 
+def test_auto_takes_goals_in_reach_and_the_line_otherwise() -> None:
+    near, far = to_goals(goal(0.3, 0.4, 0.0)), to_goals(goal(3.0, 0.4, 0.0))
+    height = to_goals(Constraint(FramePosition("tip", (None, 0.5, None)), at="end"))
+    search = "inverse_kinematics"
+    for asked, like in ((near, search), (height, search), (far, "linear")):
+        program = transcribe(replace(asked, guess="auto"))
+        assert np.array_equal(first_guess(program), first_guess(program, like))
+        assert np.isfinite(random_guess(program, 0, 1)).all()
+    assert Problem(two_link(), ()).guess == "auto"
+
+
 def test_given_joints_stay_where_they_are() -> None:
     q = np.array([0.9, 0.8])
     asked = reach(

@@ -17,6 +17,7 @@ from predyn.problem.system import System
 from predyn.problem.unknowns import Parameter, Signal
 from predyn.terms.term import Loss, Residual, Term
 
+GUESSES = ("auto", "linear", "inverse_kinematics")
 At = Literal["throughout", "start", "end"] | Sequence[float]
 
 
@@ -150,8 +151,9 @@ class Problem:
     forces      external forces; each constant, a given curve (Profile) or a signal's name
     passive     names of the joints without a motor: their torque is zero throughout
     continuity  how many time derivatives of q agree between phases (2: q, v and a)
-    guess       "linear", "inverse_kinematics", (s, q) arrays of a curve over the whole motion in
-                normalised time, or a Solution
+    guess       "linear": straight lines; "inverse_kinematics": the same, over postures that reach
+                the goals of frames; "auto": the latter if such goals are in reach; (s, q) arrays of
+                a curve over the whole motion in normalised time, or a Solution
     signals     unknown functions of time besides the motion of the joints
     parameters  unknown numbers that all phases share
     systems     by name: payloads, forces, passive joints and limits of some phases
@@ -165,7 +167,7 @@ class Problem:
     limits: Limits | None = None
     jerk_limit: ArrayLike | None = None
     continuity: int = 2
-    guess: object = "linear"
+    guess: object = "auto"
     transcription: Spline = field(default_factory=Spline)
     solver: SolverOptions = field(default_factory=SolverOptions)
     name: str = "problem"

@@ -23,7 +23,14 @@ from predyn.transcribe.branches import (
     nearest_route,
     routes,
 )
-from predyn.transcribe.guess import first_guess, motion_guess, neighbour, random_guess, route_guess
+from predyn.transcribe.guess import (
+    first_guess,
+    motion_guess,
+    neighbour,
+    random_guess,
+    route_guess,
+    searches,
+)
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.program import Program
 
@@ -40,8 +47,7 @@ def starting_point(program: Program, start: tuple[int, int], near: bool, guess: 
         return neighbour(program, *start, guess)
     if start[1] > 0:
         return random_guess(program, *start, guess)
-    chosen = program.problem.guess if guess is None else guess
-    if isinstance(chosen, str) and chosen == "inverse_kinematics" and has_branches(program.problem):
+    if searches(program, guess) and has_branches(program.problem):
         return best_branch(program)
     return first_guess(program, guess)
 

@@ -37,7 +37,8 @@ def solve(
     """Find the optimal motion. Returns for every outcome: see `status`, or call `check()`.
 
     problem     a Problem, or the name or path of a task file
-    guess       replaces the problem's: "linear", "inverse_kinematics", (s, q) or a Solution
+    guess       replaces the problem's: "auto", "linear", "inverse_kinematics", (s, q) or a
+                Solution
     starts      number of starts, each in its own process; the best local optimum is returned, with
                 the outcome of each in `starts`; the first starts at `guess`, the others at random
                 deformations of it

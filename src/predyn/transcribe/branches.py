@@ -45,6 +45,14 @@ def has_branches(problem: Problem) -> bool:
     return any(point.sought for point in way_points(problem, search=True))
 
 
+def reachable_branches(problem: Problem) -> bool:
+    """Whether there are branches, and inverse kinematics reaches all goals."""
+    try:
+        return has_branches(problem) and bool(nearest_route(problem, search=True))
+    except InputError:  # a goal out of reach
+        return False
+
+
 def nearest_route(problem: Problem, search: bool) -> list[Floats]:
     """Positions at the way points, each near the one before. Raises an InputError for a goal out of
     reach.

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from predyn.curves.bspline import BSpline
 from predyn.errors import InputError
 from predyn.model import Model
-from predyn.problem import Duration, Problem, duration_of, system_of
+from predyn.problem import GUESSES, Duration, Problem, duration_of, system_of
 from predyn.solution import Curve
-from predyn.transcribe.branches import has_branches, nearest_route, routes
+from predyn.transcribe.branches import nearest_route, reachable_branches, routes
 from predyn.transcribe.guess_unknowns import fill_lifts, fill_unknowns
 from predyn.transcribe.layout import PhaseLayout
 from predyn.transcribe.program import Program
@@ -40,16 +40,24 @@ def first_guess(program: Program, guess: Any = None) -> Floats:
     """Decision variables from the guess of the problem or the caller (see Problem.guess)."""
     chosen = program.problem.guess if guess is None else guess
     if isinstance(chosen, str):
-        if chosen not in ("linear", "inverse_kinematics"):
-            raise InputError(f"guess: expected 'linear' or 'inverse_kinematics', got {chosen!r}")
-        knots = nearest_route(program.problem, chosen == "inverse_kinematics")
-        return route_guess(program, knots, chosen == "inverse_kinematics")
+        search = searches(program, chosen)
+        return route_guess(program, nearest_route(program.problem, search), search)
     if hasattr(chosen, "curves"):
         curves, durations = _split_solution(program, chosen)
     else:
         curves, durations = _split_samples(program, chosen), _guessed_durations(program.problem)
         _check_limits(program, curves)
     return pack(program, curves, durations, chosen)
+
+
+def searches(program: Program, guess: Any = None) -> bool:
+    """Whether a guess uses inverse kinematics: if asked to, or by itself for goals in reach."""
+    chosen = program.problem.guess if guess is None else guess
+    if isinstance(chosen, str) and chosen not in GUESSES:
+        raise InputError(f"guess: expected {', '.join(map(repr, GUESSES))}, got {chosen!r}")
+    if isinstance(chosen, str) and chosen == "auto":
+        return reachable_branches(program.problem)
+    return isinstance(chosen, str) and chosen == "inverse_kinematics"
 
 
 def route_guess(program: Program, route: list[Floats], search: bool = True) -> Floats:
@@ -100,12 +108,8 @@ def _branch(program: Program, start: int, guess: Any) -> Floats:
     if not isinstance(chosen, str):
         return first_guess(program, guess)
     candidates: list[list[Floats] | None] = [None] if chosen == "linear" else []
-    try:
-        if has_branches(program.problem):
-            candidates += [route.points for route in routes(program)]
-    except InputError:  # a goal out of reach, or with a free coordinate: the line needs none
-        if chosen != "linear":
-            raise
+    if reachable_branches(program.problem):
+        candidates += [route.points for route in routes(program)]
     route = candidates[start % len(candidates)] if candidates else None
     return first_guess(program, guess) if route is None else route_guess(program, route)
 
@@ -270,8 +274,8 @@ def _split_samples(program: Program, given: Any) -> list[Path]:
         s, q = (np.asarray(x, float) for x in given)
     except (TypeError, ValueError):
         raise InputError(
-            "guess: expected 'linear', 'inverse_kinematics', arrays (s, q) or a Solution, got "
-            f"{type(given).__name__}"
+            "guess: expected 'auto', 'linear', 'inverse_kinematics', arrays (s, q) or a "
+            f"Solution, got {type(given).__name__}"
         ) from None
     n = program.model.n
     if s.ndim != 1 or len(s) < 2 or q.shape != (len(s), n):
