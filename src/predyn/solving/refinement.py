@@ -196,6 +196,7 @@ def halved(problem: Problem) -> Problem:
 def with_more_points(problem: Problem) -> Problem:
     """The same problem with twice the limit points per segment, within reason."""
     options = problem.transcription
-    most = min(MOST_POINTS, options.steps) if isinstance(options, Hybrid) else MOST_POINTS
+    steps = options.steps if isinstance(options, Hybrid) else None  # limits hold at steps
+    most = min(MOST_POINTS, steps or MOST_POINTS)
     points = max(options.limit_points, min(2 * options.limit_points, most))
     return replace(problem, transcription=replace(options, limit_points=points))
