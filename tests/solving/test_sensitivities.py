@@ -340,6 +340,24 @@ def test_numbers_that_the_solve_chooses() -> None:
         predyn.sensitivities(solution, "mass of disc")
 
 
+def test_best_springs() -> None:
+    """d(best stiffness)/dp, against re-solves."""
+    model = disc()
+    spring = Parameter("k", 0.0, 50.0, 1.0, "N m/rad", f"stiffness of {model.joint_names[0]}")
+    swing = Phase(T, State([-D], [0.0]), State([D], [0.0]))
+    problem = replace(turn(), phases=(swing,), parameters=(spring,))
+    problem = replace(problem, costs=(Cost(Effort()), Cost(ParameterValue("k"), 1e-3)))
+    solution = predyn.solve(problem).check()
+    found = predyn.sensitivities(solution, ("inertia.zz of disc", "duration of phase 1"))
+    check_sensitivities(problem, solution, found)
+    for k, name in enumerate(found.parameters):
+        low, high = (
+            predyn.solve(with_number(problem, name, found.values[k] + d)).parameters["k"]
+            for d in (-1e-3, 1e-3)
+        )
+        assert found.free["k"][k] == pytest.approx((high - low) / 2e-3, rel=1e-4)
+
+
 def test_signals() -> None:
     """A moment u helps the motor: tau = J a - u, and tau^2 + w u^2 is least for u = J a/(1 + w)."""
     w = 3.0
