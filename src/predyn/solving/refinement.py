@@ -100,15 +100,18 @@ def with_enough_points(
     first, given = solution, problem.transcription.limit_points
     for _ in range(DOUBLINGS):
         denser = with_more_points(problem)
-        points = denser.transcription.limit_points
+        points, most = denser.transcription.limit_points, problem.solver.max_seconds
+        left = None if most is None else most - solution.solve_seconds
         if (
             solution.status != EXCEEDS
+            or (left is not None and left <= 0.0)
             or PASSIVE_TORQUE in solution.dense_violations[0].name
             or points == problem.transcription.limit_points
         ):
             break
         try:
-            finer = solve_once(denser, solution, text, report, checkpoints, mu_init=NEAR)
+            timed = replace(denser, solver=replace(denser.solver, max_seconds=left))
+            finer = solve_once(timed, solution, text, report, checkpoints, mu_init=NEAR)
         except KeyboardInterrupt:
             return problem, _stopped(solution, "while limits were imposed at more points")
         total = {k: x + solution.timings.get(k, 0.0) for k, x in finer.timings.items()}
