@@ -55,7 +55,7 @@ class Derived(ABC):
             x[:] = rng.uniform(-2.0, 2.0, x.shape)
         states[1][..., 0] = 0.0  # dry friction acts near standstill only
         self.derive()
-        nonzero = [np.any(x, axis=(0, 2)) for x in (self.dq, self.dv, self.da)]
+        nonzero = self._nonzero = [np.any(x, axis=(0, 2)) for x in (self.dq, self.dv, self.da)]
         for component, joints in enumerate(self.depends):
             kept = []
             for j, *at in joints:
@@ -63,6 +63,21 @@ class Derived(ABC):
                 if max(q, v, a) >= 0:
                     kept.append((j, q, v, a))
             self.depends[component] = kept
+
+    def follow(self, model: Model, forces: Sequence[ExternalForce]) -> bool:
+        """Take over the numbers of another model with the same joints, and of forces.
+
+        False if it cannot, or if partials that were zero in every state are not zero then.
+        """
+        return False
+
+    def no_new_partials(self, states: States) -> bool:
+        """Whether all partials that leave_out_zeros removed are zero for the present numbers."""
+        known, depends = self._nonzero, self.depends
+        self.depends = [[] for _ in depends]
+        self.leave_out_zeros(states)
+        found, self._nonzero, self.depends = self._nonzero, known, depends
+        return not any(np.any(x & ~y) for x, y in zip(found, known, strict=True))
 
     @abstractmethod
     def evaluate(self) -> None:
@@ -149,8 +164,21 @@ class DynamicsChannel(Derived):
         states: tuple[Floats, Floats, Floats],
         forces: Sequence[ExternalForce],
     ) -> None:
-        self._tree, self.trees = tree_of(model), trees_of(model)
         chunks = len(states[0])
+        self._fed, self._states = _fed(forces), states
+        self._read(model, forces)
+        self.value, self.dq, self.dv, self.da = scratch(kernels[1], self._tree, chunks)
+        self.curvature = scratch(kernels[2], self._tree, chunks)
+        self.weights = aligned(chunks, self.value.shape[1], WIDTH)
+        self._kernels = kernels
+        self._unknown: tuple[UnknownLoad, ...] = ()
+        self._bind(states)
+        self.pairs = ancestor_pairs(self._tree)
+
+    def _read(self, model: Model, forces: Sequence[ExternalForce]) -> None:
+        """Take over the numbers of a model and of forces."""
+        self._tree, self.trees = tree_of(model), trees_of(model)
+        chunks = len(self._states[0])
         loads, parts = pack_forces(model, self._tree, forces)
         values = aligned(chunks, 3 * len(parts), WIDTH)
         for k, part in enumerate(parts):
@@ -161,14 +189,13 @@ class DynamicsChannel(Derived):
             PointOn(force.link, force.point, place)
             for force, place in zip(forces, loads.point, strict=True)
         ]
-        self._fed, self._states = _fed(forces), states
-        self.value, self.dq, self.dv, self.da = scratch(kernels[1], self._tree, chunks)
-        self.curvature = scratch(kernels[2], self._tree, chunks)
-        self.weights = aligned(chunks, self.value.shape[1], WIDTH)
-        self._kernels = kernels
-        self._unknown: tuple[UnknownLoad, ...] = ()
-        self._bind(states)
-        self.pairs = ancestor_pairs(self._tree)
+
+    def follow(self, model: Model, forces: Sequence[ExternalForce]) -> bool:
+        if self._unknown or _fed(forces) or len(tree_of(model).rotor) or len(self._tree.rotor):
+            return False
+        self._read(model, forces)
+        self._bind(self._states)
+        return self.no_new_partials(self._states)
 
     def _bind(self, states: States) -> None:
         """Fix the arrays that the kernels read and write."""

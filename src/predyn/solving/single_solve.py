@@ -43,25 +43,31 @@ def solve_once(
     near: bool = False,
     warm: bool = False,
     mu_init: float | None = None,
+    program: Program | None = None,
 ) -> Solution:
+    """program: that of the problem, if it has been built."""
     began = perf_counter()
     if warm and isinstance(guess, Solution) and len(guess.history.get("mu", ())):
         mu_init = float(np.clip(guess.history["mu"][-1], 0.1 * problem.solver.tolerance, 0.1))
     if mu_init is not None and problem.solver.mu_init is None:
         problem = replace(problem, solver=replace(problem.solver, mu_init=mu_init))
-    program = transcribe(problem)
+    built = program is not None
+    if program is None:
+        program = transcribe(problem)
+    program.problem = replace(program.problem, solver=problem.solver)
     x0 = starting_point(program, start, near, guess)
     scale_objective(program, x0)
-    if start[1] == 0:
-        check_rank(program, x0)
-    evaluate_all(program)
+    if not built:
+        if start[1] == 0:
+            check_rank(program, x0)
+        evaluate_all(program)
     multipliers = None
     if isinstance(guess, Solution) and start[1] == 0 and (warm or guess.success):
         multipliers = multipliers_of(program, guess)
-    built = perf_counter() - began
+    seconds = perf_counter() - began
 
     def run(program: Program, x0: Floats, multipliers: Multipliers | None) -> Solution:
-        return run_program(program, x0, multipliers, text, report, checkpoints, built)
+        return run_program(program, x0, multipliers, text, report, checkpoints, seconds)
 
     return run_with_retries(run, program, x0, multipliers)
 

@@ -19,10 +19,11 @@ from predyn.solving.several_starts import best_of_starts
 from predyn.solving.single_solve import Checkpoints, Report, solve_once
 from predyn.transcribe.arrange import PASSIVE_TORQUE
 from predyn.transcribe.layout import end_values
+from predyn.transcribe.program import Program
 
 
 def solve(
-    problem: Problem | str | os.PathLike[str],
+    problem: Problem | Program | str | os.PathLike[str],
     *,
     guess: Any = None,
     starts: int = 1,
@@ -36,7 +37,7 @@ def solve(
 ) -> Solution:
     """Find the optimal motion. Returns for every outcome: see `status`, or call `check()`.
 
-    problem     a Problem, or the name or path of a task file
+    problem     a Problem, the name or path of a task file, or a Program, for many similar problems
     guess       replaces the problem's: "auto", "linear", "inverse_kinematics", (s, q) or a
                 Solution; of a successful one the multipliers are used too, where names of
                 constraints agree
@@ -58,7 +59,10 @@ def solve(
     again with twice the limit points, up to twice; if that does not suffice, it is no success.
     """
     text = ""
-    if not isinstance(problem, Problem):
+    program = None
+    if isinstance(problem, Program):
+        program, problem = problem, problem.problem
+    elif not isinstance(problem, Problem):
         task = read_task(problem)
         problem, text = task.problem, task.text
     every = 1 if checkpoint_iterations is None else checkpoint_iterations
@@ -71,7 +75,8 @@ def solve(
             from predyn.solution.file import load_solution  # few solves read files
 
             guess = load_solution(resume)
-    problem = _prepared(problem, warm=isinstance(guess, Solution))
+    if program is None:
+        problem = _prepared(problem, warm=isinstance(guess, Solution))
     if starts > 1:
         if checkpoint is not None or resume is not None:
             raise InputError(
@@ -81,7 +86,8 @@ def solve(
         checkpoints = None
     else:
         checkpoints = Checkpoints(checkpoint, checkpoint_seconds, checkpoint_iterations, text)
-        solution = solve_once(problem, guess, text, report, checkpoints, warm=resume is not None)
+        warm = resume is not None
+        solution = solve_once(problem, guess, text, report, checkpoints, warm=warm, program=program)
     asked = problem.transcription.refine if refine is None else refine
     if not asked:  # refinement adds points itself
         problem, solution = with_enough_points(problem, solution, text, report, checkpoints)

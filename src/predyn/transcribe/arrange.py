@@ -47,6 +47,7 @@ class Arrangement:
 
     total: bounds on the sum of all durations; the phases are then pieces of a single phase, and its
     constraints are imposed only once where two pieces meet.
+    build: whether the sets are built, with their pools, for evaluation.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Arrangement:
         layouts: Sequence[PhaseLayout],
         lifts: Sequence[Lift] = (),
         total: tuple[float, float] | None = None,
+        build: bool = True,
     ) -> None:
         self.problem = problem
         self.layouts: Sequence[PhaseLayout] = layouts
@@ -92,7 +94,7 @@ class Arrangement:
             self._add_total_duration(total)
         self.rows += self._sums
         self.sets = list(self._sets.values())
-        self.pools = self._pool()
+        self.pools = self._pool() if build else []
 
     def add_dynamics(self) -> None:
         """Add the rows of a method that imposes its own equations of motion."""

@@ -268,6 +268,8 @@ class _Exact:
         return both_clamped and bool(np.isin(self._spline.breaks, spline.breaks).all())
 
     def control_on(self, spline: BSpline) -> Floats:
+        if np.array_equal(spline.knots, self._spline.knots):
+            return self._control
         finer, control = self._spline.refine(self._control, spline.breaks)
         assert np.array_equal(finer.knots, spline.knots)
         return control

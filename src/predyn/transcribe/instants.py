@@ -137,6 +137,11 @@ class InstantSet:
             kernels.gradient, *on_curve, sums, self.bends.mu, self.bends.slope, room
         )
 
+    def refresh(self) -> None:
+        """Read the numbers of the blocks again, after these have changed."""
+        self.values.refresh(self)
+        self._fresh = True
+
     def curved_components(self, name: str, used: Ints) -> Sequence[int]:
         """Components of a channel whose second partials are needed, given those the rows use."""
         return [int(x) for x in used]

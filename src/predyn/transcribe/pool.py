@@ -134,7 +134,7 @@ class Pool:
         parameters: ModelParameters | None = None,
     ) -> None:
         self.instants = instants_of(components, *(looks or windows(components, s, left)))
-        self.idle = orders == 0
+        self.s, self.idle = s, orders == 0
         self.orders = orders or 3
         chunks, count = len(s) // WIDTH, len(components.base)
         self.z = tuple(aligned(chunks, count, WIDTH) for _ in range(self.orders))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ class Program(NLP):
     def _take(self, arrangement: Arrangement) -> None:
         """Take over the sets and rows of an arrangement."""
         self.sets, self.rows, self.costs = arrangement.sets, arrangement.rows, arrangement.costs
-        self._pools = arrangement.pools
+        self._pools, self._arrangement = arrangement.pools, arrangement
         self._cost_sets = list({id(x.points): x.points for _, x in self.costs}.values())
         self._evaluated = self._differentiated = self._eager = False
         self.f_scale = 1.0
@@ -52,18 +52,24 @@ class Program(NLP):
 
     def _number_rows(self) -> None:
         """Number the constraints; rows on which no free variable acts are checked and left out."""
-        lower, upper, scale = [], [], []
         self._names: list[tuple[int, str, Rows | None, Ints]] = []
         first = 0
         for rows in self.rows:
             alive = self._alive(rows) if rows.pointwise else np.ones((1, rows.size), bool)
             kept = rows.number(first, alive)
+            self._names.append((first, rows.name, rows, kept))
+            first += len(kept)
+        self._gather_bounds()
+
+    def _gather_bounds(self) -> None:
+        """Bounds and scales of all numbered constraints."""
+        lower, upper, scale = [], [], []
+        for _, _, rows, kept in self._names:
+            assert rows is not None
             r = kept % rows.size
             lower.append(rows.lower[r])
             upper.append(rows.upper[r])
             scale.append(row_scale(rows.lower, rows.upper, rows.scale)[r])
-            self._names.append((first, rows.name, rows, kept))
-            first += len(kept)
         self.g_lower, self.g_upper, self.g_scale = (
             np.concatenate([*x, np.zeros(0)]) for x in (lower, upper, scale)
         )
@@ -137,6 +143,26 @@ class Program(NLP):
                     f"{parameter.name!r} ({', '.join(parameter.quantities)}): no cost, limit or "
                     "constraint changes with it; add one, or remove the parameter"
                 )
+
+    def retarget(self, problem: Problem) -> None:
+        """Exchange the numbers: another problem whose program has the same pattern.
+
+        Raises an InputError, and changes nothing, if the pattern differs.
+        """
+        made: Callable[[Problem], Program] = type(self)
+        other = made(problem)
+        for one, new in (
+            (self.jacobian_pattern, other.jacobian_pattern),
+            (self.hessian_pattern, other.hessian_pattern),
+        ):
+            same = all(np.array_equal(a, b) for a, b in zip(one, new, strict=True))
+            if not same or (self.n, self.m) != (other.n, other.m):
+                raise InputError(
+                    f"retarget: the program of {other.problem.name!r} has another pattern: "
+                    f"{other.n} variables and {other.m} constraints, here {self.n} and {self.m}; "
+                    "transcribe it on its own"
+                )
+        self.__dict__ = other.__dict__
 
     def parameter_columns(self) -> dict[str, int]:
         """Places in x of the parameters of the problem."""

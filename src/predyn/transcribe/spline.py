@@ -16,6 +16,14 @@ from predyn.transcribe.layout import lay_out_phases
 from predyn.transcribe.lifting import Lift, find_lifts
 from predyn.transcribe.pattern import Places, alive, hessian_entries, lanes, touch
 from predyn.transcribe.program import Program, require_valid
+from predyn.transcribe.retarget import (
+    Unlike,
+    new_numbers,
+    write_blocks,
+    write_layouts,
+    write_models,
+    write_rows,
+)
 from predyn.transcribe.rows import Rows
 
 Floats = NDArray[np.float64]
@@ -47,6 +55,27 @@ class SplineProgram(Program):
             (grad, Direct(kernels.give, grad, p.places, p.T_column))
             for p, grad in ((p, np.zeros_like(p.numbers)) for p in self.phases)
         ]
+        self._check_fixed_rows()
+
+    def retarget(self, problem: Problem) -> None:
+        """Exchange the numbers: another problem whose program has the same pattern.
+
+        Fast if only numbers differ and there are no signals or parameters; otherwise the program is
+        built anew. Raises an InputError, and changes nothing, if the pattern differs.
+        """
+        require_valid(problem)
+        try:
+            layouts, arrangement = new_numbers(self.problem, self.phases, self.sets, problem)
+            write_models(self._pools, self._arrangement, arrangement)
+        except Unlike:
+            super().retarget(problem)
+            return
+        write_layouts(self.phases, layouts)
+        write_rows(self.rows, arrangement.rows)
+        write_blocks(self.sets, arrangement.sets)
+        self.problem, self.model, self._arrangement = problem, problem.model, arrangement
+        self._gather_bounds()
+        self._variable_bounds(self.n)
         self._check_fixed_rows()
 
     # -- construction -------------------------------------------------------------------------

@@ -23,31 +23,31 @@ from predyn.transcribe.program import Program
 from predyn.transcribe.recheck import dense_violations
 
 Floats = NDArray[np.float64]
+MOST_VIOLATIONS = 20
 ACTIVE = 1e-5  # tolerance for active limits, relative to the row's scale
 
 
 def imposed_violations(program: Program, x: Floats, g: Floats) -> list[Violation]:
-    """Excess of every constraint and variable bound that is violated, worst first."""
-    result = []
+    """Excess of the constraints and variable bounds that are violated most, worst first."""
+    m = program.m
+    value = np.concatenate([g, x])
+    lower = np.concatenate([program.g_lower, program.x_lower])
+    upper = np.concatenate([program.g_upper, program.x_upper])
+    excess = np.maximum(lower - value, value - upper)
+    relative = excess / np.concatenate([program.g_scale, program.x_scale])
     begin = np.cumsum([0.0, *(curve.duration for curve in program.curves(x))])
-    for names, value, lower, upper, scale in (
-        (program.g_name, g, program.g_lower, program.g_upper, program.g_scale),
-        (program.x_name, x, program.x_lower, program.x_upper, program.x_scale),
-    ):
-        excess = np.maximum(lower - value, value - upper)
-        for i in np.flatnonzero(excess > 0.0):
-            low, high = float(lower[i]), float(upper[i])
-            relative = float(excess[i] / scale[i])
-            t = math.nan
-            if value is g:
-                where = program.g_instant(int(i))
-                if where is not None:
-                    phase, s = where
-                    t = float(begin[phase] + s * (begin[phase + 1] - begin[phase]))
-            result.append(
-                Violation(names(int(i)), float(excess[i]), relative, float(value[i]), low, high, t)
-            )
-    return sorted(result, key=lambda v: -v.relative)
+    result = []
+    for i in np.argsort(-relative, kind="stable")[:MOST_VIOLATIONS].tolist():
+        if excess[i] > 0.0:
+            t, where = math.nan, program.g_instant(i) if i < m else None
+            if where is not None:
+                phase, s = where
+                t = float(begin[phase] + s * (begin[phase + 1] - begin[phase]))
+            name = program.g_name(i) if i < m else program.x_name(i - m)
+            over, share = float(excess[i]), float(relative[i])
+            bounds = (float(lower[i]), float(upper[i]))
+            result.append(Violation(name, over, share, float(value[i]), *bounds, t))
+    return result
 
 
 def active_limits(program: Program, x: Floats, g: Floats) -> tuple[str, ...]:
@@ -151,7 +151,7 @@ def unpack(
         reactions=sampled["w"],
         limits=limits,
         costs=costs,
-        violations=tuple(imposed[:20]),
+        violations=tuple(imposed),
         dense_violations=tuple(dense),
         active=() if g is None else active_limits(program, x, g),
         multipliers=named_multipliers(program, multipliers),
