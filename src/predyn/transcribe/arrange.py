@@ -125,7 +125,7 @@ class Arrangement:
             s = np.concatenate([points.padded for points in sets])
             components, model = self.layouts[p].components, self.systems[p].model
             given = model_parameters(self.problem, p, components)
-            pool = Pool(model, components, s, orders, derived, self.forces(p, s), parameters=given)
+            pool = Pool(model, components, s, orders, derived, self.forces(p, s), None, given)
             first = 0
             for points in sets:
                 points.build(pool, first)
