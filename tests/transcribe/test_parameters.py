@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import predyn
 from oracles.casadi_parameters import ParametricMotion
+from predyn.channels import torques
 from predyn.dynamics import ExternalForce
+from predyn.errors import InputError
 from predyn.model import Frame, Model
 from predyn.models.trees import random_tree
 from predyn.problem import (
@@ -24,6 +27,7 @@ from predyn.problem import (
     System,
 )
 from predyn.problem.quantities import QUANTITIES, quantity_value
+from predyn.samples import registry
 from predyn.terms import (
     Effort,
     FramePosition,
@@ -135,6 +139,21 @@ def test_a_place_of_an_unknown_force_is_a_parameter() -> None:
     push = Signal("push", ("x", "y", "z"), -9.0, 9.0, degree=0, segments=1)
     force = ExternalForce("tool", "push", point=(0.1, 0.0, -0.2))
     compare(problem_of(7, ("length of l3", "mass of l3"), force, signals=(push,)))
+
+
+def test_a_channel_that_does_not_follow_the_model_is_refused(monkeypatch) -> None:
+    """A channel from outside the package has to state what its kernels read of the model."""
+
+    def in_lanes(model, member, states, forces):
+        channel = torques.in_lanes(model, member, states, forces)
+        del channel.trees
+        return channel
+
+    module = SimpleNamespace(values=torques.values, in_lanes=in_lanes)
+    own = registry.CHANNELS["tau"]._replace(module=module)
+    monkeypatch.setitem(registry.CHANNELS, "tau", own)
+    with pytest.raises(InputError, match="channel 'tau': it does not support parameters that"):
+        transcribe(problem_of(0, ("mass of l1",)))
 
 
 def test_every_quantity_has_a_test() -> None:
