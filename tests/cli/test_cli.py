@@ -404,7 +404,7 @@ def test_method_overrides_that_of_the_task(tmp_path: Path) -> None:
     task = tasks.path_of("cart-pole-swingup").read_text(encoding="utf-8")
     (tmp_path / "pole.toml").write_text(task)
     for method, kind in (("spline", "Spline("), ("hybrid", "Hybrid(")):
-        options = ("--method", method, "--segments", "10", "--quiet", "--no-report")
+        options = ("--method", method, "--segments", "20", "--quiet", "--no-report")
         result = run("solve", "pole.toml", *options, "--out", method)
         assert result.exit_code == 0, result.output
         solution = load_solution(tmp_path / method / "solution.h5")

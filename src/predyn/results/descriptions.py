@@ -105,10 +105,10 @@ def problem_text(problem: Problem) -> str:
             f"hybrid: {method}, passive joints by {spline.shooting} shooting in {spline.steps} RK4 "
             "steps per segment"
         )
-    lines.append(
-        f"{method}, limits at {spline.limit_points} points per segment; guess {guess}; tolerance "
-        f"{problem.solver.tolerance:g}"
-    )
+    where = f"at {spline.limit_points} points per segment"
+    if spline.limits == "everywhere":
+        where = f"everywhere (efforts {where})"
+    lines.append(f"{method}, limits {where}; guess {guess}; tolerance {problem.solver.tolerance:g}")
     return "\n".join(lines)
 
 

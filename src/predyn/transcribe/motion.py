@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,11 @@ class Motion:
     parameters: dict[str, float]
     impossible: str = ""  # why no model has these parameters; `problem` has their guesses then
 
+    @cached_property
+    def splines(self) -> tuple[BSpline, ...]:
+        """The basis of the joints' motion in each phase."""
+        return tuple(BSpline(curve.degree, curve.knots) for curve in self.curves)
+
     def signal(self, p: int, name: str, s: Floats, order: int = 0) -> Floats:
         """Values (instants, components) of a signal at normalised times of a phase."""
         curve = self.signals[name].curves[p]
@@ -51,7 +57,7 @@ class Motion:
     def samples(self, p: int, s: Floats, channels: Sequence[str]) -> Samples:
         """Channels (components, instants) at normalised times of a phase."""
         curve = self.curves[p]
-        states = BSpline(curve.degree, curve.knots).evaluate(curve.control, s, curve.duration)
+        states = self.splines[p].evaluate(curve.control, s, curve.duration)
         found = {name: x.T for name, x in zip(STATES, states, strict=True)}
         found["t"] = s[None] * curve.duration
         forces = self.forces(p, s)

@@ -105,7 +105,9 @@ class StagePool(Pool):
     ) -> None:
         names = dict.fromkeys(("tau", *channels))
         s, left = rows.s.ravel(), rows.left.ravel()
-        super().__init__(model, components, s, orders, tuple(names), forces, left, parameters)
+        super().__init__(
+            *(model, components, s, orders, tuple(names), forces, left), parameters=parameters
+        )
         self.rows, self.timed = rows, int(timed)
         self.grid = _grid(rows, passive, len(components.base))
         count, others = len(self.grid.passive), len(self.grid.active)
