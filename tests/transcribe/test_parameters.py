@@ -105,7 +105,7 @@ def problem_of(seed: int, quantities: tuple[str | tuple[str, ...], ...], push=PU
     return replace(problem, parameters=tuple(parameters))
 
 
-def compare(problem: Problem, seed: int = 0) -> None:
+def compare(problem: Problem, seed: int = 0, scale: float = 0.1) -> None:
     program = transcribe(problem)
     motion = ParametricMotion(program)
     rng = np.random.default_rng(seed)
@@ -114,7 +114,7 @@ def compare(problem: Problem, seed: int = 0) -> None:
         x[phase.T_column] = rng.uniform(0.6, 1.4)
     for name, column in program.parameter_columns().items():
         (guess,) = (p.guess for p in problem.parameters if p.name == name)
-        x[column] = guess * rng.uniform(0.5, 1.5) + 0.1 * rng.uniform()
+        x[column] = guess * rng.uniform(0.5, 1.5) + scale * rng.uniform()
     f, g = 0.0, []
     for p in range(2):
         for s, w in motion.gauss(p, 1):
@@ -133,6 +133,17 @@ def compare(problem: Problem, seed: int = 0) -> None:
 def test_derivatives_against_casadi(case: str) -> None:
     """Values, first and second derivatives in all kinds of quantities and all channels."""
     compare(problem_of(list(CASES).index(case), CASES[case]))
+
+
+def test_small_numbers_of_a_heavy_model() -> None:
+    """Steps are as long as the model allows: 1 mg and 1 nN m/rad do not drown in rounding."""
+    load = replace(LOAD, mass=1e-6, inertia=None)
+    problem = replace(problem_of(5, ()), systems={"loaded": System(payloads=(load,))})
+    parameters = (
+        Parameter("m", 0.0, 2e-6, 1e-6, quantity="payload of tool"),
+        Parameter("k", 0.0, 2e-9, 1e-9, quantity="stiffness of j2"),
+    )
+    compare(replace(problem, parameters=parameters), scale=0.0)
 
 
 def test_a_place_of_an_unknown_force_is_a_parameter() -> None:

@@ -127,6 +127,7 @@ class Parametric(Derived):
             {component for component, *_ in joints} & set(self._at) for joints in self.depends
         ]
         self._moved = [np.array([x for x, on in enumerate(acting) if c in on]) for c in self._at]
+        self._lengthen_steps()
         entries = [
             (order, component, x, column)
             for x, joints in enumerate(self.own.depends)
@@ -153,6 +154,15 @@ class Parametric(Derived):
         self.curvature = tuple(aligned(chunks, m * count, WIDTH) for m in (1, 2, 1, 2))
         for x in self.curvature:
             x[:] = 0.0
+
+    def _lengthen_steps(self) -> None:
+        """Make steps of linear parameters as long as the channel is large, against rounding."""
+        first, outputs = self.own.dq.shape[1], self.value.shape[1]
+        for k, on in enumerate(self._moved):
+            if self._degrees[k] == 1 and len(on):
+                slope = np.abs(self.dq[:, first + k * outputs + on]).max()
+                size = np.abs(self.value[:, on]).max()
+                self._sizes[k] = max(self._sizes[k], float(size / slope))
 
     @property
     def varies(self) -> bool:
