@@ -452,6 +452,18 @@ def test_warnings_of_a_model_are_printed_in_one_line() -> None:
     assert line.startswith("predyn: warning: ")
 
 
+def test_warnings_of_a_task_are_printed_by_check_and_solve(tmp_path: Path) -> None:
+    text = Path(tasks.__file__).with_name(f"{TASK}.toml").read_text()
+    Path("free.toml").write_text(text[: text.index("[[cost]]")] + "[transcription]\nsegments = 6")
+    for command in (["check"], ["solve", "--quiet", "--no-report"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "predyn", *command, "free.toml"], capture_output=True, text=True
+        )
+        lines = [x for x in done.stderr.splitlines() if x.startswith("predyn: warning: ")]
+        assert len(lines) == 1
+        assert "there is no cost" in lines[0]
+
+
 def test_report_export_and_view(solved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("report", solved, "--out", "page.html").exit_code == 0
     assert "<html" in Path("page.html").read_text()

@@ -176,7 +176,7 @@ class CurveTable(Table):
 
 
 class GuessTable(Table):
-    kind: Literal["linear", "inverse_kinematics"] | None = None
+    kind: Literal["auto", "linear", "inverse_kinematics"] | None = None
     curve: CurveTable | None = None
     solution: str | None = None
 

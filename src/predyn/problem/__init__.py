@@ -1,6 +1,7 @@
 """Problem definitions: phases, states, terms and options as pure data, and their checks."""
 
 from predyn.problem.problem import (
+    GUESSES,
     At,
     Constraint,
     Cost,
@@ -18,6 +19,7 @@ from predyn.problem.system import System, system_of
 from predyn.problem.unknowns import Parameter, Signal
 
 __all__ = [
+    "GUESSES",
     "At",
     "Constraint",
     "Cost",

@@ -33,7 +33,7 @@ def transcription_problems(problem: Problem) -> Iterator[Finding]:
 
 
 def _hybrid(method: Hybrid) -> Iterator[Finding]:
-    if not whole(method.steps, 1, MOST_STEPS):
+    if method.steps is not None and not whole(method.steps, 1, MOST_STEPS):
         got = f"got {method.steps!r:.60}"
         yield (AT, "steps"), f"expected a whole number from 1 to {MOST_STEPS}, {got}"
     if not isinstance(method.shooting, str) or method.shooting not in SHOOTING:

@@ -102,8 +102,8 @@ def problem_text(problem: Problem) -> str:
     method = f"spline of degree {spline.degree}"
     if isinstance(spline, Hybrid):
         method = (
-            f"hybrid: {method}, passive joints by {spline.shooting} shooting in {spline.steps} RK4 "
-            "steps per segment"
+            f"hybrid: {method}, passive joints by {spline.shooting} shooting in "
+            f"{spline.steps or 'chosen'} RK4 steps per segment"
         )
     where = f"at {spline.limit_points} points per segment"
     if spline.limits == "everywhere":

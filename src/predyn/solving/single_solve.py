@@ -19,8 +19,8 @@ from predyn.problem import Problem
 from predyn.solution import Solution
 from predyn.solvers.ipopt import SolverResult, solve_nlp
 from predyn.solvers.ipopt_callbacks import HISTORY_FIELDS, Iterate
+from predyn.solving.guess_ranking import starting_point
 from predyn.solving.retrying import run_with_retries
-from predyn.transcribe.guess import neighbour, random_guess
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.program import Program
 from predyn.transcribe.rank import check_rank
@@ -50,7 +50,7 @@ def solve_once(
     if mu_init is not None and problem.solver.mu_init is None:
         problem = replace(problem, solver=replace(problem.solver, mu_init=mu_init))
     program = transcribe(problem)
-    x0 = (neighbour if near else random_guess)(program, *start, guess)
+    x0 = starting_point(program, start, near, guess)
     scale_objective(program, x0)
     if start[1] == 0:
         check_rank(program, x0)

@@ -12,6 +12,7 @@ import numpy as np
 from predyn.config import read_task
 from predyn.errors import InputError
 from predyn.problem import Hybrid, Problem
+from predyn.problem.plausibility import warn_if_implausible
 from predyn.solution import CONVERGED, MOST_EXCESS, Solution
 from predyn.solving.refinement import refined, with_enough_points, with_free_knots
 from predyn.solving.several_starts import best_of_starts
@@ -36,8 +37,9 @@ def solve(
     """Find the optimal motion. Returns for every outcome: see `status`, or call `check()`.
 
     problem     a Problem, or the name or path of a task file
-    guess       replaces the problem's: "linear", "inverse_kinematics", (s, q) or a Solution; of a
-                successful one the multipliers are used too, where names of constraints agree
+    guess       replaces the problem's: "auto", "linear", "inverse_kinematics", (s, q) or a
+                Solution; of a successful one the multipliers are used too, where names of
+                constraints agree
     starts      number of starts, each in its own process; the best local optimum is returned, with
                 the outcome of each in `starts`; the first starts at `guess`, the others at random
                 deformations of it
@@ -69,6 +71,7 @@ def solve(
             from predyn.solution.file import load_solution  # few solves read files
 
             guess = load_solution(resume)
+    problem = _prepared(problem, warm=isinstance(guess, Solution))
     if starts > 1:
         if checkpoint is not None or resume is not None:
             raise InputError(
@@ -86,6 +89,23 @@ def solve(
     if problem.transcription.knots == "free" and solution.status in CONVERGED:
         solution = with_free_knots(problem, solution, text, report)
     return _with_caution(problem, solution, asked)
+
+
+def _prepared(problem: Problem, warm: bool) -> Problem:
+    """The problem with a number of steps, after warnings; errors are left to the transcription.
+
+    Whoever has a solution to start from (warm) has seen the warnings.
+    """
+    hybrid = isinstance(problem.transcription, Hybrid)
+    if (warm and not hybrid) or problem.validate():
+        return problem
+    if not warm:
+        warn_if_implausible(problem, stacklevel=3)
+    if not hybrid:
+        return problem
+    from predyn.transcribe.shooting.step_choice import with_chosen_steps  # few solves need it
+
+    return with_chosen_steps(problem, stacklevel=None if warm else 3)
 
 
 def _check_arguments(

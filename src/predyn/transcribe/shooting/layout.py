@@ -129,6 +129,7 @@ def _phase(problem: Problem, k: int, first: int, name: str) -> ShootingLayout:
     place = first + int(base.T_column >= 0)
     columns[free] = place + np.arange(free.sum())
     place += int(free.sum())
+    assert method.steps is not None
     rows = StageRows(base.spline, int(method.steps))
     nodes = np.full((base.spline.segments + 1, 2 * len(passive)), np.nan)
     open_ends = list(base.open_ends)
