@@ -230,6 +230,14 @@ def test_a_parameter_nothing_depends_on(quantity: str) -> None:
     assert message.startswith("parameters[0]: nothing depends on parameter 'u'; make it")
 
 
+@pytest.mark.parametrize("quantity", ["rest of joint1", "origin.z of joint2", "moment.x of tip"])
+def test_a_number_without_effect(quantity: str) -> None:
+    """The rest position of a joint without spring, and what is perpendicular to the motion."""
+    parameter = Parameter("x", -1.0, 1.0, 0.0, quantity=quantity)
+    with pytest.raises(InputError, match=r"parameters\[0\]: nothing depends on parameter 'x' \("):
+        predyn.solve(replace(PROBLEM, parameters=(parameter,)))
+
+
 def test_an_impossible_model_at_the_end_is_a_status() -> None:
     """A centre of mass 5 m away from a link whose inertia does not allow for it."""
     free = Parameter("h", -np.inf, np.inf, 0.0, quantity="first_moment.y of link2")

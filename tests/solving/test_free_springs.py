@@ -59,6 +59,19 @@ def test_a_wheel_between_two_stops_swings_freely(inertia: float, period: float) 
     assert again.parameters["k"] == pytest.approx(best, rel=1e-6)
 
 
+def test_the_best_spring_for_a_given_motion() -> None:
+    """Nothing but the spring is free: k = -J int a q / int q^2, a linear regression."""
+    inertia, rest = 0.4, (0.0,)
+    spring = Parameter("k", 0.0, 100.0, 1.0, quantity="stiffness of axle")
+    given = Phase(0.8, State((-1.0,), rest), State((1.0,), rest), segments=1)
+    problem = Problem(wheel(inertia), (given,), (Cost(Effort()),), parameters=(spring,))
+    solution = predyn.solve(problem).check()
+    # q = -1 + 6 s^2 - 4 s^3 is odd about the middle: with u = 2 s - 1, q = (3 u - u^3)/2
+    a_q = -((2.0 / 0.8) ** 2) * 3.0 * (1.0 / 2.0 - 1.0 / 10.0)  # mean of q'' q = -3 u (3 u - u^3)/2
+    q_q = (9.0 / 3.0 - 6.0 / 5.0 + 1.0 / 7.0) / 4.0
+    assert solution.parameters["k"] == pytest.approx(-inertia * a_q / q_q, rel=1e-7)
+
+
 # -- pick and place -------------------------------------------------------------------------------
 
 LENGTH, MASS, INERTIA, GRAVITY, LOAD = 0.4, 0.5, 0.1, 9.8062, 0.6

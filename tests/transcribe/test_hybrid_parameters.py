@@ -52,7 +52,8 @@ def with_free(problem: Problem) -> Problem:
     names = {f"{x[0]}{k + 1}": name for x in ("link", "joint") for k, name in
              enumerate(getattr(problem.model, f"{x}_names"))}  # fmt: skip
     found = []
-    for k, text in enumerate(QUANTITIES):
+    count = 5 if problem.transcription.shooting == "multiple" else 2  # the same stages
+    for k, text in enumerate(QUANTITIES[:count]):
         quantity = text.format(**names)
         value = quantity_value(problem, quantity)
         found.append(Parameter(f"p{k}", 0.5 * value, 2.0 * value, value, quantity=quantity))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import predyn
 from oracles.casadi_parameters import ParametricMotion
+from predyn.channels import torques
 from predyn.dynamics import ExternalForce
+from predyn.errors import InputError
 from predyn.model import Frame, Model
 from predyn.models.trees import random_tree
 from predyn.problem import (
@@ -24,6 +27,7 @@ from predyn.problem import (
     System,
 )
 from predyn.problem.quantities import QUANTITIES, quantity_value
+from predyn.samples import registry
 from predyn.terms import (
     Effort,
     FramePosition,
@@ -101,7 +105,7 @@ def problem_of(seed: int, quantities: tuple[str | tuple[str, ...], ...], push=PU
     return replace(problem, parameters=tuple(parameters))
 
 
-def compare(problem: Problem, seed: int = 0) -> None:
+def compare(problem: Problem, seed: int = 0, scale: float = 0.1) -> None:
     program = transcribe(problem)
     motion = ParametricMotion(program)
     rng = np.random.default_rng(seed)
@@ -110,7 +114,7 @@ def compare(problem: Problem, seed: int = 0) -> None:
         x[phase.T_column] = rng.uniform(0.6, 1.4)
     for name, column in program.parameter_columns().items():
         (guess,) = (p.guess for p in problem.parameters if p.name == name)
-        x[column] = guess * rng.uniform(0.5, 1.5) + 0.1 * rng.uniform()
+        x[column] = guess * rng.uniform(0.5, 1.5) + scale * rng.uniform()
     f, g = 0.0, []
     for p in range(2):
         for s, w in motion.gauss(p, 1):
@@ -131,10 +135,36 @@ def test_derivatives_against_casadi(case: str) -> None:
     compare(problem_of(list(CASES).index(case), CASES[case]))
 
 
+def test_small_numbers_of_a_heavy_model() -> None:
+    """Steps are as long as the model allows: 1 mg and 1 nN m/rad do not drown in rounding."""
+    load = replace(LOAD, mass=1e-6, inertia=None)
+    problem = replace(problem_of(5, ()), systems={"loaded": System(payloads=(load,))})
+    parameters = (
+        Parameter("m", 0.0, 2e-6, 1e-6, quantity="payload of tool"),
+        Parameter("k", 0.0, 2e-9, 1e-9, quantity="stiffness of j2"),
+    )
+    compare(replace(problem, parameters=parameters), scale=0.0)
+
+
 def test_a_place_of_an_unknown_force_is_a_parameter() -> None:
     push = Signal("push", ("x", "y", "z"), -9.0, 9.0, degree=0, segments=1)
     force = ExternalForce("tool", "push", point=(0.1, 0.0, -0.2))
     compare(problem_of(7, ("length of l3", "mass of l3"), force, signals=(push,)))
+
+
+def test_a_channel_that_does_not_follow_the_model_is_refused(monkeypatch) -> None:
+    """A channel from outside the package has to state what its kernels read of the model."""
+
+    def in_lanes(model, member, states, forces):
+        channel = torques.in_lanes(model, member, states, forces)
+        del channel.trees
+        return channel
+
+    module = SimpleNamespace(values=torques.values, in_lanes=in_lanes)
+    own = registry.CHANNELS["tau"]._replace(module=module)
+    monkeypatch.setitem(registry.CHANNELS, "tau", own)
+    with pytest.raises(InputError, match="channel 'tau': it does not support parameters that"):
+        transcribe(problem_of(0, ("mass of l1",)))
 
 
 def test_every_quantity_has_a_test() -> None:

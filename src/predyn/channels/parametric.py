@@ -24,11 +24,12 @@ from predyn.kernels.batch import aligned
 from predyn.kernels.lanes import WIDTH
 from predyn.model import Model
 
-# d/dx of a polynomial by its degree: (offset in steps, weight), for a step of 1
+# d/dx of a polynomial by its degree: (offset in steps, weight), for a step of 1; in an order in
+# which equal values cancel exactly
 FIRST = {
     1: ((0, -1.0), (1, 1.0)),
     2: ((-1, -0.5), (1, 0.5)),
-    4: ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12)),
+    4: ((-1, -8 / 12), (1, 8 / 12), (-2, 1 / 12), (2, -1 / 12)),
 }
 SECOND = {
     2: ((-1, 1.0), (0, -2.0), (1, 1.0)),
@@ -61,6 +62,8 @@ class Parametric(Derived):
         self._families = [parameters.families(k) for k in range(count)]
         # of the polynomial in one parameter
         self._degrees = [4 if len(x) > 1 else 2 if "place" in x else 1 for x in self._families]
+        # at first without offset 0, whose values come from another kernel and differ by rounding
+        self._stencils = [FIRST[max(2, degree)] for degree in self._degrees]
         self.value, self.weights = own.value, own.weights
         chunks, inputs, outputs = len(own.dq), own.dq.shape[1], own.value.shape[1]
         self.dq, self.dv, self.da = aligned(chunks, inputs + count * outputs, WIDTH), own.dv, own.da
@@ -107,7 +110,7 @@ class Parametric(Derived):
         """d/d(parameter k) of what is read from the channel; update: computes it for the probe."""
         x, steps = self._present()
         parts = []
-        for offset, weight in FIRST[self._degrees[k]]:
+        for offset, weight in self._stencils[k]:
             if offset:
                 self._compare(x, steps, {k: offset})
                 update()
@@ -124,6 +127,7 @@ class Parametric(Derived):
             {component for component, *_ in joints} & set(self._at) for joints in self.depends
         ]
         self._moved = [np.array([x for x, on in enumerate(acting) if c in on]) for c in self._at]
+        self._lengthen_steps()
         entries = [
             (order, component, x, column)
             for x, joints in enumerate(self.own.depends)
@@ -142,6 +146,7 @@ class Parametric(Derived):
             pairs.append(np.stack([np.full_like(partners, component), partners], axis=1))
             count += len(partners)
             self._mixed.append(chosen)
+        self._stencils = [FIRST[degree] for degree in self._degrees]
         self._products = self._list_products()
         both = [(self._at[a], self._at[b]) for a, b in self._products]
         self.pairs = np.concatenate([*pairs, np.array(both, np.int64).reshape(-1, 2)])
@@ -149,6 +154,15 @@ class Parametric(Derived):
         self.curvature = tuple(aligned(chunks, m * count, WIDTH) for m in (1, 2, 1, 2))
         for x in self.curvature:
             x[:] = 0.0
+
+    def _lengthen_steps(self) -> None:
+        """Make steps of linear parameters as long as the channel is large, against rounding."""
+        first, outputs = self.own.dq.shape[1], self.value.shape[1]
+        for k, on in enumerate(self._moved):
+            if self._degrees[k] == 1 and len(on):
+                slope = np.abs(self.dq[:, first + k * outputs + on]).max()
+                size = np.abs(self.value[:, on]).max()
+                self._sizes[k] = max(self._sizes[k], float(size / slope))
 
     @property
     def varies(self) -> bool:

@@ -289,7 +289,7 @@ def lay_out_phases(problem: Problem, parameters: Sequence[Parameter]) -> list[Ph
                 curve = signal_layout(signal, layout.spline, first)
                 first += int((curve.columns >= 0).sum())
                 curves.append(curve)
-        if layout.T_column < 0 and not isinstance(phase.duration, str):
+        if layout.T_column < 0 and not isinstance(phase.duration, str) and not parameters:
             _refuse_fixed(layout, curves)
         layout.curves = curves
         layout.given_breaks = _force_breaks(problem, k, layout)
