@@ -13,9 +13,10 @@ from predyn.config import read_task
 from predyn.errors import InputError
 from predyn.problem import Hybrid, Problem
 from predyn.solution import Solution
+from predyn.solving.continuation import settled, solve_in_stages
 from predyn.solving.refinement import refined, with_free_knots
 from predyn.solving.several_starts import best_of_starts
-from predyn.solving.single_solve import Checkpoints, Report, solve_once
+from predyn.solving.single_solve import Checkpoints, Report
 from predyn.transcribe.arrange import PASSIVE_TORQUE
 from predyn.transcribe.layout import end_values
 
@@ -74,7 +75,9 @@ def solve(
         checkpoints = None
     else:
         checkpoints = Checkpoints(checkpoint, checkpoint_seconds, checkpoint_iterations, text)
-        solution = solve_once(problem, guess, text, report, checkpoints, warm=resume is not None)
+        warm = resume is not None
+        solution = solve_in_stages(problem, guess, text, report, checkpoints, warm=warm)
+    problem = settled(problem, solution)
     solution = refined(problem, solution, refine, text, report, checkpoints)
     if problem.transcription.knots == "free" and solution.success:
         solution = with_free_knots(problem, solution, text, report)

@@ -19,6 +19,8 @@ from predyn.solution import Solution, Violation
 from predyn.transcribe.motion import Motion, motion_of
 from predyn.transcribe.program import Program
 from predyn.transcribe.recheck import dense_violations
+from predyn.transcribe.unsmoothed import unsmoothed
+from predyn.transcribe.widths import used_widths
 
 Floats = NDArray[np.float64]
 ACTIVE = 1e-5  # tolerance for active limits, relative to the row's scale
@@ -101,6 +103,7 @@ def unpack(
     problem, model = program.problem, program.model
     motion = motion_of(program, x)
     curves = motion.curves
+    finite = bool(np.isfinite(x).all())
     sampled = _sample(program, motion)
     imposed = [] if g is None else imposed_violations(program, x, g)
     dense = [] if g is None else dense_violations(program, motion)
@@ -147,6 +150,8 @@ def unpack(
         parameters=motion.parameters,
         parameter_units={x.name: x.unit for x in problem.parameters},
         systems=motion.systems,
+        unsmoothed={} if g is None or not finite else unsmoothed(program, motion, g),
+        widths=used_widths(problem),
         provenance={
             "predyn_version": predyn.__version__,
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
