@@ -14,7 +14,7 @@ from predyn.samples import Offer
 from predyn.terms.selection import read_positive
 from predyn.terms.term import Residual, Smoothed, Term
 
-NARROW = 2e-3  # final width over the size of the rounded quantity, summed over the rows
+NARROW = 3e-3  # final width over the size of the rounded quantity, summed over the rows
 
 
 class Kinked(Term):
