@@ -24,6 +24,7 @@ from predyn.solving.single_solve import Checkpoints, Report, solve_once
 from predyn.terms.kinked import NARROW
 from predyn.transcribe.guess import first_guess
 from predyn.transcribe.methods import transcribe
+from predyn.transcribe.program import require_valid
 from predyn.transcribe.widths import FRICTION, asked_widths, sizes_at, used_widths, with_widths
 
 Widths = Mapping[str, float]
@@ -116,6 +117,7 @@ def solve_in_stages(
     **options: Any,
 ) -> Solution:
     """Solve a problem; if it has kinks, by continuation. `options` are those of `solve_once`."""
+    require_valid(problem)
     asked = asked_widths(problem)
     if not asked:
         return solve_once(problem, guess, text, report, checkpoints, **options)

@@ -29,8 +29,8 @@ class Effort(Kinked):
     """Torques of the named joints (None: all), each divided by `per` and weighted.
 
     form "square" costs the sum of weight (tau / per)^2, "abs" the sum of weight |tau / per|,
-    rounded off within `width` of zero (None: chosen from the task). per: N m or N, default 1; normalised=True uses the model's
-    effort limits, the larger of the two sides.
+    rounded off within `width` of zero (None: chosen from the task). per: N m or N, default 1;
+    normalised=True uses the model's effort limits, the larger of the two sides.
     """
 
     joints: Sequence[str] | None = None

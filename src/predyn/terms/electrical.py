@@ -66,6 +66,11 @@ class ElectricalEnergy(Kinked):
                 f"{self.kind}: gear needs resistance and torque_constant, which are missing"
             )
 
+    @property
+    def kinked(self) -> bool:
+        loss = np.multiply(np.square(self.efficiency), self.regeneration)  # there and back
+        return bool(np.any(loss < 1.0))
+
     def bind(self, model: Model) -> Residual:
         index, factors = self._factors(model)
         scale = Power(model, index).scale
@@ -112,13 +117,13 @@ class ElectricalEnergy(Kinked):
                     f"{names[k]!r}"
                 )
             return loss
-        given = {
+        motor = {
             "resistance": self.resistance,
             "torque_constant": self.torque_constant,
             "gear": 1.0 if self.gear is None else self.gear,
         }
         ohm, constant, gear = (
-            read_positive(x, f"{self.kind}: {what}", names) for what, x in given.items()
+            read_positive(x, f"{self.kind}: {what}", names) for what, x in motor.items()
         )
         return np.asarray(ohm / (constant * gear) ** 2)
 

@@ -1,7 +1,7 @@
 """Terms with a kink, such as |r| at zero, that is rounded off within a width.
 
-A narrow width is close to the kink but hard on a solver; a wide one counts too little. Without a
-width of its own a term takes one from the task: solving/continuation.py starts wide and ends narrow.
+A narrow width is close to the kink but hard on a solver; a wide one counts too little. A term
+without a width takes one from the task: solving/continuation.py starts wide and ends narrow.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Kinked(Term):
     def check_width(self) -> None:
         """Raise an InputError unless the width is None or above zero."""
         if self.width is not None:
-            read_positive(self.width, f"{self.kind}: width (None chooses it)", ("width",))
+            read_positive(self.width, f"{self.kind}: width", ("width",))
 
     def width_for(self, scale: NDArray) -> float:
         """The given width, or a small part of the rows' scales outside of a solve."""

@@ -65,9 +65,7 @@ def with_widths(problem: Problem, widths: Mapping[str, float]) -> Problem:
     phases = []
     for p, phase in enumerate(problem.phases):
         here = changed(f"{phase_name(problem, p)}: ")
-        phases.append(
-            replace(phase, costs=here(phase.costs), constraints=here(phase.constraints))
-        )
+        phases.append(replace(phase, costs=here(phase.costs), constraints=here(phase.constraints)))
     model, speed = problem.model, problem.model.coulomb_speed.copy()
     for j, name in enumerate(model.joint_names):
         speed[j] = widths.get(f"{FRICTION} {name}", speed[j])
@@ -87,19 +85,13 @@ def sizes_at(program: Program, x: Floats) -> dict[str, float]:
     friction, the largest root mean square of the joints' speeds.
     """
     problem, motion = program.problem, motion_of(program, x)
-    samples = [
-        motion.samples(p, INSTANTS, ("tau",) if problem.costs or problem.constraints else ())
-        for p in range(len(motion.curves))
-    ]
+    samples = [motion.samples(p, INSTANTS, ("tau",)) for p in range(len(motion.curves))]
     sizes: dict[str, float] = {}
     for name, term, phases in _kinked(problem):
         for p in phases:
             residual, loss = term.bind_summed(offer_in(problem, p))
-            here = samples[p]
-            if not set(residual.channels) <= {"q", "v", "a", "jerk", "t", "tau"}:
-                here = motion.samples(p, INSTANTS, residual.channels)
             rounded = np.broadcast_to(loss.bent, len(residual.rows)) != 0.0
-            r = residual_values(residual, here, len(INSTANTS))[rounded]
+            r = residual_values(residual, samples[p], len(INSTANTS))[rounded]
             size = float(np.sqrt(np.mean(r * r, axis=1)).sum())
             if not 0.0 < size < np.inf:
                 size = float(residual.scale[rounded].sum())
@@ -125,11 +117,13 @@ def _speeds(program: Program, v: list[Floats]) -> dict[str, float]:
 def _kinked(problem: Problem) -> Iterator[tuple[str, Kinked, range]]:
     """Terms with a kink, their names, and the phases in which they count."""
     every = range(len(problem.phases))
-    for entry in (*problem.costs, *problem.constraints):
+    entries: tuple[Cost | Constraint, ...] = (*problem.costs, *problem.constraints)
+    for entry in entries:
         for term in _kinks_of(entry):
             yield name_of(entry), term, every
     for p, phase in enumerate(problem.phases):
-        for entry in (*phase.costs, *phase.constraints):
+        entries = (*phase.costs, *phase.constraints)
+        for entry in entries:
             for term in _kinks_of(entry):
                 yield f"{phase_name(problem, p)}: {name_of(entry)}", term, range(p, p + 1)
 
