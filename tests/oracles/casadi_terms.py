@@ -129,6 +129,22 @@ def _energy(term: Any, s: Symbols) -> Residuals:
     return _named(s, joints), power
 
 
+def _electrical_energy(term: Any, s: Symbols) -> Residuals:
+    joints = s.joints(term.joints)
+    tau, power = s.tau[joints], s.tau[joints] * s.v[joints]
+    driving = 1.0 / np.broadcast_to(np.asarray(term.efficiency, float), len(joints))
+    braking = np.asarray(term.regeneration, float) / driving
+    loss = term.copper_loss
+    if term.resistance is not None:
+        gear = np.asarray(1.0 if term.gear is None else term.gear, float)
+        loss = np.asarray(term.resistance, float) / (np.asarray(term.torque_constant) * gear) ** 2
+    loss = np.broadcast_to(np.asarray(loss, float), len(joints))
+    root = ca.sqrt(power**2 + term.width**2) - term.width
+    up, down = ca.DM(driving), ca.DM(np.broadcast_to(braking, len(joints)))
+    used = up * (power + root) / 2 + down * (power - root) / 2
+    return _named(s, joints), used + ca.DM(loss) * tau**2
+
+
 def _torque_speed(term: Any, s: Symbols) -> Residuals:
     joints = s.joints(term.joints)
     effort = _limit(s, joints) if term.effort is None else np.asarray(term.effort, float)
@@ -253,6 +269,7 @@ RESIDUALS: dict[str, Callable[[Any, Symbols], Residuals]] = {
     "jerk": _joint("jerk"),
     "torque": _joint("tau"),
     "energy": _energy,
+    "electrical_energy": _electrical_energy,
     "torque_speed": _torque_speed,
     "frame_position": _frame_position,
     "frame_velocity": _frame_velocity,

@@ -12,6 +12,7 @@ from predyn.samples import Samples
 from predyn.terms import (
     Continuity,
     Effort,
+    ElectricalEnergy,
     FrameAxis,
     FrameOrientation,
     FramePose,
@@ -81,6 +82,12 @@ CASES = {
     "effort abs": Case(Effort(normalised=True, weights=2.0, form="abs"), MANUTEC),
     "time": Case(TotalTime(), TWO),
     "energy": Case(MechanicalEnergy(), TREE),
+    "electrical_energy": Case(
+        ElectricalEnergy(("j0", "j3"), (0.1, 0.2), (0.7, 0.9), (0.5, 0.0), width=0.5), TREE
+    ),
+    "electrical_energy of motors": Case(
+        ElectricalEnergy(resistance=0.8, torque_constant=0.1, gear=(5.0, 20.0), width=2.0), TWO
+    ),
     "energy net": Case(MechanicalEnergy(("j4", "j2"), form="net"), TREE),
     "energy positive": Case(MechanicalEnergy(("j0", "j3"), form="positive", width=0.5), TREE),
     "frame_position": Case(FramePosition("l4", (0.1, None, np.nan)), TREE),

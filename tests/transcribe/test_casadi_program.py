@@ -64,7 +64,7 @@ def several() -> Problem:
         costs=(Cost(TotalTime()), Cost(Effort(joints=("joint2",)), 0.1), Cost(
             JointPosition(target=(0.5, 0.6)), 3.0, at=(0.25, 1.0)
         )),
-        constraints=(Constraint(MechanicalEnergy(), -np.inf, 50.0, integral=True),),
+        constraints=(Constraint(MechanicalEnergy(width=1e-3), -np.inf, 50.0, integral=True),),
         limits=limits,
         jerk_limit=400.0,
         transcription=Spline(degree=4, limit_points=2, gauss_points=4),

@@ -224,7 +224,12 @@ def test_recheck_agrees_with_the_rows_of_the_solver() -> None:
 def test_friction_acts_near_standstill_only() -> None:
     """tau = a / 3 + c tanh(v / v0), v0 = 0.001: away from v = 0 its slope in v is zero."""
     friction = 0.3
-    rod = replace(pendulum_chain(1), gravity=np.zeros(3), coulomb=np.array([friction]))
+    rod = replace(
+        pendulum_chain(1),
+        gravity=np.zeros(3),
+        coulomb=np.array([friction]),
+        coulomb_speed=np.array([1e-3]),
+    )
     spline = Spline(segments=1, limit_points=1)
     program = transcribe(
         Problem(

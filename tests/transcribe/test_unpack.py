@@ -40,7 +40,7 @@ def coarse() -> Problem:
         costs=(
             Cost(TotalTime(), 2.0),
             Cost(Effort(), 0.005),
-            Cost(MechanicalEnergy(width=0.5), 0.01, name="work"),
+            Cost(MechanicalEnergy(width=0.5), 0.001, name="work"),
         ),
         constraints=(Constraint(FramePosition("tip", (0.0, None, None)), upper=0.75, name="wall"),),
         forces=(ExternalForce("tip", (0.0, -3.0, 0.0)),),
@@ -147,7 +147,11 @@ def test_costs_add_up(solution: Solution) -> None:
         tau = channels(solution, p, s)["effort"]
         weight = np.tile(w / 8, 4) * T
         power = np.sqrt((tau * v) ** 2 + 0.25) - 0.5
-        wanted = (2.0 * T, 0.005 * weight @ (tau**2).sum(axis=1), 0.01 * weight @ power.sum(axis=1))
+        wanted = (
+            2.0 * T,
+            0.005 * weight @ (tau**2).sum(axis=1),
+            0.001 * weight @ power.sum(axis=1),
+        )
         for name, value in zip(("time", "effort", "work"), wanted, strict=True):
             assert solution.costs[f"{phase}: {name}"] == pytest.approx(value, rel=1e-11)
 

@@ -45,7 +45,7 @@ class DHRow:
     rest: float = 0.0
     damping: float = 0.0
     coulomb: float = 0.0
-    coulomb_speed: float = 1e-3
+    coulomb_speed: float | None = None
     armature: float = 0.0
 
 
@@ -65,6 +65,7 @@ def load_dh(
     gravity: ArrayLike = (0.0, 0.0, -9.81),
     tip: str = "tip",
     name: str = "dh",
+    coulomb_speed: float | None = None,
 ) -> Model:
     """Build a Model from DH rows (DHRow or dicts with its fields).
 
@@ -77,6 +78,7 @@ def load_dh(
     The link frame is at the joint with its z along the axis. The DH frame of link "x" becomes frame
     "x_dh"; that of the last link of a serial chain also becomes `tip`, and that of each leaf "x" of
     a branched table "x_tip". A standard table is kept in model.dh; a modified one is not.
+    coulomb_speed is for rows without one of their own; None as in `ModelBuilder.add_link`.
     """
     if convention not in CONVENTIONS:
         raise unknown_name("convention", convention, CONVENTIONS)
@@ -95,6 +97,8 @@ def load_dh(
     numbers = np.array([[row.theta, row.d, row.a, row.alpha] for row in rows]).reshape(n, 4)
     builder = ModelBuilder(name, gravity)
     for j, row in enumerate(rows):
+        if row.coulomb_speed is None:
+            row = replace(row, coulomb_speed=coulomb_speed)
         follows = _end_pose(rows[before[j]], convention) if before[j] >= 0 else pose
         start = _start_pose(row, convention)
         R_end, p_end = _end_pose(row, convention)

@@ -14,7 +14,8 @@ from predyn.errors import FileError, InputError, ModelError, unknown_name
 from predyn.load.urdf_elements import NO_POSE, read_inertia, read_options, read_pose, read_shapes
 from predyn.load.urdf_xml import Element, read_xml
 from predyn.model import Model
-from predyn.model.builder import ModelBuilder
+from predyn.model.builder import ModelBuilder, friction_speed
+from predyn.model.edits import number
 from predyn.model.parts import Array, move_inertia, unpack_inertia, weld
 
 MOST_JOINTS = 500
@@ -48,17 +49,21 @@ def load_urdf(
     *,
     floating_base: bool = False,
     gravity: ArrayLike = (0.0, 0.0, -9.81),
+    coulomb_speed: float | None = None,
 ) -> Model:
     """Read a URDF file; `model.notes` lists what was changed, assumed or ignored.
 
     Joints: revolute, continuous, prismatic. A link on a fixed joint is merged into its parent, and
     its name becomes a frame; a floating joint becomes six (tx, ty, tz, rz, ry, rx) with massless
     links between them. Planar and mimic joints are refused. Damping is read; friction becomes the
-    smoothed Coulomb force. With `floating_base` the root link gets six joints named after it;
+    Coulomb force friction tanh(v / coulomb_speed), where None is 2 % of the velocity limit, or 0.05
+    rad/s or m/s without one. With `floating_base` the root link gets six joints named after it;
     otherwise it is the world: its name becomes a frame, and its inertia is ignored.
     Meshes are recorded by name and never opened. Raises a FileError for any error in the file; a
     file that is accepted may still not describe the intended robot.
     """
+    if coulomb_speed is not None and not number(coulomb_speed, "coulomb_speed") > 0.0:
+        raise InputError(f"coulomb_speed: expected a speed above 0 or None, got {coulomb_speed!r}")
     robot = read_xml(path, "robot")
     notes: list[str] = []
     _note_ignored(robot, notes)
@@ -74,6 +79,7 @@ def load_urdf(
     try:
         if not floating_base:
             _add_root(builder, links[root], notes)
+        _smooth_friction(bodies, coulomb_speed, notes)
         _add_bodies(builder, bodies, notes)
         return builder.build(notes=notes)
     except (ModelError, InputError) as error:
@@ -223,6 +229,18 @@ def _add_root(builder: ModelBuilder, root: Element, notes: list[str]) -> None:
     for shape in read_shapes(root, notes):
         R, p = shape.pop("pose")
         builder.add_shape(link="world", point=p, rotation=R, **shape)
+
+
+def _smooth_friction(bodies: list[Body], given: float | None, notes: list[str]) -> None:
+    """Choose the speed over which the friction of each joint changes its sign."""
+    for body in bodies:
+        if body.options.get("coulomb"):
+            what = f"joint {body.joint!r}"
+            speed = friction_speed(given, body.options.get("velocity"), what)
+            body.options["coulomb_speed"] = speed
+            force = body.options["coulomb"]
+            notes.append(f"{what}: friction became the smoothed Coulomb force {force} tanh(v / "
+                         f"{speed:.6g})")  # fmt: skip
 
 
 def _add_bodies(builder: ModelBuilder, bodies: list[Body], notes: list[str]) -> None:

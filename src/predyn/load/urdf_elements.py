@@ -24,9 +24,6 @@ def read_options(joint: Element, name: str, kind: str, notes: list[str]) -> dict
             options[option] = dynamics.number(entry, 0.0)
             if options[option] < 0.0:
                 dynamics.fail(f"{entry} {options[option]} is negative")
-        if options["coulomb"]:
-            notes.append(f"joint {name!r}: friction became the smoothed Coulomb force "
-                         f"{options['coulomb']} tanh(v / 0.001)")  # fmt: skip
     limit = joint.one("limit")
     if limit is None:
         if kind != "continuous":

@@ -14,6 +14,7 @@ from predyn.model.model import KINDS, DHTable, Frame, Limits, Model, Shape
 from predyn.model.parts import Array, dimensions, frozen, inertia_matrix, pack_inertia, text
 
 Bound = float | Sequence[float] | None
+FRICTION_SHARE, FRICTION_SPEED = 0.02, 0.05  # of the velocity limit; rad/s or m/s without one
 
 
 class ModelBuilder:
@@ -53,7 +54,7 @@ class ModelBuilder:
         rest: float = 0.0,
         damping: float = 0.0,
         coulomb: float = 0.0,
-        coulomb_speed: float = 1e-3,
+        coulomb_speed: float | None = None,
         armature: float = 0.0,
     ) -> ModelBuilder:
         """Add a link and the joint that moves it; the joint is named name + "_joint" by default.
@@ -62,7 +63,8 @@ class ModelBuilder:
         inertia are in link axes, which are the placed axes at q = 0. The axis need not be a unit
         vector. pitch (m/rad) is for a screw joint. inertia is about the centre of mass: (3, 3),
         three numbers for a diagonal, one number for zz alone (planar models). A limit is one
-        number (plus and minus), (lower, upper), or None.
+        number (plus and minus), (lower, upper), or None. Dry friction is coulomb tanh(v /
+        coulomb_speed); None is 2 % of the velocity limit, or 0.05 rad/s or m/s without one.
         """
         if not isinstance(name, str) or not name.strip() or name == "world":
             raise InputError(f"link name {name!r}: expected a nonempty string, not 'world'")
@@ -92,7 +94,7 @@ class ModelBuilder:
             "rest": number(rest, f"{what}: rest"),
             "damping": number(damping, f"{what}: damping"),
             "coulomb": number(coulomb, f"{what}: coulomb"),
-            "coulomb_speed": number(coulomb_speed, f"{what}: coulomb_speed"),
+            "coulomb_speed": friction_speed(coulomb_speed, velocity, what),
             "armature": number(armature, f"{what}: armature"),
         }
         return self
@@ -237,6 +239,14 @@ def bounds(value: Bound, what: str) -> tuple[float, float]:
         return (-size, size)
     low, high = frozen(value, what, (2,))
     return (float(low), float(high))
+
+
+def friction_speed(given: float | None, velocity: Bound, what: str) -> float:
+    """The speed over which dry friction changes its sign, by default from the velocity limit."""
+    if given is not None:
+        return number(given, f"{what}: coulomb_speed")
+    limit = float(np.abs(bounds(velocity, f"{what}: velocity limits")).max())
+    return FRICTION_SHARE * limit if 0.0 < limit < np.inf else FRICTION_SPEED
 
 
 def _read_rotation(value: ArrayLike | None, what: str) -> Array:

@@ -50,6 +50,7 @@ SCALARS: dict[str, type] = {
 SAMPLED = ("q", "v", "a", "tau")
 ARRAYS = (*SAMPLED, "t", "reactions", "x")
 WORDS = ("phase_names", "active", "passive")
+KINKS = ("unsmoothed", "widths")  # only if something was rounded off
 VIOLATIONS = ("violations", "dense_violations")
 NUMBERS = tuple(name for name in Violation._fields if name != "name")
 
@@ -104,6 +105,9 @@ def _tree_of(solution: Solution) -> Tree:
         tree["parameter_units"] = solution.parameter_units
     if solution.systems:
         tree["systems"] = [tree_of_system(system) for system in solution.systems]
+    for name in KINKS:
+        if getattr(solution, name):
+            tree[name] = {key: float(value) for key, value in getattr(solution, name).items()}
     if solution.verification is not None:
         tree["verification"] = asdict(solution.verification)
     return tree
@@ -189,6 +193,9 @@ def _with_unknowns(file: TreeReader, solution: Solution) -> Solution:
         found["systems"] = tuple(
             system_of(group, solution.model, signals, k) for k, group in enumerate(groups)
         )
+    for name in KINKS:
+        if name in file.tree:
+            found[name] = file.mapping(name, lambda group, key: group.value(key, float))
     if solution.status in CONVERGED:
         for name, signal in found.get("signal_curves", {}).items():
             known = all(

@@ -49,6 +49,8 @@ def summary_of(solution: Solution) -> dict[str, Any]:
             for name, signal in solution.signal_curves.items()
         },
         "costs": solution.costs,
+        "unsmoothed": solution.unsmoothed,
+        "widths": solution.widths,
         "active_limits": list(solution.active),
         "violations": [violation._asdict() for violation in solution.violations[:MOST_LISTED]],
         "dense_violations": [
@@ -86,7 +88,7 @@ def text_of(solution: Solution) -> str:
     rows = [
         ("status", f"{status}: {message}" if message else status),
         ("objective", f"{solution.objective:.8g}"),
-        *((f"  {name}", f"{value:.8g}") for name, value in solution.costs.items()),
+        *_cost_rows(solution),
         ("duration", f"{solution.duration:.6g} s{_durations(solution)}"),
         *_first(_parameter_rows(solution), "parameters"),
         *_first(_signal_rows(solution), "signals"),
@@ -110,6 +112,17 @@ def text_of(solution: Solution) -> str:
 
 
 Rows = list[tuple[str, str]]
+
+
+def _cost_rows(solution: Solution) -> Rows:
+    """Each cost; a rounded one also without rounding, and integrals that are bounded."""
+    rows = []
+    for name, value in solution.costs.items():
+        exact = solution.unsmoothed.get(name)
+        more = "" if exact is None else f" rounded, {exact:.8g} exact"
+        rows.append((f"  {name}", f"{value:.8g}{more}"))
+    rest = [name for name in solution.unsmoothed if name not in solution.costs]
+    return [*rows, *((name, f"{solution.unsmoothed[name]:.8g} exact") for name in rest)]
 
 
 def _first(rows: Rows, what: str) -> Rows:

@@ -86,7 +86,8 @@ def run_program(
     problem = program.problem
     if checkpoints is not None:
         report = checkpoints.watch(program, report)
-    result = solve_nlp(program, x0, problem.solver, multipliers, report)
+    with program.following_kinks():
+        result = solve_nlp(program, x0, problem.solver, multipliers, report)
     began = perf_counter()
     program.move(result.x)
     costs = program.cost_parts()

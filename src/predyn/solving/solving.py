@@ -14,9 +14,10 @@ from predyn.errors import InputError
 from predyn.problem import Hybrid, Problem
 from predyn.problem.plausibility import warn_if_implausible
 from predyn.solution import CONVERGED, MOST_EXCESS, Solution
+from predyn.solving.continuation import settled, solve_in_stages
 from predyn.solving.refinement import refined, with_enough_points, with_free_knots
 from predyn.solving.several_starts import best_of_starts
-from predyn.solving.single_solve import Checkpoints, Report, solve_once
+from predyn.solving.single_solve import Checkpoints, Report
 from predyn.transcribe.arrange import PASSIVE_TORQUE
 from predyn.transcribe.layout import end_values
 from predyn.transcribe.program import Program
@@ -87,7 +88,10 @@ def solve(
     else:
         checkpoints = Checkpoints(checkpoint, checkpoint_seconds, checkpoint_iterations, text)
         warm = resume is not None
-        solution = solve_once(problem, guess, text, report, checkpoints, warm=warm, program=program)
+        solution = solve_in_stages(
+            problem, guess, text, report, checkpoints, warm=warm, program=program
+        )
+    problem = settled(problem, solution)
     asked = problem.transcription.refine if refine is None else refine
     if not asked:  # refinement adds points itself
         problem, solution = with_enough_points(problem, solution, text, report, checkpoints)

@@ -2,6 +2,7 @@
 
 from predyn.terms.duration import TotalTime
 from predyn.terms.effort import Effort
+from predyn.terms.electrical import ElectricalEnergy
 from predyn.terms.frames import (
     FrameAxis,
     FrameOrientation,
@@ -32,6 +33,7 @@ _CLASSES: tuple[type[Term], ...] = (
     AverageSpeed,
     Continuity,
     Effort,
+    ElectricalEnergy,
     FrameAxis,
     FrameOrientation,
     FramePose,
@@ -66,6 +68,7 @@ __all__ = [
     "AverageSpeed",
     "Continuity",
     "Effort",
+    "ElectricalEnergy",
     "FrameAxis",
     "FrameOrientation",
     "FramePose",

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from predyn.errors import InputError
 from predyn.model import Model
+from predyn.terms.kinked import Kinked
 from predyn.terms.linear import Block, Linear
 from predyn.terms.selection import (
     check_choice,
@@ -21,16 +22,15 @@ from predyn.terms.selection import (
     joint_units,
     read_positive,
 )
-from predyn.terms.term import Term
 
 
 @dataclass(frozen=True, eq=False)
-class Effort(Term):
+class Effort(Kinked):
     """Torques of the named joints (None: all), each divided by `per` and weighted.
 
     form "square" costs the sum of weight (tau / per)^2, "abs" the sum of weight |tau / per|,
-    rounded off within `width` of zero. per: N m or N, default 1; normalised=True uses the model's
-    effort limits, the larger of the two sides.
+    rounded off within `width` of zero (None: chosen from the task). per: N m or N, default 1;
+    normalised=True uses the model's effort limits, the larger of the two sides.
     """
 
     joints: Sequence[str] | None = None
@@ -38,7 +38,7 @@ class Effort(Term):
     per: ArrayLike | None = None
     weights: ArrayLike = 1.0
     form: Literal["square", "abs"] = "square"
-    width: float = 1e-3
+    width: float | None = None
 
     kind = "effort"
 
@@ -46,8 +46,12 @@ class Effort(Term):
         if not isinstance(self.normalised, bool | np.bool_):
             raise InputError(f"effort: normalised: expected true or false, got {self.normalised!r}")
         check_choice("form of effort", self.form, ("square", "abs"))
-        read_positive(self.width, "effort: width", ("width",))
+        self.check_width()
         object.__setattr__(self, "loss", self.form)
+
+    @property
+    def kinked(self) -> bool:
+        return self.form == "abs"
 
     def bind(self, model: Model) -> Linear:
         index = joint_indices(model, self.joints, self.kind)

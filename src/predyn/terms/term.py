@@ -79,7 +79,7 @@ class Term(ABC):
 
     kind: ClassVar[str]
     loss: Loss = "square"
-    width: float = 1e-3
+    width: float | None = 1e-3
     pairs: ClassVar[bool] = False
 
     @abstractmethod
@@ -92,10 +92,19 @@ class Term(ABC):
         offer.require(self.kind, residual.channels)
         return residual
 
+    def bind_summed(self, offer: Offer) -> tuple[Residual, Smoothed]:
+        """The residual and its loss in a sum or an integral."""
+        assert self.width is not None
+        return self.bind_to(offer), Smoothed(self.loss, self.width)
+
 
 @dataclass(frozen=True)
 class Smoothed:
-    """A loss; the smooth |r| is sqrt(r^2 + width^2) - width."""
+    """A loss. "abs" is straight r + bent (sqrt(r^2 + width^2) - width), |r| by default; the two
+    factors are numbers, or arrays with one number for each row.
+    """
 
     loss: Loss
     width: float
+    straight: NDArray[np.float64] | float = 0.0
+    bent: NDArray[np.float64] | float = 1.0

@@ -15,9 +15,10 @@ from predyn.problem import At, Constraint, Cost, Problem, name_of, row_bounds, s
 from predyn.problem.offers import offer_in
 from predyn.terms.duration import TotalTime
 from predyn.terms.joints import JointAcceleration, JointPosition, JointTorque, JointVelocity
+from predyn.terms.kinked import NARROW
 from predyn.terms.signals import SignalValue
 from predyn.terms.sums import SumTerm
-from predyn.terms.term import Residual, Smoothed, Term
+from predyn.terms.term import Loss, Residual, Smoothed, Term
 from predyn.transcribe.control_looks import ControlSet, bounded_curve
 from predyn.transcribe.equalities import equality_instants
 from predyn.transcribe.instants import Block, InstantSet, looks_together
@@ -318,8 +319,7 @@ class Arrangement:
                 offers = (self.offers[first], self.offers[last])
                 parts += two_parts(piece, offers, ends, name, factor)
             elif _timeless(piece.bind_to(self.offers[first])):
-                once = Smoothed("linear", 1.0)
-                parts.append(self._add_summed(first, piece, "start", factor, name, once))
+                parts.append(self._add_summed(first, piece, "start", factor, name, "linear"))
             else:
                 parts += [
                     self._add_summed(p, piece, "throughout", factor, name)
@@ -346,23 +346,27 @@ class Arrangement:
         at: At,
         weight: float,
         name: str,
-        loss: Smoothed | None = None,
+        loss: Loss | None = None,
         objective: bool = False,
     ) -> Part:
         """Add a block whose losses are summed over its instants."""
-        residual = term.bind_to(self.offers[p])
+        if loss is None or loss == term.loss:
+            residual, smoothed = term.bind_summed(self.offers[p])
+        else:
+            residual = term.bind_to(self.offers[p])
+            width = NARROW * residual.scale.sum() if term.width is None else term.width
+            smoothed = Smoothed(loss, float(width))
         points = self.at(p, at, cost=True, still=not residual.entries)
-        loss = loss or Smoothed(term.loss, term.width)
-        block = Block(name, residual, loss=loss, weight=weight, objective=objective)
+        block = Block(name, residual, loss=smoothed, weight=weight, objective=objective)
         return Part(points, points.add(block))
 
     def _add_cost(self, p: int, cost: Cost) -> None:
         name = self._label(p, name_of(cost))
         if cost.term.pairs:
             raise InputError(f"{name}: a term on pairs of instants can only be a constraint")
-        loss = Smoothed(cost.loss or cost.term.loss, cost.term.width)
         at: At = "start" if _timeless(cost.term.bind_to(self.offers[p])) else cost.at
-        part = self._add_summed(p, cost.term, at, float(cost.weight), name, loss, objective=True)
+        weight = float(cost.weight)
+        part = self._add_summed(p, cost.term, at, weight, name, cost.loss, objective=True)
         self.costs.append((name, part))
 
     def _add_integral(self, constraint: Constraint, first: int, last: int) -> None:

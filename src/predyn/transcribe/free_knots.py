@@ -82,10 +82,6 @@ def joined(solution: Solution, name: str, problem: Problem) -> Solution:
     knots = np.repeat(breaks, [degree + 1, *[degree] * (len(curves) - 1), degree + 1])
     control = np.concatenate([curves[0].control, *(curve.control[1:] for curve in curves[1:])])
     whole = Curve(degree, knots, control, float(begin[-1]))
-    costs: dict[str, float] = {}
-    for part, value in solution.costs.items():
-        plain = part.split(": ", 1)[1]
-        costs[plain] = costs.get(plain, 0.0) + value
     keep = np.append(np.diff(solution.t) > 0.0, True)
     return replace(
         solution,
@@ -93,9 +89,20 @@ def joined(solution: Solution, name: str, problem: Problem) -> Solution:
         phase_names=(phase_name(problem, 0),),
         name=name,
         systems=solution.systems[:1],  # the same for all pieces
-        costs=costs,
+        costs=_added(solution.costs),
+        unsmoothed=_added(solution.unsmoothed),
+        widths={part.split(": ", 1)[-1]: width for part, width in solution.widths.items()},
         problem=replace(problem, guess="linear"),
         t=solution.t[keep],
         phase=np.zeros(int(keep.sum()), np.int64),
         **{x: getattr(solution, x)[keep] for x in ("q", "v", "a", "tau", "reactions")},
     )
+
+
+def _added(parts: dict[str, float]) -> dict[str, float]:
+    """Values by name, added up over the segments; a name without a segment is kept."""
+    whole: dict[str, float] = {}
+    for part, value in parts.items():
+        plain = part.split(": ", 1)[-1]
+        whole[plain] = whole.get(plain, 0.0) + value
+    return whole

@@ -26,6 +26,7 @@ from predyn.terms.term import Residual, Smoothed
 from predyn.transcribe import kernels
 from predyn.transcribe.chained import Chained, Dependence
 from predyn.transcribe.kernels import Floats, Ints
+from predyn.transcribe.kinks import Kinks
 from predyn.transcribe.layout import Components
 from predyn.transcribe.pool import Sampled, padded, windows
 from predyn.transcribe.row_bends import RowBends
@@ -124,6 +125,7 @@ class InstantSet:
         self.values = RowValues(self, z, derived)
         self.chained = Chained(rows, derived, self.components, self.values.fraction, self.orders)
         self.row_of: Ints = np.full((self.chunks, len(rows), WIDTH), -1)
+        self.kinks = Kinks(self.values, self.row_of)
         self.bends = RowBends(self, pool.instants.part(here), z, derived)
         on_curve = self.on_curve = (
             pool.instants.part(here),
@@ -201,6 +203,8 @@ class InstantSet:
 
     def weigh(self, sigma: float, lam: Floats) -> None:
         """Compute the weights of the rows and of the channels' components in the Lagrangian."""
+        if self.kinks.followed:
+            self.kinks.bend(sigma, lam)
         self.bends.weigh_rows.run(sigma, lam, self._powers, self._T, self.timed)
         self.bends.weigh_others()
 

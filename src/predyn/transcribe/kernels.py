@@ -176,6 +176,8 @@ class Sums(NamedTuple):
     objective: Ints  # (rows,) 1: adds to the objective, 0: to constraints
     kind: Ints  # loss: 0 linear, 1 square, 2 smooth |r|; -1: each instant is a constraint
     width: Floats
+    straight: Floats  # factors of r and of the smooth |r|
+    bent: Floats
     slope: Floats  # (chunks, rows, WIDTH) weight of the instant times rho'
     bend: Floats  # times rho''
     total: Floats  # (rows,) sum of weight of the instant times rho
@@ -246,9 +248,10 @@ def _add_up(c, r, values, weights, sums):
         elif sums.kind[r] == 1:
             rho, first, second = x * x, 2.0 * x, 2.0
         else:
-            d = sums.width[r]
+            d, straight, bent = sums.width[r], sums.straight[r], sums.bent[r]
             root = np.sqrt(x * x + d * d)
-            rho, first, second = root - d, x / root, d * d / root**3
+            rho = straight * x + bent * (root - d)
+            first, second = straight + bent * x / root, bent * d * d / root**3
         sums.total[r] += w * rho
         sums.slope[c, r, b] = w * first
         sums.bend[c, r, b] = w * second

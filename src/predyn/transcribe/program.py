@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,6 +192,18 @@ class Program(NLP):
         for points in self._cost_sets:
             total += points.objective()
         return total
+
+    @contextmanager
+    def following_kinks(self) -> Iterator[None]:
+        """While a solver moves from point to point: the Hessian of smooth |r| from kinks.py."""
+        kinks = [points.kinks for points in self.sets if len(points.kinks.rows)]
+        for kink in kinks:
+            kink.follow(True)
+        try:
+            yield
+        finally:
+            for kink in kinks:
+                kink.follow(False)
 
     def cost_parts(self) -> dict[str, float]:
         """Parts of the objective by the name of the cost."""

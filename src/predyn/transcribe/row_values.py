@@ -45,8 +45,10 @@ class RowValues:
         self._channel = name
         affine = self._numbers = self._affine(points.components.direct, name)
         channel = derived[name].value if derived else z[0]
-        weights = in_lanes(points.weights)
-        self.add_up = Direct(kernels.add_up, affine, z, channel, self.values, weights, self.sums)
+        self.weights = in_lanes(points.weights)
+        self.add_up = Direct(
+            kernels.add_up, affine, z, channel, self.values, self.weights, self.sums
+        )
         self.put_rows = Direct(kernels.put_rows, self.values, self.sums)
 
     def _sampled(
@@ -114,6 +116,8 @@ def _sums(points: InstantSet, count: int) -> Sums:
         objective=np.zeros(count, np.int64),
         kind=np.full(count, -1),
         width=np.ones(count),
+        straight=np.zeros(count),
+        bent=np.ones(count),
         slope=np.ones(shape),
         bend=np.zeros(shape),
         total=np.zeros(count),
@@ -130,6 +134,8 @@ def weigh(points: InstantSet, sums: Sums) -> None:
         if block.loss:
             sums.kind[block.rows] = LOSSES.index(block.loss.loss)
             sums.width[block.rows] = block.loss.width
+            sums.straight[block.rows] = block.loss.straight
+            sums.bent[block.rows] = block.loss.bent
 
 
 def view(array: Floats, rows: slice) -> Floats:

@@ -21,6 +21,8 @@ from predyn.solution import EXCEEDS, MOST_EXCESS, SUCCESS, Solution, Violation
 from predyn.transcribe.motion import Motion, motion_of
 from predyn.transcribe.program import Program
 from predyn.transcribe.recheck import dense_violations
+from predyn.transcribe.unsmoothed import unsmoothed
+from predyn.transcribe.widths import used_widths
 
 Floats = NDArray[np.float64]
 MOST_VIOLATIONS = 20
@@ -120,6 +122,7 @@ def unpack(
         status = "evaluation_error"
         message = f"{motion.impossible}; the model of this result has the guesses of the parameters"
     curves = motion.curves
+    finite = bool(np.isfinite(x).all())
     sampled = sample_motion(program, motion)
     imposed = [] if g is None else imposed_violations(program, x, g)
     dense = [] if g is None else dense_violations(program, motion)
@@ -169,6 +172,8 @@ def unpack(
         parameter_units={x.name: unit_of(problem, x) for x in problem.parameters},
         systems=motion.systems,
         problem=replace(problem, guess="linear"),  # an earlier solution would be kept alive
+        unsmoothed={} if g is None or not finite else unsmoothed(program, motion, g),
+        widths=used_widths(problem),
         provenance={
             "predyn_version": predyn.__version__,
             "date": datetime.now(UTC).isoformat(timespec="seconds"),

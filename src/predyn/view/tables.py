@@ -178,7 +178,15 @@ def violations(listed: Sequence[Violation]) -> str:
 
 
 def costs(solution: Solution) -> str:
-    """The objective by term, with bars."""
+    """The objective by term, with bars; rounded terms also without rounding."""
+    exact = solution.unsmoothed
+    more = [
+        f"{escape(name)} {shown(value, 7)} ({shown(solution.costs[name], 7)} rounded)"
+        if name in solution.costs
+        else f"{escape(name)} {shown(value, 7)}"
+        for name, value in exact.items()
+    ]
+    note = f"<p>Without the rounding of kinks: {'; '.join(more)}.</p>" if more else ""
     whole = sum(abs(value) for value in solution.costs.values()) or 1.0
     rows = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td class="n">{shown(value, 7)}</td>'
@@ -191,7 +199,7 @@ def costs(solution: Solution) -> str:
     return (
         '<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Term</th>'
         '<th scope="col" class="n">Value</th><th scope="col" class="n">Share</th><th></th></tr>'
-        f"</thead><tbody>{rows}</tbody></table></div>"
+        f"</thead><tbody>{rows}</tbody></table></div>{note}"
     )
 
 

@@ -1,0 +1,43 @@
+"""Terms with a kink, such as |r| at zero, that is rounded off within a width.
+
+A narrow width is close to the kink but hard on a solver; a wide one counts too little. A term
+without a width takes one from the task: solving/continuation.py starts wide and ends narrow.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from predyn.samples import Offer
+from predyn.terms.selection import read_positive
+from predyn.terms.term import Residual, Smoothed, Term
+
+NARROW = 3e-3  # final width over the size of the rounded quantity, summed over the rows
+
+
+class Kinked(Term):
+    """A term that rounds off a kink within `width`, in the unit of its rows; None: automatic."""
+
+    @property
+    def kinked(self) -> bool:
+        """Whether there is a kink in the form that was chosen."""
+        return True
+
+    def check_width(self) -> None:
+        """Raise an InputError unless the width is None or above zero."""
+        if self.width is not None:
+            read_positive(self.width, f"{self.kind}: width", ("width",))
+
+    def width_for(self, scale: NDArray) -> float:
+        """The given width, or a small part of the rows' scales outside of a solve."""
+        return NARROW * float(scale.sum()) if self.width is None else float(self.width)
+
+    def bind_summed(self, offer: Offer) -> tuple[Residual, Smoothed]:
+        residual = self.bind_to(offer)
+        return residual, self.loss_on(residual)
+
+    def loss_on(self, residual: Residual, **factors: Any) -> Smoothed:
+        """The loss of the term, with its width."""
+        return Smoothed(self.loss, self.width_for(residual.scale), **factors)

@@ -1,0 +1,101 @@
+"""Costs and integrals with a kink, such as the integral of |tau v|, without the rounding of it.
+
+They are integrated along the curves: each piece is divided where the residual changes its sign, so
+that the integrand is smooth between the points of division, and Gauss quadrature is accurate there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.curves.bspline import BSpline
+from predyn.terms.term import Residual
+from predyn.transcribe.instants import Block
+from predyn.transcribe.motion import Motion
+from predyn.transcribe.program import Program
+from predyn.transcribe.recheck import residual_values
+from predyn.transcribe.rows import Part
+
+Floats = NDArray[np.float64]
+PER_PIECE = 4  # intervals of a spline's piece in which a change of sign is looked for
+GAUSS = 5  # points in each interval
+STEPS = 8  # of regula falsi; an error e of a zero changes the integral by the order of e^2
+
+
+def unsmoothed(program: Program, motion: Motion, g: Floats) -> dict[str, float]:
+    """Rounded costs (weights included) and integral constraints by name, without rounding.
+
+    The program must be at the point of the motion; g: its constraints there.
+    """
+    values: dict[str, float] = {}
+    for name, part in program.costs:
+        if _is_rounded(part.block):
+            values[name] = values.get(name, 0.0) + _exact(motion, part)
+    for rows, (name, place) in zip(program.rows, program.g_blocks(), strict=False):
+        rounded = [part for part in rows.parts if _is_rounded(part.block)]
+        if rounded and not rows.pointwise:
+            change = sum(_exact(motion, part) - part.points.total(part.block) for part in rounded)
+            values[name] = float(g[place][0] + change)
+    return values
+
+
+def _is_rounded(block: Block) -> bool:
+    return block.loss is not None and block.loss.loss == "abs"
+
+
+def _exact(motion: Motion, part: Part) -> float:
+    """The sum or integral of a block's loss, without rounding, times its weight."""
+    points, residual, loss = part.points, part.block.residual, part.block.loss
+    assert loss is not None
+    p = points.phase
+    if points.timed:
+        s, weights = _quadrature(motion, p, residual)
+        weights = weights * motion.curves[p].duration
+    else:
+        s, weights = points.s, points.weights[: len(points.s)]
+    r = _values(motion, p, residual, s)
+    straight, bent = (np.broadcast_to(x, len(r))[:, None] for x in (loss.straight, loss.bent))
+    return float(part.block.weight * ((straight * r + bent * np.abs(r)) @ weights).sum())
+
+
+def _values(motion: Motion, p: int, residual: Residual, s: Floats) -> Floats:
+    return residual_values(residual, motion.samples(p, s, residual.channels), len(s))
+
+
+def _quadrature(motion: Motion, p: int, residual: Residual) -> tuple[Floats, Floats]:
+    """Normalised times and weights, accurate for |r| of all rows of a residual."""
+    s = _divided(motion, p)
+    r = _values(motion, p, residual, s)
+    row, k = np.nonzero(r[:, :-1] * r[:, 1:] < 0.0)
+    if len(row):
+        s = np.union1d(s, _zeros(motion, p, residual, row, s[k], s[k + 1]))
+    x, w = np.polynomial.legendre.leggauss(GAUSS)
+    low, width = s[:-1, None], np.diff(s)[:, None]
+    return (low + width * (x + 1.0) / 2.0).ravel(), (width * w / 2.0).ravel()
+
+
+def _divided(motion: Motion, p: int) -> Floats:
+    """The ends of all pieces of the curves, and points between them."""
+    curves = [motion.curves[p], *(signal.curves[p] for signal in motion.signals.values())]
+    breaks = [BSpline(curve.degree, curve.knots).breaks for curve in curves if curve is not None]
+    ends = np.unique(np.concatenate(breaks))
+    share = np.arange(PER_PIECE) / PER_PIECE
+    return np.append((ends[:-1, None] + np.diff(ends)[:, None] * share).ravel(), 1.0)
+
+
+def _zeros(
+    motion: Motion, p: int, residual: Residual, row: NDArray[np.int64], low: Floats, high: Floats
+) -> Floats:
+    """Zeros of rows in intervals at whose ends they have different signs: the Illinois method."""
+    every = np.arange(len(row))
+    f_low, f_high = (_values(motion, p, residual, s)[row, every] for s in (low, high))
+    for _ in range(STEPS):
+        apart = f_high != f_low
+        share = np.where(apart, f_low / np.where(apart, f_low - f_high, 1.0), 1.0)
+        s = low + (high - low) * share  # between the two, as their signs differ
+        f = _values(motion, p, residual, s)[row, every]
+        crossed = f * f_high < 0.0
+        low, f_low = np.where(crossed, high, low), np.where(crossed, f_high, 0.5 * f_low)
+        high, f_high = s, f
+    return high
