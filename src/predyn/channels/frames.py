@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from predyn.channels.derived import Derived, Floats, States, scratch, sweep
+from predyn.dynamics.free_numbers import PointOn
 from predyn.dynamics.kinematics import (
     FRAME_DERIVATIVES,
     FRAME_MOTION,
@@ -17,7 +18,7 @@ from predyn.dynamics.kinematics_hessian import FRAME_HESSIAN
 from predyn.kernels.batch import aligned
 from predyn.kernels.forces import ExternalForce
 from predyn.kernels.lanes import WIDTH
-from predyn.kernels.tree import ancestor_pairs, weightless_tree_of
+from predyn.kernels.tree import ancestor_pairs, trees_of, weightless_tree_of
 from predyn.model import Model
 from predyn.samples import FRAME_PARTS
 
@@ -41,8 +42,9 @@ class FrameChannel(Derived):
     def __init__(self, model: Model, states: tuple[Floats, Floats, Floats], frame: str) -> None:
         n, chunks = model.n, len(states[0])
         self._n = n
-        self._tree = weightless_tree_of(model)
+        self._tree, self.trees = weightless_tree_of(model), trees_of(model)
         target = target_of(model, frame, (0.0, 0.0, 0.0))
+        self.points = [PointOn(frame, (0.0, 0.0, 0.0), target.p[0])]
         self._parts = scratch(FRAME_MOTION, self._tree, chunks)
         self._partials = scratch(FRAME_DERIVATIVES, self._tree, chunks)
         self.curvature = scratch(FRAME_HESSIAN, self._tree, chunks)

@@ -143,4 +143,4 @@ def export(
         loaded.export(to)
     show(f"wrote {to}")
     if not loaded.success:
-        say(f"predyn: note: the result did not converge: {loaded.status}")
+        say(f"predyn: note: the result is no success: {loaded.status}")

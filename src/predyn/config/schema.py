@@ -160,6 +160,7 @@ class ParameterTable(Table):
     max: float
     guess: Finite | None = None
     unit: str = "1"
+    quantity: str | list[str] = []
 
 
 class SystemTable(Table):

@@ -8,6 +8,7 @@ control points come as arguments, one curve per trailing index.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -99,10 +100,12 @@ class BSpline:
         """Number of control points."""
         return len(self.knots) - self.degree - 1
 
-    @property
+    @cached_property
     def breaks(self) -> NDArray[np.float64]:
         """Different knots within the domain, from 0 to 1."""
-        return np.unique(self.knots[self.degree : self.n_control + 1])
+        breaks = np.unique(self.knots[self.degree : self.n_control + 1])
+        breaks.flags.writeable = False
+        return breaks
 
     @property
     def segments(self) -> int:

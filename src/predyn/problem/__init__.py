@@ -12,6 +12,7 @@ from predyn.problem.problem import (
     Spline,
     State,
     duration_of,
+    name_of,
     row_bounds,
 )
 from predyn.problem.system import System, system_of
@@ -32,6 +33,7 @@ __all__ = [
     "State",
     "System",
     "duration_of",
+    "name_of",
     "row_bounds",
     "system_of",
 ]

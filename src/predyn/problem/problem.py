@@ -105,6 +105,10 @@ class Spline:
     gauss_points  quadrature points per segment for the costs
     knots         "clamped", "uniform", the break points in [0, 1] (clamped), or "free": clamped,
                   with break points that are optimized in a last solve (single phase only)
+    limits        "points": bounds hold at the limit points; "everywhere": inequalities that are
+                  linear in q, v, a, jerk or a signal bound the control points of that curve or
+                  derivative, so they hold at all times, and are somewhat stricter than needed.
+                  Torques and other quantities are bounded at limit points in either case
     """
 
     degree: int = 3
@@ -115,6 +119,7 @@ class Spline:
     refine: bool = False
     refine_tolerance: float = 1e-3
     max_refinements: int = 4
+    limits: Literal["points", "everywhere"] = "points"
 
     method: ClassVar[str] = "spline"
     without: ClassVar[tuple[str, ...]] = ()  # channels that the method cannot provide
@@ -181,6 +186,11 @@ class Problem:
         from predyn.problem.check_problems import problems_of
 
         return problems_of(self)
+
+
+def name_of(entry: Cost | Constraint) -> str:
+    """The name of the entry, or that of its term, or the kind of the term."""
+    return str(entry.name or getattr(entry.term, "name", None) or entry.term.kind)
 
 
 def duration_of(problem: Problem, phase: Phase) -> float | Duration:

@@ -20,6 +20,7 @@ from predyn.solution import Solution
 from predyn.solvers.ipopt import SolverResult, solve_nlp
 from predyn.solvers.ipopt_callbacks import HISTORY_FIELDS, Iterate
 from predyn.solving.guess_ranking import starting_point
+from predyn.solving.retrying import run_with_retries
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.program import Program
 from predyn.transcribe.rank import check_rank
@@ -44,6 +45,8 @@ def solve_once(
     mu_init: float | None = None,
 ) -> Solution:
     began = perf_counter()
+    if warm and isinstance(guess, Solution) and len(guess.history.get("mu", ())):
+        mu_init = float(np.clip(guess.history["mu"][-1], 0.1 * problem.solver.tolerance, 0.1))
     if mu_init is not None and problem.solver.mu_init is None:
         problem = replace(problem, solver=replace(problem.solver, mu_init=mu_init))
     program = transcribe(problem)
@@ -52,8 +55,15 @@ def solve_once(
     if start[1] == 0:
         check_rank(program, x0)
     evaluate_all(program)
-    multipliers = multipliers_of(program, guess) if warm and isinstance(guess, Solution) else None
-    return run_program(program, x0, multipliers, text, report, checkpoints, perf_counter() - began)
+    multipliers = None
+    if isinstance(guess, Solution) and start[1] == 0 and (warm or guess.success):
+        multipliers = multipliers_of(program, guess)
+    built = perf_counter() - began
+
+    def run(program: Program, x0: Floats, multipliers: Multipliers | None) -> Solution:
+        return run_program(program, x0, multipliers, text, report, checkpoints, built)
+
+    return run_with_retries(run, program, x0, multipliers)
 
 
 @np.errstate(all="ignore")
@@ -158,7 +168,7 @@ class Checkpoints:
     def _write(
         self, program: Program, x: Floats, multipliers: Multipliers, iterate: Iterate
     ) -> None:
-        numbers = {"iteration": iterate.iteration, "objective": iterate.objective}
+        numbers = {"iteration": iterate.iteration, "objective": iterate.objective, "mu": iterate.mu}
         history = {name: np.array([float(value)]) for name, value in numbers.items()}
         solution = unpack(
             program, x, status="interrupted", message="A checkpoint of a solve in progress.",

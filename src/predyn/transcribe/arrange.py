@@ -11,43 +11,29 @@ from numpy.typing import NDArray
 
 from predyn.errors import InputError
 from predyn.kernels.forces import ExternalForce, UnknownForce, forces_at
-from predyn.problem import At, Constraint, Cost, Problem, row_bounds, system_of
+from predyn.problem import At, Constraint, Cost, Problem, name_of, row_bounds, system_of
 from predyn.problem.offers import offer_in
 from predyn.terms.duration import TotalTime
-from predyn.terms.joints import (
-    JointAcceleration,
-    JointJerk,
-    JointPosition,
-    JointTorque,
-    JointVelocity,
-)
+from predyn.terms.joints import JointAcceleration, JointPosition, JointTorque, JointVelocity
 from predyn.terms.signals import SignalValue
 from predyn.terms.sums import SumTerm
 from predyn.terms.term import Residual, Smoothed, Term
+from predyn.transcribe.control_looks import ControlSet, bounded_curve
 from predyn.transcribe.equalities import equality_instants
-from predyn.transcribe.instants import Block, InstantSet
+from predyn.transcribe.instants import Block, InstantSet, looks_together
 from predyn.transcribe.layout import PhaseLayout
 from predyn.transcribe.lifting import Copies, Lift, Lifted
+from predyn.transcribe.limits import limit_constraints
 from predyn.transcribe.meetings import meeting_rows, two_parts
+from predyn.transcribe.model_parameters import model_parameters
 from predyn.transcribe.pool import Pool
 from predyn.transcribe.rows import Part, Rows
 from predyn.transcribe.sizes import Sizes
 
 Floats = NDArray[np.float64]
-LIMIT_TERMS = {
-    "position": JointPosition,
-    "velocity": JointVelocity,
-    "acceleration": JointAcceleration,
-    "jerk": JointJerk,
-    "effort": JointTorque,
-}
 PASSIVE_TORQUE = "passive torque"  # name of the constraint that it is zero
+CONTINUOUS = 2  # derivatives that agree between pieces of a single phase
 END_TERMS = {"q": JointPosition, "v": JointVelocity, "a": JointAcceleration}
-
-
-def name_of(entry: Cost | Constraint) -> str:
-    """The name of the entry, or that of its term, or the kind of the term."""
-    return str(entry.name or getattr(entry.term, "name", None) or entry.term.kind)
 
 
 def _timeless(residual: Residual) -> bool:
@@ -123,7 +109,11 @@ class Arrangement:
         for (p, orders, derived), sets in shared.items():
             s = np.concatenate([points.padded for points in sets])
             components, model = self.layouts[p].components, self.systems[p].model
-            pool = Pool(model, components, s, orders, derived, self.forces(p, s))
+            pool = Pool(
+                *(model, components, s, orders, derived, self.forces(p, s)),
+                looks=looks_together(sets),
+                parameters=model_parameters(self.problem, p, components),
+            )
             first = 0
             for points in sets:
                 points.build(pool, first)
@@ -205,29 +195,26 @@ class Arrangement:
             return self.at(p, "knots")
         return self.at(p, equality_instants(self.layouts[p], residual))
 
+    def for_inequality(self, p: int, residual: Residual) -> InstantSet:
+        """The instants, or control points, at which an inequality that applies throughout is
+        imposed.
+        """
+        components = self.layouts[p].components
+        curve = bounded_curve(components, residual)
+        if self.problem.transcription.limits == "points" or curve is None:
+            return self.at(p, "throughout")
+        key = (p, "control", *curve)
+        if key not in self._sets:
+            # pieces of a single phase share their ends up to the acceleration
+            later = self._pieces and p > 0 and curve[1] <= CONTINUOUS
+            self._sets[key] = ControlSet(p, components, *curve, later)
+        return self._sets[key]
+
     # -- constraints --------------------------------------------------------------------------
 
     def _add_limits(self, p: int) -> None:
-        system, names = self.systems[p], self.problem.model.joint_names
-        passive = np.isin(names, system.passive)
-        limits = dict(system.limits._asdict())
-        if system.jerk_limit is not None:
-            j = np.broadcast_to(np.asarray(system.jerk_limit, float), (len(names),))
-            limits["jerk"] = np.stack([-j, j], axis=1)
-        for kind, term in LIMIT_TERMS.items():
-            if kind not in limits:
-                continue
-            bound = limits[kind]
-            limited, equal = np.isfinite(bound).any(axis=1), bound[:, 0] == bound[:, 1]
-            if kind == "effort":
-                limited, equal = limited & ~passive, equal & ~passive
-            for rows in (limited & ~equal, equal):
-                if rows.any():
-                    joints = tuple(names[j] for j in np.flatnonzero(rows))
-                    lower, upper = bound[rows].T
-                    self._add_constraint(
-                        p, Constraint(term(joints=joints), lower, upper, name=kind)
-                    )
+        for constraint in limit_constraints(self.systems[p], self.problem.model.joint_names):
+            self._add_constraint(p, constraint)
 
     def _add_signal_bounds(self, p: int) -> None:
         """Impose the bounds of signals whose control points do not bound the curve tightly."""
@@ -285,6 +272,8 @@ class Arrangement:
             points, throughout = self.at(p, "start"), False
         elif throughout and bool((bounds[0] == bounds[1]).any()):
             points = self.for_equality(p, residual)
+        elif throughout:
+            points = self.for_inequality(p, residual)
         else:
             points = self.at(p, constraint.at)
         self.impose(p, name_of(constraint), residual, points, bounds, throughout)

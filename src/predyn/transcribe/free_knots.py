@@ -94,6 +94,7 @@ def joined(solution: Solution, name: str, problem: Problem) -> Solution:
         name=name,
         systems=solution.systems[:1],  # the same for all pieces
         costs=costs,
+        problem=replace(problem, guess="linear"),
         t=solution.t[keep],
         phase=np.zeros(int(keep.sum()), np.int64),
         **{x: getattr(solution, x)[keep] for x in ("q", "v", "a", "tau", "reactions")},

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from predyn.curves.bspline import BSpline
 from predyn.errors import InputError
 from predyn.model import Model
-from predyn.problem import GUESSES, Duration, Problem, duration_of, system_of
+from predyn.problem import GUESSES, Duration, Phase, Problem, duration_of, system_of
 from predyn.solution import Curve
 from predyn.transcribe.branches import nearest_route, reachable_branches, routes
 from predyn.transcribe.guess_unknowns import fill_lifts, fill_unknowns
-from predyn.transcribe.layout import PhaseLayout
+from predyn.transcribe.layout import PhaseLayout, end_values
 from predyn.transcribe.program import Program
 from predyn.transcribe.way_points import way_points
 
@@ -136,6 +136,11 @@ def neighbour(program: Program, seed: int, start: int, near: Any) -> Floats:
     """A solution with a random perturbation, to search for a better optimum nearby."""
     rng = np.random.default_rng([seed, start])
     return _perturb(program, first_guess(program, near), rng, _size(rng, 0.2, 3.0), 5, 0.25)
+
+
+def perturbed(program: Program, x: Floats, size: float) -> Floats:
+    """Decision variables with a perturbation of the given size, always the same one."""
+    return _perturb(program, x, np.random.default_rng(0), size, 3, 0.1)
 
 
 def _size(rng: np.random.Generator, least: float, most: float) -> float:
@@ -308,6 +313,22 @@ def _check_limits(program: Program, curves: list[Path]) -> None:
             )
 
 
+def _shifted(spline: BSpline, control: Floats, phase: Phase) -> Floats:
+    """Control points moved so that the curve meets the given positions at its ends.
+
+    A step in one control point alone would be a jerk. Velocities and accelerations at the ends
+    hardly change.
+    """
+    s = np.clip(spline.greville, 0.0, 1.0)[:, None]
+    rise = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
+    ends = spline.evaluate(control, np.array([0.0, 1.0]))[0]
+    moved = control
+    for share, now, state in ((1.0 - rise, ends[0], phase.start), (rise, ends[1], phase.end)):
+        given = end_values(state, len(now))[0]
+        moved = moved + share * np.where(np.isnan(given), 0.0, given - now)
+    return moved
+
+
 def _split_solution(program: Program, solution: Any) -> tuple[list[Path], list[float]]:
     """Curves and durations of an earlier solution; phases are matched if their number agrees."""
     model: Model = solution.model
@@ -317,9 +338,10 @@ def _split_solution(program: Program, solution: Any) -> tuple[list[Path], list[f
             f"{program.model.n}"
         )
     if len(solution.curves) == len(program.phases):
-        curves: list[Path] = [
-            _Exact(BSpline(c.degree, c.knots), c.control) for c in solution.curves
-        ]
+        curves: list[Path] = []
+        for c, phase in zip(solution.curves, program.problem.phases, strict=True):
+            spline = BSpline(c.degree, c.knots)
+            curves.append(_Exact(spline, _shifted(spline, c.control, phase)))
         return curves, [c.duration for c in solution.curves]
     total = solution.duration
     s = np.linspace(0.0, 1.0, 1 + 8 * sum(len(c.control) for c in solution.curves))

@@ -56,6 +56,10 @@ class CurveLayout:
     scale: Floats
 
     @property
+    def is_parameter(self) -> bool:
+        return self.channel.startswith("parameter:")
+
+    @property
     def bounded_by_points(self) -> bool:
         """Whether bounds on the control points are equivalent to bounds on the curve."""
         return self.spline.degree <= 1
@@ -165,8 +169,6 @@ def signal_layout(signal: Signal, spline: BSpline, first: int) -> CurveLayout:
 def parameter_layout(parameter: Parameter, column: int) -> CurveLayout:
     """Layout of a parameter at index `column` of x (-1: fixed)."""
     low, high = float(parameter.min), float(parameter.max)
-    range_ = high - low if np.isfinite(high - low) else 0.0
-    size = max(abs(float(parameter.guess)), 1e-3 * range_) or 1.0
     return CurveLayout(
         f"parameter:{parameter.name}",
         (parameter.name,),
@@ -175,8 +177,15 @@ def parameter_layout(parameter: Parameter, column: int) -> CurveLayout:
         np.array([[column]]),
         np.array([low]),
         np.array([high]),
-        np.array([size]),
+        np.array([parameter_size(parameter)]),
     )
+
+
+def parameter_size(parameter: Parameter) -> float:
+    """Typical size of a parameter."""
+    low, high = float(parameter.min), float(parameter.max)
+    range_ = high - low if np.isfinite(high - low) else 0.0
+    return max(abs(float(parameter.guess)), 1e-3 * range_) or 1.0
 
 
 def per_component(value: ArrayLike, count: int) -> Floats:

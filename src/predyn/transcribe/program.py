@@ -75,7 +75,7 @@ class Program(NLP):
             for curve in phase.curves:
                 free = curve.columns >= 0
                 self.x_scale[curve.columns[free]] = np.broadcast_to(curve.scale, free.shape)[free]
-                if curve.bounded_by_points:
+                if curve.bounded_by_points or curve.is_parameter:
                     for bound, value in ((self.x_lower, curve.lower), (self.x_upper, curve.upper)):
                         bound[curve.columns[free]] = np.broadcast_to(value, free.shape)[free]
         for phase in self.phases:
@@ -87,6 +87,9 @@ class Program(NLP):
         """Raise an InputError for rows outside their bounds on which no free variable acts."""
         x = np.clip(np.zeros(self.n), self.x_lower, self.x_upper)
         for phase in self.phases:
+            for curve in phase.curves:
+                if curve.is_parameter:
+                    x[curve.columns] = curve.control
             if phase.T_column >= 0:
                 x[phase.T_column] = phase.T
         self.move(x)
@@ -111,6 +114,29 @@ class Program(NLP):
         if wrong:
             more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
             raise InputError(f"problem {self.problem.name!r}: " + "; ".join(wrong[:5]) + more)
+
+    def _acting(self) -> set[tuple[int, int]]:
+        """Phase and number of each component that acts on any row."""
+        found = set()
+        for points in self.sets:
+            groups = points.chained.groups
+            counts = points.values.sums.weight[groups.row] != 0.0
+            found |= {(points.phase, int(c)) for c in groups.component[counts]}
+        return found
+
+    def _check_parameters(self) -> None:
+        """Raise an InputError for parameters of the model on which nothing depends."""
+        acting = self._acting() if any(x.quantities for x in self.problem.parameters) else set()
+        for k, parameter in enumerate(self.problem.parameters):
+            name = f"parameter:{parameter.name}"
+            places = {(p, x.components.direct[name][0]) for p, x in enumerate(self.phases)
+                      if name in x.components.direct}  # fmt: skip
+            if parameter.quantities and not places & acting:
+                raise InputError(
+                    f"problem {self.problem.name!r}: parameters[{k}]: nothing depends on parameter "
+                    f"{parameter.name!r} ({', '.join(parameter.quantities)}): no cost, limit or "
+                    "constraint changes with it; add one, or remove the parameter"
+                )
 
     def parameter_columns(self) -> dict[str, int]:
         """Places in x of the parameters of the problem."""

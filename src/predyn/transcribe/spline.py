@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from predyn.kernels.batch import Direct
 from predyn.problem import Problem
+from predyn.problem.quantities import at_guesses
 from predyn.solution import Curve
 from predyn.transcribe import kernels
 from predyn.transcribe.arrange import Arrangement
@@ -28,6 +29,7 @@ class SplineProgram(Program):
     def __init__(self, problem: Problem, total: tuple[float, float] | None = None) -> None:
         """total: bounds on the sum of all durations, if the phases are pieces of a single one."""
         require_valid(problem)
+        problem = at_guesses(problem)
         self.problem, self.model = problem, problem.model
         self.lifts: list[Lift] = find_lifts(problem)
         lifted = [parameter for lift in self.lifts for parameter in lift.parameters]
@@ -35,6 +37,7 @@ class SplineProgram(Program):
         self._exact = problem.solver.hessian != "gauss_newton"
         count = 1 + max(max(int(p.places.max()), p.T_column) for p in self.phases)
         self._take(self.arrange(total))
+        self._check_parameters()
         self._pools = [(p, pool) for p, pool in self._pools if not pool.idle]
         self._variable_bounds(count)
         self._lay_jacobian(count)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +16,8 @@ from predyn.curves.profile import Profile
 from predyn.dynamics.reactions import joint_reactions
 from predyn.nlp import Multipliers
 from predyn.problem import Problem
-from predyn.solution import Solution, Violation
+from predyn.problem.quantities import unit_of
+from predyn.solution import EXCEEDS, MOST_EXCESS, SUCCESS, Solution, Violation
 from predyn.transcribe.motion import Motion, motion_of
 from predyn.transcribe.program import Program
 from predyn.transcribe.recheck import dense_violations
@@ -61,26 +63,40 @@ def active_limits(program: Program, x: Floats, g: Floats) -> tuple[str, ...]:
     return tuple(names)
 
 
-def named_multipliers(program: Program, multipliers: Multipliers) -> dict[str, Floats]:
-    """Multipliers by the name of their constraint block, in order, and those of the variables."""
-    result: dict[str, Floats] = {}
+def block_names(program: Program) -> list[tuple[str, slice]]:
+    """Blocks of constraints with names that differ, and their ranges."""
+    result: dict[str, slice] = {}
     for name, part in program.g_blocks():
         key = name
         while key in result:
             key += "'"
-        result[key] = multipliers.g[part].copy()
+        result[key] = part
+    return list(result.items())
+
+
+def named_multipliers(program: Program, multipliers: Multipliers) -> dict[str, Floats]:
+    """Multipliers by the name of their constraint block, in order, and those of the variables."""
+    result = {key: multipliers.g[part].copy() for key, part in block_names(program)}
     return {**result, "x_lower": multipliers.x_lower, "x_upper": multipliers.x_upper}
 
 
 def multipliers_of(program: Program, solution: Solution) -> Multipliers | None:
-    """Multipliers to start from; None if the solution belongs to another program."""
-    given = dict(solution.multipliers)
-    lower, upper = given.pop("x_lower", None), given.pop("x_upper", None)
-    if lower is None or upper is None:
+    """Multipliers to start from: those of blocks with the same name and size, zero for others.
+
+    None if less than half of the constraints are found.
+    """
+    given = solution.multipliers
+    g, matched = np.zeros(program.m), 0
+    for key, part in block_names(program):
+        known = given.get(key)
+        if known is not None and len(known) == part.stop - part.start:
+            g[part] = known
+            matched += len(known)
+    sides = [given.get(key) for key in ("x_lower", "x_upper")]
+    lower, upper = (np.zeros(program.n) if x is None or len(x) != program.n else x for x in sides)
+    if not solution.multipliers or matched < 0.5 * program.m:
         return None
-    g = np.concatenate([*given.values(), np.zeros(0)])
-    fits = len(g) == program.m and len(lower) == len(upper) == program.n
-    return Multipliers(g, lower, upper) if fits else None
+    return Multipliers(g, np.array(lower), np.array(upper))
 
 
 def unpack(
@@ -98,12 +114,17 @@ def unpack(
     text: str = "",
 ) -> Solution:
     """The solution at x; without g (for a checkpoint), violations are omitted."""
-    problem, model = program.problem, program.model
     motion = motion_of(program, x)
+    problem, model = motion.problem, motion.problem.model
+    if motion.impossible:
+        status = "evaluation_error"
+        message = f"{motion.impossible}; the model of this result has the guesses of the parameters"
     curves = motion.curves
-    sampled = _sample(program, motion)
+    sampled = sample_motion(program, motion)
     imposed = [] if g is None else imposed_violations(program, x, g)
     dense = [] if g is None else dense_violations(program, motion)
+    if status in SUCCESS and dense and dense[0].relative > MOST_EXCESS:
+        status = EXCEEDS
     dense = sorted([*dense, *imposed[:5]], key=lambda v: -v.relative)
     limits = {k: np.array(v) for k, v in (problem.limits or model.limits)._asdict().items()}
     if problem.jerk_limit is not None:
@@ -145,8 +166,9 @@ def unpack(
         signals=motion.sampled_signals(sampled["t"], sampled["phase"]),
         signal_curves=motion.signals,
         parameters=motion.parameters,
-        parameter_units={x.name: x.unit for x in problem.parameters},
+        parameter_units={x.name: unit_of(problem, x) for x in problem.parameters},
         systems=motion.systems,
+        problem=replace(problem, guess="linear"),  # an earlier solution would be kept alive
         provenance={
             "predyn_version": predyn.__version__,
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -158,7 +180,7 @@ def unpack(
     )
 
 
-def _sample(program: Program, motion: Motion) -> dict[str, NDArray]:
+def sample_motion(program: Program, motion: Motion) -> dict[str, NDArray]:
     """The motion and its forces at the limit points of all phases."""
     parts: dict[str, list[Any]] = {k: [] for k in ("t", "phase", "q", "v", "a", "tau", "w")}
     begin = 0.0
