@@ -11,9 +11,20 @@ import pytest
 import predyn
 from predyn import tasks
 from predyn.config import load_task
+from predyn.dynamics import ExternalForce
 from predyn.errors import InputError, NotConverged
 from predyn.model import Limits
-from predyn.problem import Constraint, Cost, Duration, Parameter, Phase, Problem, Spline, State
+from predyn.problem import (
+    Constraint,
+    Cost,
+    Duration,
+    Parameter,
+    Phase,
+    Problem,
+    Signal,
+    Spline,
+    State,
+)
 from predyn.problem.task_quantities import (
     TASK_QUANTITIES,
     number_unit,
@@ -22,7 +33,7 @@ from predyn.problem.task_quantities import (
 )
 from predyn.solution import Solution
 from predyn.solving.null_space import NullSpace
-from predyn.terms import Effort, JointVelocity, TotalTime
+from predyn.terms import Effort, JointVelocity, ParameterValue, SignalValue, TotalTime
 from solving.resolving import check_sensitivities
 
 TWO = {  # two parameters of each built-in task that keep its active set
@@ -258,6 +269,10 @@ def test_refined_solutions(tmp_path: Path) -> None:
         ("weight of tim", "unknown cost 'tim'.*'time'"),
         ("velocity limit of joint1", "no velocity limit"),
         (Parameter("k", 0.0, 1.0, 0.5), "expected a quantity that it stands for"),
+        (
+            Parameter("k", 0.0, 1.0, 0.5, "1", ("mass of link1", "end q of joint1")),
+            "same value, got mass of link1 = 0.5, end q of joint1 = 2.8",
+        ),
     ],
 )
 def test_refusals(lifting: Solution, given: object, message: str) -> None:
@@ -266,6 +281,10 @@ def test_refusals(lifting: Solution, given: object, message: str) -> None:
 
 
 def test_refused_solutions(lifting: Solution) -> None:
+    with pytest.raises(InputError, match="solution: expected a Solution, got str"):
+        predyn.sensitivities("two-link-lifting", "mass of link2")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="problem: expected a Problem, got str"):
+        predyn.sensitivities(lifting, "mass of link2", problem="two-link-lifting")  # type: ignore[arg-type]
     with pytest.raises(NotConverged):
         predyn.sensitivities(replace(lifting, status="infeasible"), "mass of link2")
     free = replace(load_task("arm-2r-min-effort"), transcription=Spline(segments=6, knots="free"))
@@ -311,6 +330,49 @@ def test_free_parameters_and_bounds() -> None:
     assert found.active == ("duration",)
     # the multiplier 36 J^2 D^2 / T^4 - w of the bound is zero for a smaller inertia
     assert found.interval[0, 0] == pytest.approx(J - (36 * J**2 * D**2 - w) / (72 * J * D**2))
+
+
+def test_numbers_that_the_solve_chooses() -> None:
+    free = Parameter("m", 0.5, 2.0, 1.0, "kg", "mass of disc")
+    costs = (Cost(Effort()), Cost(ParameterValue("m"), 1e-3))
+    solution = predyn.solve(replace(turn(), costs=costs, parameters=(free,))).check()
+    with pytest.raises(InputError, match="parameter 'm' stands for it"):
+        predyn.sensitivities(solution, "mass of disc")
+
+
+def test_best_springs() -> None:
+    """d(best stiffness)/dp, against re-solves."""
+    model = disc()
+    spring = Parameter("k", 0.0, 50.0, 1.0, "N m/rad", f"stiffness of {model.joint_names[0]}")
+    swing = Phase(T, State([-D], [0.0]), State([D], [0.0]))
+    problem = replace(turn(), phases=(swing,), parameters=(spring,))
+    problem = replace(problem, costs=(Cost(Effort()), Cost(ParameterValue("k"), 1e-3)))
+    solution = predyn.solve(problem).check()
+    found = predyn.sensitivities(solution, ("inertia.zz of disc", "duration of phase 1"))
+    check_sensitivities(problem, solution, found)
+    for k, name in enumerate(found.parameters):
+        low, high = (
+            predyn.solve(with_number(problem, name, found.values[k] + d)).parameters["k"]
+            for d in (-1e-3, 1e-3)
+        )
+        assert found.free["k"][k] == pytest.approx((high - low) / 2e-3, rel=1e-4)
+
+
+def test_signals() -> None:
+    """A moment u helps the motor: tau = J a - u, and tau^2 + w u^2 is least for u = J a/(1 + w)."""
+    w = 3.0
+    help_ = Signal("u", ("x", "y", "z"), (0.0, 0.0, -50.0), (0.0, 0.0, 50.0), unit="N m")
+    problem = replace(
+        turn(),
+        signals=(help_,),
+        forces=(ExternalForce("disc", moment="u"),),
+        costs=(Cost(Effort()), Cost(SignalValue("u", ("z",)), w)),
+    )
+    found = predyn.sensitivities(predyn.solve(problem).check(), "inertia.zz of disc")
+    a = 6.0 * D * (1.0 - 2.0 * found.t / T) / T**2
+    assert found.signals["u"][0, :, 2] == pytest.approx(a / (1.0 + w), abs=1e-7)
+    assert found.tau[0, :, 0] == pytest.approx(w * a / (1.0 + w), abs=1e-7)
+    assert found.objective[0] == pytest.approx(24.0 * w / (1.0 + w) * J * D**2 / T**3, rel=1e-9)
 
 
 def test_limits_that_cannot_stay_active() -> None:

@@ -31,7 +31,7 @@ def test_peaks_of_known_functions() -> None:
 
     s = instants_within(breaks, 20)
     sampled = values(s.ravel()).reshape(5, *s.shape)
-    best, at = highest(values, s, sampled, np.full(5, 1e-9))
+    best, at = highest(values, lambda x: x, s, sampled, np.full(5, 1e-9))
     assert best[:2] == pytest.approx([1.0, 1.0], abs=1e-9)
     assert at[0] == pytest.approx(np.pi / 14, abs=1e-5)
     assert (best[2], at[2]) == (0.0, 0.0)

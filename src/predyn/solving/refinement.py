@@ -100,15 +100,18 @@ def with_enough_points(
     first, given = solution, problem.transcription.limit_points
     for _ in range(DOUBLINGS):
         denser = with_more_points(problem)
-        points = denser.transcription.limit_points
+        points, most = denser.transcription.limit_points, problem.solver.max_seconds
+        left = None if most is None else most - solution.solve_seconds
         if (
             solution.status != EXCEEDS
+            or (left is not None and left <= 0.0)
             or PASSIVE_TORQUE in solution.dense_violations[0].name
             or points == problem.transcription.limit_points
         ):
             break
         try:
-            finer = solve_once(denser, solution, text, report, checkpoints, mu_init=NEAR)
+            timed = replace(denser, solver=replace(denser.solver, max_seconds=left))
+            finer = solve_once(timed, solution, text, report, checkpoints, mu_init=NEAR)
         except KeyboardInterrupt:
             return problem, _stopped(solution, "while limits were imposed at more points")
         total = {k: x + solution.timings.get(k, 0.0) for k, x in finer.timings.items()}
@@ -193,7 +196,7 @@ def halved(problem: Problem) -> Problem:
 def with_more_points(problem: Problem) -> Problem:
     """The same problem with twice the limit points per segment, within reason."""
     options = problem.transcription
-    steps = options.steps if isinstance(options, Hybrid) else None
-    most = MOST_POINTS if steps is None else min(MOST_POINTS, steps)
+    steps = options.steps if isinstance(options, Hybrid) else None  # limits hold at steps
+    most = min(MOST_POINTS, steps or MOST_POINTS)
     points = max(options.limit_points, min(2 * options.limit_points, most))
     return replace(problem, transcription=replace(options, limit_points=points))

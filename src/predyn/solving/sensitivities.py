@@ -58,15 +58,14 @@ def sensitivities(
     others are reached. Raises NotConverged if the solution is no minimum, or if it cannot be
     decided which limits are active.
     """
+    for name, value, kind in (("solution", solution, Solution), ("problem", problem, Problem)):
+        if not isinstance(value, kind) and (value is not None or name == "solution"):
+            raise InputError(f"{name}: expected a {kind.__name__}, got {type(value).__name__}")
     solution.check()
     chosen = _checked_parameters(parameters)
     program = solved_program(solution, problem)
-    _refuse_free(program.problem, chosen)
-    base = program.problem
-    for _, texts in chosen:
-        for text in texts:
-            if number_value(base, text) == 0.0:
-                base = with_number(base, text, NEARLY_ZERO)
+    _refuse_unclear(program.problem, chosen)
+    base = _with_numbers_for_zeros(program.problem, chosen)
     program = transcribe(base) if base is not program.problem else program
     same = program.n == solution.n_variables
     x = solution.x if same else first_guess(program, solution)
@@ -105,14 +104,31 @@ def _checked_parameters(given: object) -> list[tuple[str, tuple[str, ...]]]:
     return chosen
 
 
-def _refuse_free(problem: Problem, chosen: list[tuple[str, tuple[str, ...]]]) -> None:
-    for parameter in problem.parameters:
-        for name, texts in chosen:
+def _refuse_unclear(problem: Problem, chosen: list[tuple[str, tuple[str, ...]]]) -> None:
+    """Refuse numbers that the solve chooses, and parameters that stand for different numbers."""
+    for name, texts in chosen:
+        for parameter in problem.parameters:
             if set(texts) & set(parameter.quantities):
                 raise InputError(
                     f"{name!r}: parameter {parameter.name!r} stands for it, so the solve chooses "
                     "it; sensitivities are taken in numbers that are given"
                 )
+        values = [number_value(problem, text) for text in texts]
+        if not np.allclose(values, values[0], rtol=1e-9, atol=0.0):
+            listed = ", ".join(f"{x} = {y:.6g}" for x, y in zip(texts, values, strict=True))
+            raise InputError(
+                f"{name!r}: expected quantities with the same value, got {listed}; name them one "
+                "by one"
+            )
+
+
+def _with_numbers_for_zeros(problem: Problem, chosen: list[tuple[str, tuple[str, ...]]]) -> Problem:
+    """The problem in which boundary values of zero are rows, as they are for other values."""
+    for _, texts in chosen:
+        for text in texts:
+            if number_value(problem, text) == 0.0:
+                problem = with_number(problem, text, NEARLY_ZERO)
+    return problem
 
 
 def _assemble(

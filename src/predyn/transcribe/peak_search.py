@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Values = Callable[[Floats], Floats]
+Height = Callable[[Floats], Floats]
 EVENLY = np.arange(7.0) / 6  # instants of a bracket
 CLOSE = np.array([-1.0, 0.0, 1.0]) / 32  # around the top of the parabola, relative to the bracket
 ROUNDS = 8
@@ -52,20 +54,22 @@ def instants_within(breaks: Floats, per_piece: int) -> Floats:
 
 
 def highest(
-    values: Callable[[Floats], Floats], s: Floats, sampled: Floats, worth: Floats
+    values: Values, height: Height, s: Floats, sampled: Floats, worth: Floats
 ) -> tuple[Floats, Floats]:
-    """The largest value (rows,) of each function above zero, and where.
+    """The value (rows,) of each function where its height is largest, and where that is.
 
     values   (rows, K) at instants (K,)
+    height   of values (rows, ...), the same shape
     s        (pieces, m) instants, increasing within each smooth piece
     sampled  (rows, pieces, m) values there
-    worth    (rows,) a gain that matters; the search ends at smaller ones
-    Rows that stay below zero are not searched: the largest of their samples is returned.
+    worth    (rows,) a gain of height that matters; the search ends at smaller ones
+    Rows whose height stays below zero are not searched: the highest of their samples is returned.
     """
-    flat = sampled.reshape(len(sampled), -1)
-    k = flat.argmax(axis=1)
-    best, at = np.take_along_axis(flat, k[:, None], axis=1)[:, 0], s.ravel()[k]
-    found = _candidates(s, sampled)
+    heights = height(sampled)
+    flat = heights.reshape(len(sampled), -1)
+    rows, k = np.arange(len(flat)), flat.argmax(axis=1)
+    best, value, at = flat[rows, k], sampled.reshape(flat.shape)[rows, k], s.ravel()[k]
+    found = _candidates(s, heights)
     for _ in range(ROUNDS):
         goal = np.maximum(best, 0.0) + worth
         found = found.some(found.top + found.room > goal[found.row])
@@ -74,15 +78,18 @@ def highest(
         low, high, guess = (x[:, None] for x in (found.low, found.high, found.guess))
         inside = np.hstack([low + (high - low) * EVENLY, guess + (high - low) * CLOSE])
         inside = np.sort(np.clip(inside, low, high), axis=1)
-        x = values(inside.ravel()).reshape(len(best), *inside.shape)
-        x = x[found.row, np.arange(len(found.row))]  # (brackets, instants)
-        top = x.max(axis=1)
+        there = values(inside.ravel()).reshape(len(best), *inside.shape)
+        own = (found.row, np.arange(len(found.row)))
+        there, x = there[own], height(there)[own]  # (brackets, instants)
+        k = x.argmax(axis=1)
+        top = x[own[1], k]
         order = np.argsort(top, kind="stable")
         order = order[top[order] > best[found.row[order]]]
-        best[found.row[order]] = top[order]  # the last of equal rows stays: the largest
-        at[found.row[order]] = inside[order, x[order].argmax(axis=1)]
+        row, k = found.row[order], k[order]
+        # the last of equal rows stays: the highest
+        best[row], value[row], at[row] = top[order], there[order, k], inside[order, k]
         found = _narrowed(found.row, inside, x)
-    return best, at
+    return value, at
 
 
 def _candidates(s: Floats, sampled: Floats) -> Brackets:

@@ -30,7 +30,7 @@ from predyn.transcribe.sizes import Sizes
 
 Floats = NDArray[np.float64]
 PER_PHASE, PER_SEGMENT, PER_PIECE = 400, 20, 3  # samples at least
-WORTH = 1e-7  # an excess that matters, relative to the row's scale
+WORTH = 5e-7  # a gain that matters, relative to the row's scale; a peak misses a quarter of it
 
 
 class Bounded(NamedTuple):
@@ -144,22 +144,15 @@ def _search(
     samples = motion.samples(p, s.ravel(), channels)
     if passive:
         searched = [*searched, _passive_torque(program, motion, p, samples["tau"])]
-    worst = []
+    found = []
     for bounded in searched:
 
-        def excess_at(s: Floats, bounded: Bounded = bounded) -> Floats:
-            found = motion.samples(p, s, bounded.residual.channels)
-            return bounded.excess(bounded.values(found, len(s)))
+        def values_at(s: Floats, bounded: Bounded = bounded) -> Floats:
+            return bounded.values(motion.samples(p, s, bounded.residual.channels), len(s))
 
-        sampled = bounded.excess(bounded.values(samples, s.size)).reshape(-1, *s.shape)
+        sampled = bounded.values(samples, s.size).reshape(-1, *s.shape)
         worth = WORTH * row_scale(bounded.lower, bounded.upper, bounded.residual.scale)
-        worst.append(highest(excess_at, s, sampled, worth)[1])
-    samples = motion.samples(p, np.concatenate(worst), channels)
-    found, first = [], 0
-    for bounded, at in zip(searched, worst, strict=True):
-        values = bounded.values(samples, sum(map(len, worst)))
-        found.append((bounded, np.diagonal(values, first), at))
-        first += len(at)
+        found.append((bounded, *highest(values_at, bounded.excess, s, sampled, worth)))
     return found
 
 
