@@ -38,12 +38,12 @@ def between_the_elbows() -> Problem:
     """
     heights = [
         Constraint(FramePosition(frame, (None, 0.0, None)), lower=low, name=f"floor {frame}")
-        for frame, low in (("tip", 0.032), ("link2", 0.08))
+        for frame, low in (("tip", 0.01), ("link2", 0.08))
     ]
-    goal = Constraint(FramePosition("tip", (-0.099, 0.336, 0.0)), at="end")
+    goal = Constraint(FramePosition("tip", (0.188, 0.02, 0.0)), at="end")
     return Problem(
         two_link(),
-        (Phase(Duration(0.2, 3.0, 0.9), State((1.175, -2.132), (0, 0)), State(v=(0, 0))),),
+        (Phase(Duration(0.2, 3.0, 0.9), State((0.982, 0.723), (0, 0)), State(v=(0, 0))),),
         costs=(Cost(TotalTime()), Cost(Effort(), 0.01)),
         constraints=(goal, *heights),
         transcription=Spline(segments=12),
@@ -79,7 +79,8 @@ def test_coarse_programs_decide_where_no_line_is_clear() -> None:
     assert not any(route.clear for route in routes(program))
     nearest = solve_nlp(program, first_guess(program), problem.solver)
     assert nearest.status == "infeasible"
-    assert solve(problem).check().status == "optimal"
+    found = solve(problem).check()
+    assert found.max_violation_dense < 1e-6
     assert np.array_equal(best_branch(program), best_branch(transcribe(problem)))
 
 

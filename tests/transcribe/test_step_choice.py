@@ -13,7 +13,7 @@ from predyn import ModelBuilder, tasks
 from predyn.config import read_task
 from predyn.errors import ProblemWarning
 from predyn.model import Model
-from predyn.problem import Cost, Duration, Hybrid, Phase, Problem, State
+from predyn.problem import Cost, Duration, Hybrid, Parameter, Phase, Problem, State
 from predyn.terms import Effort, TotalTime
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.shooting.step_choice import with_chosen_steps
@@ -75,6 +75,12 @@ def test_steps_of_coupled_springs() -> None:
     M = predyn.mass_matrix(model, np.zeros(4))[1:, 1:]
     wanted = np.sqrt(eigvalsh(K, M)[-1]) * T / 20 / 1.5
     assert chosen(swing(model)) == multiple_of_ten(wanted)
+
+
+def test_a_free_spring_counts_with_its_guess() -> None:
+    free = Parameter("k", 1.0, 1e5, 1e4, "N m", quantity="stiffness of tip0_joint")
+    problem = replace(swing(flexible_arm(1.0)), parameters=(free,))
+    assert chosen(problem) == chosen(swing(flexible_arm(1e4))) == 30
 
 
 def test_soft_joints_take_ten_steps_and_given_ones_stay() -> None:

@@ -21,6 +21,7 @@ from predyn.problem import Duration, Hybrid, Problem, duration_of, system_of
 from predyn.problem.check_passive import LEAST_STEPS, step_grid
 from predyn.problem.check_transcriptions import MOST_STEPS
 from predyn.problem.offers import phase_name
+from predyn.problem.quantities import at_guesses
 from predyn.transcribe.branches import nearest_route
 
 Floats = NDArray[np.float64]
@@ -43,8 +44,9 @@ def with_chosen_steps(problem: Problem, stacklevel: int | None = None) -> Proble
     if not isinstance(method, Hybrid):
         return problem
     steps, needed, message = method.steps, LEAST_STEPS, ""
+    guessed = at_guesses(problem)
     for p, phase in enumerate(problem.phases):
-        mode = _fastest_mode(problem, p)
+        mode = _fastest_mode(guessed, p)
         given = duration_of(problem, phase)
         T = given.guess if isinstance(given, Duration) else float(given)
         longest = T * float(np.diff(step_grid(replace(method, steps=1), phase)).max())  # segment
