@@ -78,7 +78,7 @@ class Solution:
     signal_curves: dict[str, SignalCurves] = field(default_factory=dict)  # the same, exactly
     parameters: dict[str, float] = field(default_factory=dict)  # by name
     parameter_units: dict[str, str] = field(default_factory=dict)
-    unsmoothed: dict[str, float] = field(default_factory=dict)  # rounded costs, without rounding
+    unsmoothed: dict[str, float] = field(default_factory=dict)  # exact costs, where they differ
     widths: dict[str, float] = field(default_factory=dict)  # within which kinks were rounded off
     systems: tuple[PhaseSystem, ...] = ()  # what moves in each phase; () in files of version 0.2
     problem: Problem | None = field(default=None, compare=False)  # as solved; not in files

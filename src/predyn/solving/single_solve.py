@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from predyn.errors import FileError
 from predyn.nlp import Multipliers
 from predyn.problem import Problem
-from predyn.solution import Solution
+from predyn.solution import CONVERGED, Solution
 from predyn.solvers.ipopt import SolverResult, solve_nlp
 from predyn.solvers.ipopt_callbacks import HISTORY_FIELDS, Iterate
 from predyn.solving.guess_ranking import starting_point
@@ -47,8 +47,8 @@ def solve_once(
 ) -> Solution:
     """program: that of the problem, if it has been built."""
     began = perf_counter()
-    if warm and isinstance(guess, Solution) and len(guess.history.get("mu", ())):
-        mu_init = float(np.clip(guess.history["mu"][-1], 0.1 * problem.solver.tolerance, 0.1))
+    if mu_init is None and warm and isinstance(guess, Solution):
+        mu_init = _last_barrier(guess, problem.solver.tolerance)
     if mu_init is not None and problem.solver.mu_init is None:
         problem = replace(problem, solver=replace(problem.solver, mu_init=mu_init))
     built = program is not None
@@ -62,7 +62,7 @@ def solve_once(
             check_rank(program, x0)
         evaluate_all(program)
     multipliers = None
-    if isinstance(guess, Solution) and start[1] == 0 and (warm or guess.success):
+    if isinstance(guess, Solution) and start[1] == 0 and (warm or guess.status in CONVERGED):
         multipliers = multipliers_of(program, guess)
     seconds = perf_counter() - began
 
@@ -70,6 +70,12 @@ def solve_once(
         return run_program(program, x0, multipliers, text, report, checkpoints, seconds)
 
     return run_with_retries(run, program, x0, multipliers)
+
+
+def _last_barrier(solution: Solution, tolerance: float) -> float | None:
+    """The barrier parameter at which a solve was stopped."""
+    mu = solution.history.get("mu", np.zeros(0))
+    return float(np.clip(mu[-1], 0.1 * tolerance, 0.1)) if len(mu) else None
 
 
 @np.errstate(all="ignore")

@@ -1,7 +1,9 @@
-"""Costs and integrals with a kink, such as the integral of |tau v|, without the rounding of it.
+"""Costs and integrals along the curves, more accurate than those of the program.
 
-They are integrated along the curves: each piece is divided where the residual changes its sign, so
-that the integrand is smooth between the points of division, and Gauss quadrature is accurate there.
+Those with a kink, such as the integral of |tau v|, are integrated without the rounding of it: each
+piece is divided where the residual changes its sign, so that the integrand is smooth between the
+points of division, and Gauss quadrature is accurate there. Others are integrated with more points
+than the program has, and listed where that makes a difference: dry friction is steep.
 """
 
 from __future__ import annotations
@@ -20,11 +22,13 @@ from predyn.transcribe.rows import Part
 Floats = NDArray[np.float64]
 PER_PIECE = 4  # intervals of a spline's piece in which a change of sign is looked for
 GAUSS = 5  # points in each interval
+NOTABLE = 1e-3  # relative difference of an integral that is listed
 STEPS = 8  # of regula falsi; an error e of a zero changes the integral by the order of e^2
 
 
 def unsmoothed(program: Program, motion: Motion, g: Floats) -> dict[str, float]:
-    """Rounded costs (weights included) and integral constraints by name, without rounding.
+    """Rounded costs (weights included) and integral constraints by name, without rounding; other
+    costs where the quadrature of the program is inaccurate.
 
     The program must be at the point of the motion; g: its constraints there.
     """
@@ -32,12 +36,38 @@ def unsmoothed(program: Program, motion: Motion, g: Floats) -> dict[str, float]:
     for name, part in program.costs:
         if _is_rounded(part.block):
             values[name] = values.get(name, 0.0) + _exact(motion, part)
+    values |= _inaccurate(program, motion)
     for rows, (name, place) in zip(program.rows, program.g_blocks(), strict=False):
         rounded = [part for part in rows.parts if _is_rounded(part.block)]
         if rounded and not rows.pointwise:
             change = sum(_exact(motion, part) - part.points.total(part.block) for part in rounded)
             values[name] = float(g[place][0] + change)
     return values
+
+
+def _inaccurate(program: Program, motion: Motion) -> dict[str, float]:
+    """Costs without a kink whose integral differs notably with more points."""
+    exact: dict[str, float] = {}
+    given: dict[str, float] = {}
+    for name, part in program.costs:
+        if part.points.timed and part.block.residual.entries and not _is_rounded(part.block):
+            exact[name] = exact.get(name, 0.0) + _smooth(motion, part)
+            given[name] = given.get(name, 0.0) + part.points.total(part.block)
+    return {
+        name: value
+        for name, value in exact.items()
+        if abs(value - given[name]) > NOTABLE * abs(value)
+    }
+
+
+def _smooth(motion: Motion, part: Part) -> float:
+    """The integral of a block's linear or square loss, times its weight."""
+    p, residual, loss = part.points.phase, part.block.residual, part.block.loss
+    assert loss is not None
+    s, weights = _gauss(_divided(motion, p))
+    r = _values(motion, p, residual, s)
+    r = r if loss.loss == "linear" else r * r
+    return float(part.block.weight * motion.curves[p].duration * (r @ weights).sum())
 
 
 def _is_rounded(block: Block) -> bool:
@@ -70,6 +100,11 @@ def _quadrature(motion: Motion, p: int, residual: Residual) -> tuple[Floats, Flo
     row, k = np.nonzero(r[:, :-1] * r[:, 1:] < 0.0)
     if len(row):
         s = np.union1d(s, _zeros(motion, p, residual, row, s[k], s[k + 1]))
+    return _gauss(s)
+
+
+def _gauss(s: Floats) -> tuple[Floats, Floats]:
+    """Gauss points and weights between all pairs of neighbours."""
     x, w = np.polynomial.legendre.leggauss(GAUSS)
     low, width = s[:-1, None], np.diff(s)[:, None]
     return (low + width * (x + 1.0) / 2.0).ravel(), (width * w / 2.0).ravel()
