@@ -25,6 +25,7 @@ PAGES = (
     "terms",
     "solver",
     "solutions",
+    "sensitivities",
     "simulation",
     "estimation",
     "recordings",

@@ -404,7 +404,7 @@ def test_method_overrides_that_of_the_task(tmp_path: Path) -> None:
     task = tasks.path_of("cart-pole-swingup").read_text(encoding="utf-8")
     (tmp_path / "pole.toml").write_text(task)
     for method, kind in (("spline", "Spline("), ("hybrid", "Hybrid(")):
-        options = ("--method", method, "--segments", "10", "--quiet", "--no-report")
+        options = ("--method", method, "--segments", "20", "--quiet", "--no-report")
         result = run("solve", "pole.toml", *options, "--out", method)
         assert result.exit_code == 0, result.output
         solution = load_solution(tmp_path / method / "solution.h5")
@@ -452,6 +452,18 @@ def test_warnings_of_a_model_are_printed_in_one_line() -> None:
     assert line.startswith("predyn: warning: ")
 
 
+def test_warnings_of_a_task_are_printed_by_check_and_solve(tmp_path: Path) -> None:
+    text = Path(tasks.__file__).with_name(f"{TASK}.toml").read_text()
+    Path("free.toml").write_text(text[: text.index("[[cost]]")] + "[transcription]\nsegments = 6")
+    for command in (["check"], ["solve", "--quiet", "--no-report"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "predyn", *command, "free.toml"], capture_output=True, text=True
+        )
+        lines = [x for x in done.stderr.splitlines() if x.startswith("predyn: warning: ")]
+        assert len(lines) == 1
+        assert "there is no cost" in lines[0]
+
+
 def test_report_export_and_view(solved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("report", solved, "--out", "page.html").exit_code == 0
     assert "<html" in Path("page.html").read_text()
@@ -474,3 +486,19 @@ def test_folder_name_contains_no_path() -> None:
     for name in ("../../etc", "/etc", "..", "", "a/b", "a\\b", "con\0"):
         assert Path(folder_name(name)).name == folder_name(name)
         assert folder_name(name) not in ("", ".", "..")
+
+
+def test_parameters_of_the_model_from_task_to_report(tmp_path: Path) -> None:
+    task = TESTS / "problems" / "good" / "quantities.toml"
+    checked = run("check", task)
+    assert checked.exit_code == 0
+    assert "'load': 0.4 to 0.6 kg, guess 0.5; payload of tip" in " ".join(checked.stdout.split())
+    assert run("solve", task, "--out", "result", "--quiet").exit_code == 0
+    summary = json.loads(Path("result/summary.json").read_text())
+    solution = load_solution(Path("result/solution.h5"))
+    assert summary["parameters"]["k"]["unit"] == "N m/rad"
+    k, load = (solution.parameters[x] for x in ("k", "load"))
+    assert summary["parameters"]["k"]["value"] == pytest.approx(k)
+    assert list(solution.model.stiffness) == [k, k]
+    assert solution.system(0).payloads[0].mass == load == pytest.approx(0.4, abs=1e-6)
+    assert "N m/rad" in Path("result/report.html").read_text("utf-8")

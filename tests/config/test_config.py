@@ -270,7 +270,7 @@ def test_guesses(tmp_path: Path) -> None:
     s, q = loaded(tmp_path, curve).guess
     np.testing.assert_array_equal(s, [0.0, 0.5, 1.0])
     assert q.shape == (3, 2)
-    assert loaded(tmp_path, TWO_LINK).guess == "linear"
+    assert loaded(tmp_path, TWO_LINK).guess == "auto"
     assert load_task("arm6-pick").guess == "inverse_kinematics"
 
 

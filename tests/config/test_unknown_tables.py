@@ -180,3 +180,12 @@ def test_errors_in_several_tables_are_reported_together(tmp_path: Path) -> None:
     assert "3 problems" in message
     for part in ("[[signals]] 1, scale", "[[parameters]] 1, min", "[systems.loaded] payloads[1]"):
         assert part in message
+
+
+def test_a_parameter_that_stands_for_numbers_of_the_model(tmp_path: Path) -> None:
+    keys = '[[parameters]]\nname = "k"\nmin = 0.0\nmax = 8.0\nquantity = '
+    one = loaded(tmp_path, keys + '"stiffness of joint2"\n' + REST)
+    assert one.parameters == (Parameter("k", 0.0, 8.0, 4.0, quantity="stiffness of joint2"),)
+    both = '["stiffness of joint1", "stiffness of joint2"]'
+    (parameter,) = loaded(tmp_path, keys + both + "\n" + REST).parameters
+    assert parameter.quantities == ("stiffness of joint1", "stiffness of joint2")

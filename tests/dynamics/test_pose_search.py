@@ -244,3 +244,19 @@ def test_bad_arguments_are_named(case: str) -> None:
 def test_an_argument_that_is_not_a_model() -> None:
     with pytest.raises(InputError, match=r"expected a predyn\.Model"):
         inverse_kinematics("arm", "tip", (0, 0, 0))
+
+
+def test_free_coordinates_stay_near_the_guess() -> None:
+    """Only the height of a planar arm is given; then only its two coordinates in the plane."""
+    result = inverse_kinematics(ARM, "tip", (None, 0.5, None), guess=(0.4, 0.6))
+    assert result.converged
+    q1, q2 = result.q
+    assert 0.4 * (np.sin(q1) + np.sin(q1 + q2)) == pytest.approx(0.5, abs=1e-8)
+    assert np.abs(result.q - (0.4, 0.6)).max() < 0.1  # the guess is 0.007 m too low
+    same = inverse_kinematics(ARM, "tip", [0.3, 0.4, None], guess=(0.4, 0.6))
+    full = inverse_kinematics(ARM, "tip", (0.3, 0.4, 0.0), guess=(0.4, 0.6))
+    assert same.q == pytest.approx(full.q, abs=1e-7)
+    with pytest.raises(InputError, match=r"position: leaves all coordinates free"):
+        inverse_kinematics(ARM, "tip", (None, None, None))
+    with pytest.raises(InputError, match=r"position: expected 3 numbers"):
+        inverse_kinematics(ARM, "tip", (None, "x", 0.0))

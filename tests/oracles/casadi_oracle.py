@@ -30,9 +30,15 @@ class Expression(NamedTuple):
     wrench: ca.SX  # (6 n,) moment and force that each link receives, in its axes at its origin
 
 
-def _constant(array: np.ndarray) -> ca.SX:
-    """Without the zeros."""
+def _constant(array: Any) -> ca.SX:
+    """Without the zeros; expressions as they are."""
+    if isinstance(array, ca.SX):
+        return array
     return ca.sparsify(ca.SX(ca.DM(np.array(array))))
+
+
+def _number(x: Any) -> Any:
+    return x if isinstance(x, ca.SX) else float(x)
 
 
 def _turns(model: Model, j: int) -> float:
@@ -57,9 +63,10 @@ def _joint(model: Model, j: int, x: ca.SX) -> tuple[ca.SX, ca.SX]:
 
 def _inertia(model: Model, j: int) -> tuple[float, ca.SX, ca.SX]:
     """Mass, first moment and moments of inertia about the link's origin."""
-    m, hx, hy, hz, xx, xy, yy, xz, yz, zz = (float(x) for x in model.inertia[j])
-    second = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return m, _constant(np.array([hx, hy, hz])), _constant(second)
+    m, hx, hy, hz, xx, xy, yy, xz, yz, zz = (_number(x) for x in model.inertia[j])
+    rows = [(xx, xy, xz), (xy, yy, yz), (xz, yz, zz)]
+    second = ca.vertcat(*(ca.horzcat(*row) for row in rows))
+    return m, ca.sparsify(ca.SX(ca.vertcat(hx, hy, hz))), ca.sparsify(ca.SX(second))
 
 
 def link_frame_expression(model: Model, forces: Sequence[ExternalForce] = ()) -> Expression:
@@ -110,10 +117,10 @@ def link_frame_expression(model: Model, forces: Sequence[ExternalForce] = ()) ->
             moment[up] = moment[up] + turn[j] @ moment[j] + ca.cross(shift[j], handed)
     torque = ca.vertcat(*tau) + _constant(model.rotor) @ a
     for j in range(n):
-        torque[j] += float(model.stiffness[j]) * (q[j] - float(model.rest[j]))
-        torque[j] += float(model.damping[j]) * v[j] + float(model.armature[j]) * a[j]
-        if model.coulomb[j] != 0.0:
-            torque[j] += float(model.coulomb[j]) * ca.tanh(v[j] / float(model.coulomb_speed[j]))
+        torque[j] += _number(model.stiffness[j]) * (q[j] - _number(model.rest[j]))
+        torque[j] += _number(model.damping[j]) * v[j] + _number(model.armature[j]) * a[j]
+        if isinstance(model.coulomb[j], ca.SX) or model.coulomb[j] != 0.0:
+            torque[j] += _number(model.coulomb[j]) * ca.tanh(v[j] / float(model.coulomb_speed[j]))
     wrench = ca.vertcat(*(ca.vertcat(m, f) for m, f in zip(moment, force, strict=True)))
     return Expression(q, v, a, loads, torque, wrench)
 

@@ -76,6 +76,7 @@ class Track:
         method = problem.transcription
         assert isinstance(method, Hybrid)
         self.method, self.mechanism, self.phase = method, mechanism, phase
+        self.steps = 10 if method.steps is None else method.steps
         active, p = mechanism.active, mechanism.passive
         given = [_values(state, mechanism.n) for state in (phase.start, phase.end)]
         self.curve = Curve(method, phase, len(active))
@@ -151,7 +152,7 @@ class Track:
         last = self.nodes[:, -1]
         self.squared = ca.vertcat(*(ca.vec(x) for one in found for x in one[3:]))
         self.inner = ca.horzcat(*(x[2] for x in found), last)  # states where steps begin
-        share = np.arange(self.method.steps) / self.method.steps
+        share = np.arange(self.steps) / self.steps
         self.grid = np.append(breaks[:-1, None] + np.outer(width, share), 1.0)
         self.count = p
 
@@ -160,7 +161,7 @@ class Track:
 
         The polynomial of the segment, by its Taylor series about the middle: at its ends too.
         """
-        curve, steps = self.curve, self.method.steps
+        curve, steps = self.curve, self.steps
         a, b = curve.breaks[k : k + 2]
         s = (a + (b - a) / steps * (np.arange(steps)[:, None] + STAGES)).ravel()
         middle, degree = (a + b) / 2, curve.degree
@@ -177,7 +178,7 @@ class Track:
         self, look: ca.Function, basis: np.ndarray, sums: int, listing: bool
     ) -> ca.Function:
         """(T, node, control points, (width, begin)) -> state at the end, sums, inner states."""
-        mechanism, steps, p = self.mechanism, self.method.steps, len(self.mechanism.passive)
+        mechanism, steps, p = self.mechanism, self.steps, len(self.mechanism.passive)
         T, y0 = ca.SX.sym("T"), ca.SX.sym("y", 2 * p)
         c = ca.SX.sym("c", len(mechanism.active), basis.shape[1])
         where = ca.SX.sym("where", 2)

@@ -103,8 +103,13 @@ class SymbolicMotion:
         s = breaks[:-1, None] + width * (nodes + 1) / 2
         return list(zip(s.ravel(), (width * weights / 2).ravel(), strict=True))
 
-    def compare(self, f: Any, g: Any, x: np.ndarray, ours: Any, sigma: float, lam: Any) -> None:
-        """Value, gradient, Jacobian and Hessian are equal to 1e-8 of their largest element."""
+    def compare(
+        self, f: Any, g: Any, x: np.ndarray, ours: Any, sigma: float, lam: Any, alone: Any = ()
+    ) -> None:
+        """Value, gradient, Jacobian and Hessian are equal to 1e-8 of their largest element.
+
+        alone: variables whose derivatives are equal to 1e-8 of their own largest element.
+        """
         f, g = ca.SX(f), ca.vertcat(*g)
         L = sigma * f + ca.dot(ca.DM(lam), g)
         wanted = [f, ca.gradient(f, self.x), g, ca.jacobian(g, self.x), ca.hessian(L, self.x)[0]]
@@ -115,6 +120,10 @@ class SymbolicMotion:
             assert np.shape(a) == shape, name
             bound = 1e-8 * max(np.abs(b).max(initial=0.0), 1e-6)
             assert np.abs(a - b).max(initial=0.0) <= bound, name
+            for k in alone if np.ndim(b) else ():
+                if b.shape[-1] == len(x):
+                    wrong, size = np.abs(a - b)[..., k].max(), np.abs(b[..., k]).max()
+                    assert wrong <= max(1e-8 * size, 1e-5 * bound), (name, k)
 
 
 def dynamics(model: Model, forces: tuple[ExternalForce, ...]) -> Callable:

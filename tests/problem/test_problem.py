@@ -122,7 +122,10 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"constraints": (Constraint(FramePosition("hand")),)}, "unknown frame or link 'hand'"),
     ({"phases": phase(costs=(Cost(Effort(), np.nan),))}, "phases[0].costs[0].weight: expected"),
     ({"guess": "random"}, "guess: unknown guess 'random'"),
-    ({"guess": 3}, "guess: expected 'linear', 'inverse_kinematics', a curve (s, q) or a Solution"),
+    (
+        {"guess": 3},
+        "guess: expected 'auto', 'linear', 'inverse_kinematics', a curve (s, q) or a Solution",
+    ),
     ({"guess": ((0.0, 2.0), np.zeros((2, 2)))}, "guess.curve.s: expected numbers that increase"),
     ({"guess": ((0.0, 1.0), np.zeros((2, 3)))}, "guess.curve.q: expected finite numbers of shape"),
     ({"guess": ((0.0, 1.0), np.full((2, 2), np.nan))}, "guess.curve.q: expected finite numbers"),

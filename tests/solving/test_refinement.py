@@ -138,7 +138,7 @@ def test_an_interrupt_keeps_the_level_that_converged(
 ) -> None:
     """Ctrl-C in any part of the second level, or a report that stops it."""
     coarse = solve("two-link-time-optimal")
-    functions = {"transcribe": "transcribe", "fit": "random_guess", "solve": "solve_nlp"}
+    functions = {"transcribe": "transcribe", "fit": "starting_point", "solve": "solve_nlp"}
     calls = [0]
 
     def stop_the_second(*args: object, **options: object) -> object:

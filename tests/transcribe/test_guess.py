@@ -161,7 +161,7 @@ def test_bad_guesses_are_named(lifting: Solution) -> None:
     program = transcribe(read_task("arm6-pick").problem)
     with pytest.raises(InputError, match="2 joints, the problem has 6"):
         first_guess(program, lifting)
-    with pytest.raises(InputError, match="'linear' or 'inverse_kinematics'"):
+    with pytest.raises(InputError, match="'auto', 'linear', 'inverse_kinematics'"):
         first_guess(program, "lineal")
     with pytest.raises(InputError, match=r"q \(K, 6\)"):
         first_guess(program, (S, np.zeros((41, 2))))

@@ -57,7 +57,7 @@ def pick_and_place(arm: Model, **phase: object) -> Problem:
         ),
         costs=(Cost(TotalTime()), Cost(Effort(), 1e-4)),
         systems={"loaded": System(payloads=(LOAD,))},
-        transcription=Spline(segments=6),
+        transcription=Spline(segments=6, limits="everywhere"),
         solver=SolverOptions(tolerance=1e-10),
     )
 
@@ -228,7 +228,7 @@ def test_forces_passive_joints_and_limits_of_a_system() -> None:
             "weak": System(limits=tight),
             "off": System(passive=("joint1",)),
         },
-        transcription=Spline(segments=8),
+        transcription=Spline(degree=5, segments=8),
     )
     solution = predyn.solve(problem).check()
     for p, effort in ((0, 10.0), (1, 4.0)):

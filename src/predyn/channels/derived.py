@@ -14,10 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.dynamics.free_numbers import ModelParameters, PointOn
 from predyn.kernels.batch import Direct, Kernel, aligned
 from predyn.kernels.forces import ExternalForce, UnknownForce, pack_forces
 from predyn.kernels.lanes import WIDTH
-from predyn.kernels.tree import ancestor_pairs, tree_of
+from predyn.kernels.tree import Tree, ancestor_pairs, tree_of, trees_of
 from predyn.model import Model
 from predyn.samples.registry import implementation
 
@@ -25,10 +26,15 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 States = tuple[Floats, Floats, Floats]  # q, v, a, each (chunks, joints and more, WIDTH)
 Depends = list[list[tuple[int, int, int, int]]]  # per component: (joint, column in dq, dv, da)
+NO_LOADS = np.zeros((0, 0, WIDTH))
 
 
 class Derived(ABC):
-    """A channel determined by q, v and a, at all instants of one set."""
+    """A channel determined by q, v and a, at all instants of one set.
+
+    trees, points and load_values are what its kernels read of the model and of external forces; a
+    channel with these supports parameters that stand for numbers of the model (parametric.py).
+    """
 
     value: Floats  # (chunks, components, WIDTH)
     dq: Floats  # (chunks, columns, WIDTH)
@@ -38,6 +44,9 @@ class Derived(ABC):
     depends: Depends
     curvature: tuple[Floats, ...]  # qq, qv, vv, qa, packed by ancestor pairs
     pairs: Ints  # (pairs, 2): joint below, joint above
+    trees: tuple[Tree, Tree, Tree]  # as kernels.tree.trees_of returns them
+    points: Sequence[PointOn] = ()
+    load_values: Floats = NO_LOADS  # (chunks, 6 forces, WIDTH)
 
     def leave_out_zeros(self, states: tuple[Floats, Floats, Floats]) -> None:
         """Remove partials that are zero in every state from `depends`."""
@@ -46,7 +55,7 @@ class Derived(ABC):
             x[:] = rng.uniform(-2.0, 2.0, x.shape)
         states[1][..., 0] = 0.0  # dry friction acts near standstill only
         self.derive()
-        nonzero = [np.any(x, axis=(0, 2)) for x in (self.dq, self.dv, self.da)]
+        nonzero = self._nonzero = [np.any(x, axis=(0, 2)) for x in (self.dq, self.dv, self.da)]
         for component, joints in enumerate(self.depends):
             kept = []
             for j, *at in joints:
@@ -54,6 +63,21 @@ class Derived(ABC):
                 if max(q, v, a) >= 0:
                     kept.append((j, q, v, a))
             self.depends[component] = kept
+
+    def follow(self, model: Model, forces: Sequence[ExternalForce]) -> bool:
+        """Take over the numbers of another model with the same joints, and of forces.
+
+        False if it cannot, or if partials that were zero in every state are not zero then.
+        """
+        return False
+
+    def no_new_partials(self, states: States) -> bool:
+        """Whether all partials that leave_out_zeros removed are zero for the present numbers."""
+        known, depends = self._nonzero, self.depends
+        self.depends = [[] for _ in depends]
+        self.leave_out_zeros(states)
+        found, self._nonzero, self.depends = self._nonzero, known, depends
+        return not any(np.any(x & ~y) for x, y in zip(found, known, strict=True))
 
     @abstractmethod
     def evaluate(self) -> None:
@@ -87,10 +111,25 @@ def sweep(kernel: Kernel, tree: Any, constants: Any, ins: tuple, outs: tuple) ->
 
 
 def derived_channel(
-    model: Model, name: str, states: States, forces: Sequence[ExternalForce]
+    model: Model,
+    name: str,
+    states: States,
+    forces: Sequence[ExternalForce],
+    parameters: ModelParameters | None = None,
 ) -> Derived:
-    """Create a channel by name, at the instants of the states."""
+    """Create a channel by name, at the instants of the states.
+
+    parameters: those that stand for numbers of the model or of the forces.
+    """
     module, member = implementation(name)
+    if parameters is not None:
+        from predyn.channels.parametric import Parametric, twin
+
+        own, probe = (module.in_lanes(twin(model), member, states, forces) for _ in range(2))
+        parametric = Parametric(name, own, probe, states, parameters)
+        parametric.leave_out_zeros(states)
+        if parametric.varies:
+            return parametric
     channel: Derived = module.in_lanes(model, member, states, forces)
     channel.leave_out_zeros(states)
     return channel
@@ -102,6 +141,7 @@ class UnknownLoad(Protocol):
     outputs: Ints  # components of the channel that it acts on
     joints: Ints  # joints that move its point
     parts: list[tuple[range, tuple[int, ...]]]  # of moment and force: rows, components
+    point: PointOn  # where it acts
 
     def slopes(self) -> Floats:
         """(chunks, 6, outputs, WIDTH): partials of the channel in moment and force."""
@@ -124,15 +164,9 @@ class DynamicsChannel(Derived):
         states: tuple[Floats, Floats, Floats],
         forces: Sequence[ExternalForce],
     ) -> None:
-        self._tree = tree_of(model)
         chunks = len(states[0])
-        loads, parts = pack_forces(model, self._tree, forces)
-        values = aligned(chunks, 3 * len(parts), WIDTH)
-        for k, part in enumerate(parts):
-            per_instant = np.broadcast_to(part, (chunks * WIDTH, 3)).reshape(chunks, WIDTH, 3)
-            values[:, 3 * k : 3 * k + 3] = per_instant.transpose(0, 2, 1)
-        self.loads, self.load_values = loads, values
         self._fed, self._states = _fed(forces), states
+        self._read(model, forces)
         self.value, self.dq, self.dv, self.da = scratch(kernels[1], self._tree, chunks)
         self.curvature = scratch(kernels[2], self._tree, chunks)
         self.weights = aligned(chunks, self.value.shape[1], WIDTH)
@@ -140,6 +174,28 @@ class DynamicsChannel(Derived):
         self._unknown: tuple[UnknownLoad, ...] = ()
         self._bind(states)
         self.pairs = ancestor_pairs(self._tree)
+
+    def _read(self, model: Model, forces: Sequence[ExternalForce]) -> None:
+        """Take over the numbers of a model and of forces."""
+        self._tree, self.trees = tree_of(model), trees_of(model)
+        chunks = len(self._states[0])
+        loads, parts = pack_forces(model, self._tree, forces)
+        values = aligned(chunks, 3 * len(parts), WIDTH)
+        for k, part in enumerate(parts):
+            per_instant = np.broadcast_to(part, (chunks * WIDTH, 3)).reshape(chunks, WIDTH, 3)
+            values[:, 3 * k : 3 * k + 3] = per_instant.transpose(0, 2, 1)
+        self.loads, self.load_values = loads, values
+        self.points = [
+            PointOn(force.link, force.point, place)
+            for force, place in zip(forces, loads.point, strict=True)
+        ]
+
+    def follow(self, model: Model, forces: Sequence[ExternalForce]) -> bool:
+        if self._unknown or _fed(forces) or len(tree_of(model).rotor) or len(self._tree.rotor):
+            return False
+        self._read(model, forces)
+        self._bind(self._states)
+        return self.no_new_partials(self._states)
 
     def _bind(self, states: States) -> None:
         """Fix the arrays that the kernels read and write."""
@@ -160,6 +216,7 @@ class DynamicsChannel(Derived):
         self._unknown = tuple(loads)
         if not loads:
             return
+        self.points = [*self.points, *(load.point for load in loads)]
         columns, pairs = self.dq.shape[1], [self.pairs]
         self._first = (columns, len(self.pairs))
         for load in loads:

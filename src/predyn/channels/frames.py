@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from predyn.channels.derived import Derived, Floats, States, scratch, sweep
+from predyn.dynamics.free_numbers import PointOn
 from predyn.dynamics.kinematics import (
     FRAME_DERIVATIVES,
     FRAME_MOTION,
@@ -17,7 +18,7 @@ from predyn.dynamics.kinematics_hessian import FRAME_HESSIAN
 from predyn.kernels.batch import aligned
 from predyn.kernels.forces import ExternalForce
 from predyn.kernels.lanes import WIDTH
-from predyn.kernels.tree import ancestor_pairs, weightless_tree_of
+from predyn.kernels.tree import ancestor_pairs, trees_of, weightless_tree_of
 from predyn.model import Model
 from predyn.samples import FRAME_PARTS
 
@@ -40,20 +41,16 @@ class FrameChannel(Derived):
 
     def __init__(self, model: Model, states: tuple[Floats, Floats, Floats], frame: str) -> None:
         n, chunks = model.n, len(states[0])
-        self._n = n
-        self._tree = weightless_tree_of(model)
-        target = target_of(model, frame, (0.0, 0.0, 0.0))
-        self._parts = scratch(FRAME_MOTION, self._tree, chunks)
-        self._partials = scratch(FRAME_DERIVATIVES, self._tree, chunks)
-        self.curvature = scratch(FRAME_HESSIAN, self._tree, chunks)
+        self._n, self._frame, self._states = n, frame, states
+        tree = weightless_tree_of(model)
+        self._parts = scratch(FRAME_MOTION, tree, chunks)
+        self._partials = scratch(FRAME_DERIVATIVES, tree, chunks)
+        self.curvature = scratch(FRAME_HESSIAN, tree, chunks)
         self.value, self.weights = (aligned(chunks, 24, WIDTH) for _ in range(2))
         self._split = tuple(aligned(chunks, s.stop - s.start, WIDTH) for s in FRAME_PARTS.values())
-        weighted = (*states, *self._split)
-        self._move = sweep(FRAME_MOTION, self._tree, target, states, self._parts)
-        self._derive = sweep(FRAME_DERIVATIVES, self._tree, target, states, self._partials)
-        self._curve = sweep(FRAME_HESSIAN, self._tree, target, weighted, self.curvature)
+        self._read(model)
         self.dq, self.dv, self.da = (aligned(chunks, m * n, WIDTH) for m in (24, 12, 6))
-        self.pairs = ancestor_pairs(self._tree)
+        self.pairs = ancestor_pairs(tree)
         link = model.frame(frame).link
         carriers = []
         while link >= 0:
@@ -69,6 +66,20 @@ class FrameChannel(Derived):
                     for j in sorted(carriers)
                 ]
             )
+
+    def _read(self, model: Model) -> None:
+        """Take over the numbers of a model."""
+        tree, self.trees = weightless_tree_of(model), trees_of(model)
+        target = target_of(model, self._frame, (0.0, 0.0, 0.0))
+        self.points = [PointOn(self._frame, (0.0, 0.0, 0.0), target.p[0])]
+        states, weighted = self._states, (*self._states, *self._split)
+        self._move = sweep(FRAME_MOTION, tree, target, states, self._parts)
+        self._derive = sweep(FRAME_DERIVATIVES, tree, target, states, self._partials)
+        self._curve = sweep(FRAME_HESSIAN, tree, target, weighted, self.curvature)
+
+    def follow(self, model: Model, forces: Sequence[ExternalForce]) -> bool:
+        self._read(model)
+        return self.no_new_partials(self._states)
 
     def evaluate(self) -> None:
         self._move.run()

@@ -38,6 +38,9 @@ class Momentum(Derived):
     def __init__(self, model: Model, states: States) -> None:
         q, v, _ = states
         inner = self._inner = Torques(_weightless(model), (q, np.zeros_like(v), v), ())
+        unused = np.zeros(model.n)  # springs do not act on it
+        near, placed, weightless = (x._replace(stiffness=unused) for x in inner.trees)
+        self.trees = (near, placed, weightless)
         self.value, self.weights, self.pairs = inner.value, inner.weights, inner.pairs
         self.dq, self.dv, self.da = inner.dq, inner.da, inner.dv
         self.depends = [[(j, in_q, in_a, -1) for j, in_q, _, in_a in x] for x in inner.depends]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.channels.derived import Floats, States, scratch, sweep
+from predyn.dynamics.free_numbers import PointOn
 from predyn.dynamics.kinematics import FRAME_DERIVATIVES, FRAME_MOTION, target_of
 from predyn.dynamics.load_reactions import (
     joint_reactions_force_derivatives,
@@ -21,7 +22,7 @@ from predyn.dynamics.load_reactions import (
 )
 from predyn.kernels.forces import UnknownForce
 from predyn.kernels.lanes import WIDTH
-from predyn.kernels.tree import weightless_tree_of
+from predyn.kernels.tree import tree_of, weightless_tree_of
 from predyn.model import Model
 
 
@@ -32,6 +33,7 @@ class PointMotion:
         self._n, chunks = model.n, len(states[0])
         tree = weightless_tree_of(model)
         target = target_of(model, force.link, force.point)
+        self.point = PointOn(force.link, force.point, target.p[0])
         self._link_axes = force.frame == "link"
         self._motion = scratch(FRAME_MOTION, tree, chunks)
         self._slopes = scratch(FRAME_DERIVATIVES, tree, chunks)
@@ -74,20 +76,28 @@ class LoadReactions:
     def __init__(self, model: Model, states: States, weights: Floats, force: UnknownForce) -> None:
         self._model, self._q, self._weights = model, states[0], weights
         self._force = replace(force, force=np.zeros(3), moment=np.zeros(3))
+        place = target_of(model, force.link, force.point).p[0]
+        self.point = PointOn(force.link, force.point, place)
         self.joints = _carriers(model, force.link)
         self.outputs = (6 * self.joints[:, None] + np.arange(6)).ravel()
         self.parts = _parts(force)
 
     def slopes(self) -> Floats:
         q = _instants(self._q[:, : self._model.n])
-        (found,) = joint_reactions_force_derivatives(self._model, q, [self._force])
+        (found,) = joint_reactions_force_derivatives(self._model, q, [self._placed()])
         return _lanes(found.reshape(len(q), -1, 6)[:, self.outputs].transpose(0, 2, 1))
 
     def bends(self) -> Floats:
         n = self._model.n
         q, weights = _instants(self._q[:, :n]), _instants(self._weights).reshape(-1, n, 6)
-        (found,) = reaction_force_hessian(self._model, q, weights, [self._force])
+        (found,) = reaction_force_hessian(self._model, q, weights, [self._placed()])
         return _lanes(found[:, self.joints].transpose(0, 2, 1))
+
+    def _placed(self) -> UnknownForce:
+        """The force at the present place of its point, which parameters may move."""
+        frame = self._model.frame(self._force.link)
+        in_link = tree_of(self._model).link[frame.link].T @ self.point.place
+        return replace(self._force, point=frame.R.T @ (in_link - frame.p))
 
 
 def _instants(lanes: Floats) -> Floats:

@@ -50,12 +50,14 @@ def check(
         _check_result(Path(file))
     elif suffix == ".toml" or file in tasks.NAMES:
         from predyn.config import load_task
+        from predyn.problem.plausibility import warn_if_implausible
 
         problem = load_task(file, allow_absolute=allow_absolute, allow_code=allow_code)
         if (Path(file) / "solution.h5").is_file():
             say(f"predyn: note: this is the task; to check its solution: predyn check ./{file}")
         show(descriptions.problem_text(problem))
         show(descriptions.model_text(problem.model, problem.limits))
+        warn_if_implausible(problem, stacklevel=1)
     else:
         raise InputError(
             f"{file}: expected a task (.toml, or a name from `predyn examples`), a model (.urdf), "
@@ -141,4 +143,4 @@ def export(
         loaded.export(to)
     show(f"wrote {to}")
     if not loaded.success:
-        say(f"predyn: note: the result did not converge: {loaded.status}")
+        say(f"predyn: note: the result is no success: {loaded.status}")

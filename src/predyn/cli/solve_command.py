@@ -78,8 +78,8 @@ def solve(
     """Find the optimal motion of a task.
 
     Writes solution.h5, summary.json and report.html. Exit code 0: solved; 2: invalid input; 3: not
-    converged; 130: interrupted. Partial results are written for 3 and 130 too, but never replace a
-    result that converged.
+    converged, or limits are exceeded between their points; 130: interrupted. Partial results are
+    written for 3 and 130 too, but never replace a result that is a success.
     """
     from predyn.config import read_task
     from predyn.config.schema import METHODS
@@ -117,7 +117,11 @@ def solve(
         say(f"predyn: interrupted {cut_short}: predyn report {written[0].parent}")
     if not solution.success:
         say(f"predyn: not solved: {solution.status}")
-        say(f"predyn: to continue from there: predyn solve {task} --resume-from {written[0]}")
+        from predyn.solution import EXCEEDS
+
+        refining = " --refine" if solution.status == EXCEEDS else ""
+        again = f"predyn solve {task}{refining} --resume-from {written[0]}"
+        say(f"predyn: to continue from there: {again}")
     stopped = cut_short or solution.status == "interrupted"
     raise typer.Exit(INTERRUPTED if stopped else NOT_CONVERGED)
 
@@ -129,6 +133,7 @@ def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path]
     that is killed during the verification, which may take seconds.
     """
     from predyn.results import stored as results
+    from predyn.solution import CONVERGED
     from predyn.storage.interrupts import held_back
 
     written: list[Path] = []
@@ -138,7 +143,7 @@ def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path]
             written += results.write_results(solution, folder)
             if solution.success:
                 (folder / results.CHECKPOINT).unlink(missing_ok=True)
-        if solution.success:
+        if solution.status in CONVERGED:
             from predyn.simulation.verification import verify
 
             solution = verify(solution)
@@ -152,7 +157,7 @@ def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path]
     except KeyboardInterrupt:
         if not written:
             raise
-        if solution.success and solution.verification is None:
+        if solution.status in CONVERGED and solution.verification is None:
             cut_short = (
                 "during verification; the solution was saved without it; to verify it and write "
                 "the report"

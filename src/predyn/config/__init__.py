@@ -11,8 +11,9 @@ from predyn import tasks
 from predyn.config.findings import Findings
 from predyn.config.model import Folder, model_of
 from predyn.config.problem import place_in_file, problem_of
-from predyn.config.schema import checked
+from predyn.config.schema import TaskTable, checked
 from predyn.errors import FileError, InputError, unknown_name
+from predyn.model import Model
 from predyn.problem import Problem
 from predyn.problem.check_problems import find_problems
 from predyn.storage.reading import refuse_irregular
@@ -55,28 +56,48 @@ def read_task(
     """As load_task, but also return the file's text; `method` replaces the transcription method."""
     path = task_path(task)
     text = _text(path)
+    findings = Findings(str(path), text)
+    table = _table(text, findings, method)
+    folder = Folder(path.parent, allow_absolute)
+    model = model_of(table.model, folder, findings)
+    findings.raise_if_any()
+    assert model is not None
+    return Task(_problem(table, model, folder, allow_code, path.stem, findings), text, path)
+
+
+def problem_of_text(text: str, model: Model, name: str) -> Problem:
+    """The problem in the text of a task whose model is known; other files and code are not read."""
+    findings = Findings(f"the task of {name!r}", text)
+    table = _table(text, findings)
+    return _problem(table, model, Folder(FilePath(), False), False, name, findings)
+
+
+def _table(text: str, findings: Findings, method: str | None = None) -> TaskTable:
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise FileError(f"{path}: not TOML: {error}") from None
+        raise FileError(f"{findings.file}: not TOML: {error}") from None
     except RecursionError:
-        raise FileError(f"{path}: not a task file: brackets are nested too deeply") from None
-    findings = Findings(str(path), text)
+        raise FileError(
+            f"{findings.file}: not a task file: brackets are nested too deeply"
+        ) from None
     if method is not None and isinstance(raw.setdefault("transcription", {}), dict):
         raw["transcription"]["method"] = method
     table = checked(raw, findings)
     findings.raise_if_any()
     assert table is not None
-    folder = Folder(path.parent, allow_absolute)
-    model = model_of(table.model, folder, findings)
-    findings.raise_if_any()
-    assert model is not None
-    problem, origins = problem_of(table, model, folder, allow_code, path.stem, findings)
+    return table
+
+
+def _problem(
+    table: TaskTable, model: Model, folder: Folder, allow_code: bool, stem: str, findings: Findings
+) -> Problem:
+    problem, origins = problem_of(table, model, folder, allow_code, stem, findings)
     findings.raise_if_any()
     for where, message in find_problems(problem):
         findings.add(place_in_file(where, origins), message)
     findings.raise_if_any()
-    return Task(problem, text, path)
+    return problem
 
 
 def task_path(task: str | os.PathLike[str]) -> FilePath:

@@ -234,4 +234,4 @@ def _guess(table: TaskTable, folder: Folder, findings: Findings) -> object:
             from predyn.solution.file import load_solution
 
             return load_solution(folder.file(guess.solution))
-    return guess.kind or "linear"
+    return guess.kind or "auto"

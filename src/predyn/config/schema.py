@@ -160,6 +160,7 @@ class ParameterTable(Table):
     max: float
     guess: Finite | None = None
     unit: str = "1"
+    quantity: str | list[str] = []
 
 
 class SystemTable(Table):
@@ -175,7 +176,7 @@ class CurveTable(Table):
 
 
 class GuessTable(Table):
-    kind: Literal["linear", "inverse_kinematics"] | None = None
+    kind: Literal["auto", "linear", "inverse_kinematics"] | None = None
     curve: CurveTable | None = None
     solution: str | None = None
 

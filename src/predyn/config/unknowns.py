@@ -52,5 +52,7 @@ def parameters_of(tables: list[ParameterTable], findings: Findings) -> tuple[Par
                 message = "is missing, and infinite bounds have no midpoint"
                 findings.add(("parameters", k, "guess"), message)
                 guess = 0.0
-        made.append(Parameter(table.name, table.min, table.max, guess, table.unit))
+        given = table.quantity
+        quantity = given if isinstance(given, str) else tuple(given)
+        made.append(Parameter(table.name, table.min, table.max, guess, table.unit, quantity))
     return tuple(made)

@@ -8,6 +8,7 @@ control points come as arguments, one curve per trailing index.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -99,10 +100,12 @@ class BSpline:
         """Number of control points."""
         return len(self.knots) - self.degree - 1
 
-    @property
+    @cached_property
     def breaks(self) -> NDArray[np.float64]:
         """Different knots within the domain, from 0 to 1."""
-        return np.unique(self.knots[self.degree : self.n_control + 1])
+        breaks = np.unique(self.knots[self.degree : self.n_control + 1])
+        breaks.flags.writeable = False
+        return breaks
 
     @property
     def segments(self) -> int:
@@ -158,7 +161,6 @@ class BSpline:
         out = np.zeros((derivatives + 1, len(s), p + 1))
         out[0] = values[p]
         for d in range(1, min(derivatives, p) + 1):
-            rounding = 16 * np.finfo(float).eps / widths[0]
             x = size = values[p - d]
             for r in range(p - d + 1, p + 1):
                 slope, bound = r * x / widths[r - 1], r * size / widths[r - 1]
@@ -322,8 +324,7 @@ class BSpline:
         return np.append(points.ravel(), 1.0)
 
     def _instants(self, s: ArrayLike) -> NDArray[np.float64]:
-        s = _vector("s", s)
-        breaks = self.breaks
+        s, breaks = _vector("s", s), self.breaks
         right = np.clip(np.searchsorted(breaks, s), 1, len(breaks) - 1)
         for nearest in (breaks[right - 1], breaks[right]):
             s = np.where(np.abs(s - nearest) <= SNAP, nearest, s)
@@ -333,9 +334,8 @@ class BSpline:
         return s
 
     def _interval(self, s: NDArray[np.float64], side: Side = "right") -> NDArray[np.int64]:
-        first = np.searchsorted(self.knots, 0.0, side="right") - 1
-        last = np.searchsorted(self.knots, 1.0) - 1
-        return np.clip(np.searchsorted(self.knots, s, side=side) - 1, first, last)
+        last = self.n_control - 1
+        return np.clip(np.searchsorted(self.knots, s, side=side) - 1, self.degree, last)
 
     def _control(self, control: ArrayLike) -> NDArray[np.float64]:
         array = np.asarray(control, dtype=float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ class _Goal(NamedTuple):
     model: Model
     frame: str
     point: Floats
-    position: Floats | None
+    position: Floats | None  # NaN: free
     orientation: Floats | None
 
     def errors(self, q: Floats) -> Floats:
@@ -43,7 +44,7 @@ class _Goal(NamedTuple):
         if self.orientation is not None:
             out[:3] = rotation_vector(pose.R @ self.orientation.T)
         if self.position is not None:
-            out[3:] = pose.p - self.position
+            out[3:] = np.where(np.isnan(self.position), 0.0, pose.p - self.position)
         return out
 
     def slopes(self, q: Floats, errors: Floats) -> Floats:
@@ -53,14 +54,14 @@ class _Goal(NamedTuple):
         if self.orientation is not None:
             out[:3] = rotation_vector_partial(errors[:3]) @ partials.jacobian[:3]
         if self.position is not None:
-            out[3:] = partials.jacobian[3:]
+            out[3:] = np.where(np.isnan(self.position)[:, None], 0.0, partials.jacobian[3:])
         return out
 
 
 def inverse_kinematics(
     model: Model,
     frame: str,
-    position: ArrayLike | None = None,
+    position: ArrayLike | Sequence[float | None] | None = None,
     orientation: ArrayLike | None = None,
     *,
     guess: ArrayLike | None = None,
@@ -73,7 +74,7 @@ def inverse_kinematics(
     """Joint positions within the limits that bring a frame, or a point in it, to a target pose.
 
     frame        name of a frame or of a link
-    position     (3,) m, target position of the point, world axes
+    position     (3,) m, target position of the point, world axes; None leaves a coordinate free
     orientation  (3, 3) target axes of the frame as columns; give position, orientation or both
     guess        (n,) tried first, moved into the limits; default: the middle of the limits
     tolerance    largest error that counts as reached, m and rad
@@ -95,7 +96,7 @@ def inverse_kinematics(
         model,
         model.frame(frame).name,
         vector("point", point),
-        None if position is None else vector("position", position),
+        None if position is None else _read_position(position),
         None if orientation is None else _check_rotation(model, orientation),
     )
     if not 0.0 < _read_number("tolerance", tolerance) < np.inf:
@@ -225,6 +226,17 @@ def _nearest_turn(model: Model, q: Floats, rest: Floats) -> Floats:
 
 def _is_reached(errors: Floats, tolerance: float) -> bool:
     return bool(np.linalg.norm(errors[:3]) <= tolerance >= np.linalg.norm(errors[3:]))
+
+
+def _read_position(position: ArrayLike | Sequence[float | None]) -> Floats:
+    """A target position with NaN for coordinates that are None."""
+    free, given = [False] * 3, position
+    if isinstance(position, tuple | list) and len(position) == 3:
+        free = [x is None for x in position]
+        given = [0.0 if x is None else x for x in position]
+    if all(free):
+        raise InputError("position: leaves all coordinates free; give at least one")
+    return np.where(free, np.nan, vector("position", given))  # type: ignore[arg-type]
 
 
 def _check_rotation(model: Model, orientation: ArrayLike) -> Floats:

@@ -50,7 +50,11 @@ class Tree(NamedTuple):
 _trees: WeakKeyDictionary[Model, tuple[Tree, Tree, Tree]] = WeakKeyDictionary()
 
 
-def _build_trees(model: Model) -> tuple[Tree, Tree, Tree]:
+def trees_of(model: Model) -> tuple[Tree, Tree, Tree]:
+    """The views that tree_of, placed_tree_of and weightless_tree_of return.
+
+    They share their arrays, except for p of the first and gravity of the last.
+    """
     trees = _trees.get(model)
     if trees is None:
         placed = _build_tree(model)
@@ -67,18 +71,18 @@ def tree_of(model: Model) -> Tree:
 
     Moments are about the origin, and rounding grows with the square of the distance from it.
     """
-    return _build_trees(model)[0]
+    return trees_of(model)[0]
 
 
 def placed_tree_of(model: Model) -> Tree:
     """The same, at the position given by the model."""
-    return _build_trees(model)[1]
+    return trees_of(model)[1]
 
 
 def weightless_tree_of(model: Model) -> Tree:
     """The same, at the position given by the model and without gravity: accelerations are those
     relative to the world."""
-    return _build_trees(model)[2]
+    return trees_of(model)[2]
 
 
 def turn_z_to(axis: Floats) -> Floats:
@@ -94,13 +98,7 @@ def _build_tree(model: Model) -> Tree:
     n, parent = model.n, model.parent
     A = np.array([turn_z_to(axis) for axis in model.axis]).reshape(n, 3, 3)
     A_parent = np.where((parent < 0)[:, None, None], np.eye(3), A[parent])
-    mass, h = model.inertia[:, 0], model.inertia[:, 1:4]
-    c = np.divide(h, mass[:, None], out=np.zeros_like(h), where=mass[:, None] > 0)
-    xx, xy, yy, xz, yz, zz = model.inertia[:, 4:].T
-    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).transpose(2, 0, 1)  # noqa: E741
-    shift = np.einsum("i,ij,ij->i", mass, c, c)[:, None, None] * np.eye(3)
-    Ic = I - shift + mass[:, None, None] * c[:, :, None] * c[:, None, :]
-    Ic = A.transpose(0, 2, 1) @ Ic @ A
+    mass, com, Ic = inertia_in_joint_frames(model.inertia, A)
     depth = np.zeros(n, np.int64)
     size = np.ones(n, np.int64)
     for i in range(n):
@@ -120,8 +118,8 @@ def _build_tree(model: Model) -> Tree:
         link=A.transpose(0, 2, 1),
         body=np.asarray(model.inertia.any(axis=1), np.int64),
         mass=mass,
-        com=np.einsum("nji,nj->ni", A, c),
-        Ic=Ic[:, [0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]],
+        com=com,
+        Ic=Ic,
         gravity=model.gravity,
         pair=np.concatenate(([0], np.cumsum(depth))),
         size=size,
@@ -136,6 +134,21 @@ def _build_tree(model: Model) -> Tree:
     )
     writable: Any = [np.array(x, order="C") for x in tree]  # one type for the compiler
     return Tree(*writable)
+
+
+def inertia_in_joint_frames(rows: Floats, A: Floats) -> tuple[Floats, Floats, Floats]:
+    """mass (k,), com (k, 3) and Ic (k, 6) of a Tree, from rows (k, 10) of Model.inertia and the
+    joint axes A (k, 3, 3) in the link frames.
+    """
+    mass, h = rows[:, 0], rows[:, 1:4]
+    c = np.divide(h, mass[:, None], out=np.zeros_like(h), where=mass[:, None] != 0.0)
+    xx, xy, yy, xz, yz, zz = rows[:, 4:].T
+    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).transpose(2, 0, 1)  # noqa: E741
+    shift = np.einsum("i,ij,ij->i", mass, c, c)[:, None, None] * np.eye(3)
+    Ic = I - shift + mass[:, None, None] * c[:, :, None] * c[:, None, :]
+    Ic = A.transpose(0, 2, 1) @ Ic @ A
+    com = np.einsum("nji,nj->ni", A, c)
+    return mass, com, Ic[:, [0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]
 
 
 def has_coupled_rotors(model: Model) -> bool:

@@ -1,6 +1,7 @@
 """Problem definitions: phases, states, terms and options as pure data, and their checks."""
 
 from predyn.problem.problem import (
+    GUESSES,
     At,
     Constraint,
     Cost,
@@ -11,12 +12,14 @@ from predyn.problem.problem import (
     Spline,
     State,
     duration_of,
+    name_of,
     row_bounds,
 )
 from predyn.problem.system import System, system_of
 from predyn.problem.unknowns import Parameter, Signal
 
 __all__ = [
+    "GUESSES",
     "At",
     "Constraint",
     "Cost",
@@ -30,6 +33,7 @@ __all__ = [
     "State",
     "System",
     "duration_of",
+    "name_of",
     "row_bounds",
     "system_of",
 ]

@@ -50,11 +50,9 @@ class Binder:
         if isinstance(term, ON_UNKNOWNS):
             if not self._sound:
                 return None, None
-            if isinstance(self._problem.transcription, Hybrid):
-                return (
-                    None,
-                    f"method 'hybrid' does not support term {term.kind!r}; use method 'spline'",
-                )
+            message = self._refused(term)
+            if message is not None:
+                return None, message
         found, firsts = [], dict[tuple[str, frozenset[str]], int]()
         for p in phases:  # phases with the same channels are checked once
             firsts.setdefault(self._kind[p], p)
@@ -70,6 +68,19 @@ class Binder:
         except PredynError as error:
             return None, str(error)
         return found[0] if found else None, None
+
+    def _refused(self, term: Term) -> str | None:
+        """Why the hybrid method does not support a term on an unknown."""
+        if not isinstance(self._problem.transcription, Hybrid):
+            return None
+        if not isinstance(term, ParameterValue):
+            return f"method 'hybrid' does not support term {term.kind!r}; use method 'spline'"
+        if any(phase.duration == term.parameter for phase in self._problem.phases):
+            return (
+                "method 'hybrid' does not support terms on a duration, which parameter "
+                f"{term.parameter!r} is; use the term 'time' or method 'spline'"
+            )
+        return None
 
     def _channels(self, term: Term, residual: Residual, p: int) -> set[str]:
         """Plain names of all channels that a term depends on, including its parts."""
@@ -112,9 +123,11 @@ def unused_problems(problem: Problem, seen: set[str]) -> Iterator[Finding]:
     if not durations <= {parameter.name for parameter in problem.parameters}:
         return  # a misspelt name is reported with its phase
     for k, parameter in enumerate(problem.parameters):
+        if parameter.quantities:  # programs know what depends on them
+            continue
         if parameter.name not in durations and f"parameter:{parameter.name}" not in seen:
             yield (
                 ("parameters", k),
                 f"nothing depends on parameter {parameter.name!r}; make it the duration of a "
-                "phase, name it in a term, or remove it",
+                "phase, name it in a term, give it a quantity of the model, or remove it",
             )

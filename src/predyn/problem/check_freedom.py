@@ -48,7 +48,7 @@ def _fixed_phases(
     problem: Problem, states: list[dict[str, Array]], passive: Sequence[Mask], sizes: Sequence[int]
 ) -> Iterator[Finding]:
     """Phases without freedom, among several."""
-    if len(states) == 1:
+    if len(states) == 1 or free_parameter(problem):
         return
     for k, found in enumerate(states):
         given = np.sum([~np.isnan(value) for value in found.values()], axis=0)
@@ -93,7 +93,7 @@ def _fixed_motion(
     open_start = np.isnan(states[0]["start.q"]) | np.isnan(states[0]["start.v"])
     chosen = np.where(always, open_start, fixed < controls)
     free = any(_free_time(problem, phase) for phase in problem.phases)
-    free |= any(free_signal(problem, k) for k in range(len(states)))
+    free |= any(free_signal(problem, k) for k in range(len(states))) or free_parameter(problem)
     if not free and not tied.any() and not chosen.any():
         every = "every active" if always.any() else "every"
         yield (
@@ -109,6 +109,15 @@ def free_signal(problem: Problem, k: int) -> bool:
         exists_in(signal.phases, problem, k)
         and bool(np.any(np.less(np.asarray(signal.lower, float), np.asarray(signal.upper, float))))
         for signal in of_kind(problem.signals, Signal)
+    )
+
+
+def free_parameter(problem: Problem) -> bool:
+    """Whether a parameter that is not a duration is not fixed."""
+    durations = [phase.duration for phase in problem.phases]
+    return any(
+        parameter.name not in durations and bool(parameter.min < parameter.max)
+        for parameter in of_kind(problem.parameters, Parameter)
     )
 
 

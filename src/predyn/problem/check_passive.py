@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from predyn.problem.problem import Hybrid, Phase, Problem
 
 Mask = NDArray[np.bool_]
+LEAST_STEPS = 10  # per segment where they are chosen; larger numbers are multiples of it
 OFF_GRID = 1e-9  # tolerance between a fraction and the grid of steps
 
 
@@ -147,5 +148,6 @@ def step_grid(method: Hybrid, phase: Phase) -> np.ndarray:
         breaks = np.linspace(0.0, 1.0, segments + 1)
     else:
         breaks = np.asarray(method.knots, float)
-    inner = np.arange(method.steps) / method.steps
+    steps = LEAST_STEPS if method.steps is None else method.steps
+    inner = np.arange(steps) / steps
     return np.append((breaks[:-1, None] + np.diff(breaks)[:, None] * inner).ravel(), 1.0)

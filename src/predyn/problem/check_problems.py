@@ -36,8 +36,6 @@ from predyn.problem.system import System
 if TYPE_CHECKING:
     from predyn.problem.problem import Problem
 
-GUESSES = ("linear", "inverse_kinematics")
-
 
 def problems_of(problem: Problem) -> list[str]:
     """All errors, one message each."""
@@ -147,6 +145,8 @@ def _systems(problem: Problem) -> list[tuple[Path, System]]:
 
 
 def _guess(problem: Problem) -> Iterator[Finding]:
+    from predyn.problem.problem import GUESSES
+
     guess, n = problem.guess, problem.model.n
     if isinstance(guess, str):
         if guess not in GUESSES:
@@ -168,7 +168,7 @@ def _guess(problem: Problem) -> Iterator[Finding]:
     if not isinstance(model, Model) or not hasattr(guess, "curves"):
         yield (
             ("guess",),
-            "expected 'linear', 'inverse_kinematics', a curve (s, q) or a Solution, "
+            "expected 'auto', 'linear', 'inverse_kinematics', a curve (s, q) or a Solution, "
             f"got {type(guess).__name__}",
         )
     elif model.n != n:

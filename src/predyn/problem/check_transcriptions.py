@@ -16,6 +16,7 @@ AT = "transcription"
 MOST_STEPS = 1000
 SHOOTING = ("multiple", "single")
 KNOTS = ("clamped", "uniform", "free")
+LIMITS = ("points", "everywhere")
 
 
 def transcription_problems(problem: Problem) -> Iterator[Finding]:
@@ -32,7 +33,7 @@ def transcription_problems(problem: Problem) -> Iterator[Finding]:
 
 
 def _hybrid(method: Hybrid) -> Iterator[Finding]:
-    if not whole(method.steps, 1, MOST_STEPS):
+    if method.steps is not None and not whole(method.steps, 1, MOST_STEPS):
         got = f"got {method.steps!r:.60}"
         yield (AT, "steps"), f"expected a whole number from 1 to {MOST_STEPS}, {got}"
     if not isinstance(method.shooting, str) or method.shooting not in SHOOTING:
@@ -42,6 +43,12 @@ def _hybrid(method: Hybrid) -> Iterator[Finding]:
             (AT, "knots"),
             "method 'hybrid' integrates in fixed steps: expected 'clamped', 'uniform' or the break "
             "points, got 'free'",
+        )
+    if method.limits == "everywhere":
+        yield (
+            (AT, "limits"),
+            "method 'hybrid' integrates the passive joints, whose motion has no control points to "
+            "bound: expected 'points', got 'everywhere'; use more limit_points, or method 'spline'",
         )
 
 
@@ -89,6 +96,8 @@ def _spline(spline: Any) -> Iterator[Finding]:
         yield (AT, "max_refinements"), f"expected a whole number from 0, {got}"
     if not finite(spline.refine_tolerance) or spline.refine_tolerance <= 0.0:
         yield (AT, "refine_tolerance"), f"expected a number above 0, got {spline.refine_tolerance}"
+    if not isinstance(spline.limits, str) or spline.limits not in LIMITS:
+        yield (AT, "limits"), str(unknown_name("limits", spline.limits, LIMITS))
     if isinstance(spline.knots, str):
         if spline.knots not in KNOTS:
             yield (AT, "knots"), str(unknown_name("knots", spline.knots, KNOTS))

@@ -19,7 +19,6 @@ from predyn.problem.check_phases import (
     finite,
     is_duration,
     numbers,
-    of_kind,
     spans,
     whole,
 )
@@ -36,6 +35,15 @@ HIGHEST_CONTINUITY = 1
 
 def unknown_problems(problem: Problem) -> Iterator[Finding]:
     """Errors in signals and parameters, and names that are used twice."""
+    wrong = list(_unknown_problems(problem))
+    yield from wrong
+    if not wrong and any(parameter.quantity for parameter in problem.parameters):
+        from predyn.problem.check_parameters import quantity_problems
+
+        yield from quantity_problems(problem, problem.parameters)
+
+
+def _unknown_problems(problem: Problem) -> Iterator[Finding]:
     from predyn.problem.problem import Hybrid
 
     names: dict[str, str] = {}
@@ -44,8 +52,8 @@ def unknown_problems(problem: Problem) -> Iterator[Finding]:
         if not isinstance(given, tuple | list):
             yield (field,), f"expected a list of {kind.__name__}, got {type(given).__name__}"
             continue
-        if isinstance(problem.transcription, Hybrid):
-            yield from _refused(problem, field, given)
+        if given and field == "signals" and isinstance(problem.transcription, Hybrid):
+            yield (field,), "method 'hybrid' does not support signals; use method 'spline'"
         for k, unknown in enumerate(given):
             where: Path = (field, k)
             if not isinstance(unknown, kind):
@@ -58,20 +66,6 @@ def unknown_problems(problem: Problem) -> Iterator[Finding]:
                 yield from _signal(problem, unknown, where)
             else:
                 yield from _parameter(problem, unknown, where)
-
-
-def _refused(problem: Problem, field: str, given: Sequence[Any]) -> Iterator[Finding]:
-    """Unknowns that the hybrid method does not support."""
-    if given and field == "signals":
-        yield (field,), "method 'hybrid' does not support signals; use method 'spline'"
-    durations = {phase.duration for phase in problem.phases if isinstance(phase.duration, str)}
-    for k, parameter in enumerate(of_kind(given, Parameter)):
-        if parameter.name not in durations:
-            yield (
-                (field, k),
-                "method 'hybrid' supports only parameters that are durations of phases, and "
-                f"{parameter.name!r:.60} is not one; use method 'spline'",
-            )
 
 
 def _name(name: Any, called: str, where: Path, names: dict[str, str]) -> Iterator[Finding]:

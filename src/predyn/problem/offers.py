@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from predyn.problem.problem import Hybrid, Problem
+from predyn.problem.quantities import unit_of
 from predyn.problem.system import model_in
 from predyn.samples import Further, Offer
 
@@ -22,11 +23,14 @@ def offer_in(problem: Problem, p: int, anywhere: bool = False) -> Offer:
                 size = _sizes(signal.scale, len(signal.components))
                 known = Further(tuple(signal.components), signal.unit, size)
                 further[f"signal:{signal.name}"] = further[f"rate:{signal.name}"] = known
-        for parameter in problem.parameters:
-            size = (max(abs(float(parameter.guess)), 1e-9),)
-            further[f"parameter:{parameter.name}"] = Further(
-                (parameter.name,), parameter.unit, size
-            )
+    durations = [phase.duration for phase in problem.phases]
+    for parameter in problem.parameters:
+        if isinstance(method, Hybrid) and parameter.name in durations:
+            continue
+        size = (max(abs(float(parameter.guess)), 1e-9),)
+        further[f"parameter:{parameter.name}"] = Further(
+            (parameter.name,), unit_of(problem, parameter), size
+        )
     return Offer(model_in(problem, p), method.method, further, method.without)
 
 

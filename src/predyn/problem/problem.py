@@ -17,6 +17,7 @@ from predyn.problem.system import System
 from predyn.problem.unknowns import Parameter, Signal
 from predyn.terms.term import Loss, Residual, Term
 
+GUESSES = ("auto", "linear", "inverse_kinematics")
 At = Literal["throughout", "start", "end"] | Sequence[float]
 
 
@@ -104,6 +105,10 @@ class Spline:
     gauss_points  quadrature points per segment for the costs
     knots         "clamped", "uniform", the break points in [0, 1] (clamped), or "free": clamped,
                   with break points that are optimized in a last solve (single phase only)
+    limits        "points": bounds hold at the limit points; "everywhere": inequalities that are
+                  linear in q, v, a, jerk or a signal bound the control points of that curve or
+                  derivative, so they hold at all times, and are somewhat stricter than needed.
+                  Torques and other quantities are bounded at limit points in either case
     """
 
     degree: int = 3
@@ -114,6 +119,7 @@ class Spline:
     refine: bool = False
     refine_tolerance: float = 1e-3
     max_refinements: int = 4
+    limits: Literal["points", "everywhere"] = "points"
 
     method: ClassVar[str] = "spline"
     without: ClassVar[tuple[str, ...]] = ()  # channels that the method cannot provide
@@ -128,7 +134,8 @@ class Spline:
 class Hybrid(Spline):
     """Active joints are B-splines, passive joints are integrated by RK4 in equal steps per segment.
 
-    steps         RK4 steps per segment; costs are summed over their stages (no gauss_points)
+    steps         RK4 steps per segment; costs are summed over their stages (no gauss_points); None:
+                  10, or more if springs and damping of passive joints need shorter ones
     shooting      "multiple": the states of the passive joints where segments meet are unknowns;
                   "single": one integration from the start, where their states must be given
     limit_points  as for splines, but where steps begin: at most `steps` per segment
@@ -136,7 +143,7 @@ class Hybrid(Spline):
 
     segments: int = 40
     limit_points: int = 2
-    steps: int = 10
+    steps: int | None = None
     shooting: Literal["multiple", "single"] = "multiple"
 
     method: ClassVar[str] = "hybrid"
@@ -149,8 +156,9 @@ class Problem:
     forces      external forces; each constant, a given curve (Profile) or a signal's name
     passive     names of the joints without a motor: their torque is zero throughout
     continuity  how many time derivatives of q agree between phases (2: q, v and a)
-    guess       "linear", "inverse_kinematics", (s, q) arrays of a curve over the whole motion in
-                normalised time, or a Solution
+    guess       "linear": straight lines; "inverse_kinematics": the same, over postures that reach
+                the goals of frames; "auto": the latter if such goals are in reach; (s, q) arrays of
+                a curve over the whole motion in normalised time, or a Solution
     signals     unknown functions of time besides the motion of the joints
     parameters  unknown numbers that all phases share
     systems     by name: payloads, forces, passive joints and limits of some phases
@@ -164,7 +172,7 @@ class Problem:
     limits: Limits | None = None
     jerk_limit: ArrayLike | None = None
     continuity: int = 2
-    guess: object = "linear"
+    guess: object = "auto"
     transcription: Spline = field(default_factory=Spline)
     solver: SolverOptions = field(default_factory=SolverOptions)
     name: str = "problem"
@@ -178,6 +186,11 @@ class Problem:
         from predyn.problem.check_problems import problems_of
 
         return problems_of(self)
+
+
+def name_of(entry: Cost | Constraint) -> str:
+    """The name of the entry, or that of its term, or the kind of the term."""
+    return str(entry.name or getattr(entry.term, "name", None) or entry.term.kind)
 
 
 def duration_of(problem: Problem, phase: Phase) -> float | Duration:

@@ -46,6 +46,8 @@ class Parameter:
     min, max  bounds
     guess     initial value, within the bounds; required
     unit      for tables and reports
+    quantity  numbers of the model or of its loads that it stands for, such as "stiffness of
+              elbow" or ("mass of left arm", "mass of right arm"); see problem/quantities.py
     """
 
     name: str
@@ -53,3 +55,9 @@ class Parameter:
     max: float
     guess: float
     unit: str = "1"
+    quantity: str | tuple[str, ...] = ()
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """All numbers that it stands for."""
+        return (self.quantity,) if isinstance(self.quantity, str) else tuple(self.quantity)

@@ -21,6 +21,7 @@ from predyn.problem import (
     System,
     duration_of,
 )
+from predyn.problem.quantities import unit_of
 from predyn.recordings.measurements import AXES, Measurements
 
 MOST = 60  # joints listed
@@ -85,8 +86,10 @@ def problem_text(problem: Problem) -> str:
         lines.append(f"passive (no motor): {', '.join(problem.passive)}")
     lines += [_signal_text(signal) for signal in problem.signals]
     for parameter in problem.parameters:
-        bounds = f"{parameter.min:g} to {parameter.max:g} {_unit(parameter.unit)}".rstrip()
-        lines.append(f"parameter {parameter.name!r}: {bounds}, guess {parameter.guess:g}")
+        unit = _unit(unit_of(problem, parameter))
+        bounds = f"{parameter.min:g} to {parameter.max:g} {unit}".rstrip()
+        of_model = f"; {', '.join(parameter.quantities)}" if parameter.quantities else ""
+        lines.append(f"parameter {parameter.name!r}: {bounds}, guess {parameter.guess:g}{of_model}")
     for name, system in problem.systems.items():
         lines += _system_text(name, system)
     for k, phase in enumerate(problem.phases):
@@ -99,13 +102,13 @@ def problem_text(problem: Problem) -> str:
     method = f"spline of degree {spline.degree}"
     if isinstance(spline, Hybrid):
         method = (
-            f"hybrid: {method}, passive joints by {spline.shooting} shooting in {spline.steps} RK4 "
-            "steps per segment"
+            f"hybrid: {method}, passive joints by {spline.shooting} shooting in "
+            f"{spline.steps or 'chosen'} RK4 steps per segment"
         )
-    lines.append(
-        f"{method}, limits at {spline.limit_points} points per segment; guess {guess}; tolerance "
-        f"{problem.solver.tolerance:g}"
-    )
+    where = f"at {spline.limit_points} points per segment"
+    if spline.limits == "everywhere":
+        where = f"everywhere (efforts {where})"
+    lines.append(f"{method}, limits {where}; guess {guess}; tolerance {problem.solver.tolerance:g}")
     return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from predyn.errors import InputError, PredynError
 from predyn.simulation.replaying import Replay, replay
-from predyn.solution import Solution
+from predyn.solution import CONVERGED, Solution
 from predyn.solution.evaluation import has_motor, passive_joints
 from predyn.solution.verification import (
     MOST_POINTS,
@@ -94,7 +94,7 @@ def _thinned(t: Floats, values: Floats) -> tuple[Floats, Floats]:
 
 def _replayed(solution: Solution) -> tuple[ReplayNumbers | None, str]:
     """The numbers of the replay, or None and the reason."""
-    if not solution.success:
+    if solution.status not in CONVERGED:
         return None, "only converged motions are replayed"
     try:
         return _numbers(replay(solution, max_steps=MOST_STEPS)), ""

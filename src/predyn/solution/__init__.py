@@ -1,6 +1,9 @@
 """What was found: the motion and everything needed to judge, plot, store and continue it."""
 
 from predyn.solution.parts import (
+    CONVERGED,
+    EXCEEDS,
+    MOST_EXCESS,
     MOST_LISTED,
     ROUNDING,
     SUCCESS,
@@ -12,6 +15,9 @@ from predyn.solution.parts import (
 from predyn.solution.solution import Solution
 
 __all__ = [
+    "CONVERGED",
+    "EXCEEDS",
+    "MOST_EXCESS",
     "MOST_LISTED",
     "ROUNDING",
     "SUCCESS",

@@ -4,8 +4,9 @@ At the top level t (K,), phase (K,), q, v, a, tau (K, n), reactions (K, n, 6) an
 curves, limits, costs, multipliers, history and so on as in `Solution`. hdf5_tree.py has the format.
 Files of version 0.2, and solutions that were saved without one, have no group verification.
 
-Version 2 adds signals, parameters and systems, each only if there is one. Files that mean the same
-without them are written as version 1, which predyn 0.2 reads too.
+Version 2 adds signals, parameters and systems, each only if there is one, and the status
+"exceeds_limits". Files that mean the same without them are written as version 1, which predyn 0.2
+reads too.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from predyn.errors import FileError
 from predyn.model import Limits, Model
 from predyn.model.stored import model_of, tree_of_model
 from predyn.samples.registry import units
-from predyn.solution.parts import FAILURE, SUCCESS, Violation
+from predyn.solution.parts import CONVERGED, EXCEEDS, STATUSES, Violation
 from predyn.solution.solution import Solution
 from predyn.solution.stored_systems import (
     axes_of,
@@ -57,7 +58,8 @@ NUMBERS = tuple(name for name in Violation._fields if name != "name")
 def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
     """Write a solution to an HDF5 file, whole or not at all; equal solutions give equal bytes."""
     try:
-        version = 1 if is_plain(solution) else VERSION
+        statuses = {solution.status, *(start.get("status") for start in solution.starts)}
+        version = 1 if is_plain(solution) and EXCEEDS not in statuses else VERSION
         data = hdf5_tree.encode(_tree_of(solution), _notes(solution.model), KIND, version)
     except (ValueError, OSError, RuntimeError) as error:  # of a value, or of the HDF5 library
         raise FileError(f"{path}: this solution cannot be saved: {error}") from error
@@ -194,7 +196,7 @@ def _with_unknowns(file: TreeReader, solution: Solution) -> Solution:
     for name in KINKS:
         if name in file.tree:
             found[name] = file.mapping(name, lambda group, key: group.value(key, float))
-    if solution.success:
+    if solution.status in CONVERGED:
         for name, signal in found.get("signal_curves", {}).items():
             known = all(
                 curve is None or np.isfinite(curve.control).all() for curve in signal.curves
@@ -207,7 +209,7 @@ def _with_unknowns(file: TreeReader, solution: Solution) -> Solution:
 
 def _check_values(file: TreeReader, solution: Solution) -> None:
     """What no solve could have found is an error; what did not converge may not be finite."""
-    file.choice("status", (*SUCCESS, *FAILURE))
+    file.choice("status", STATUSES)
     for name in ("iterations", "n_variables", "n_constraints"):
         file.count(name)
     ends, whole = solution.t[[0, -1]] if len(solution.t) else np.zeros(2), solution.duration
@@ -224,7 +226,7 @@ def _check_values(file: TreeReader, solution: Solution) -> None:
     excess = ("max_violation", "max_violation_dense")
     for name in excess:
         file.require(not getattr(solution, name) < 0.0, name, "a non-negative number")
-    if solution.success:
+    if solution.status in CONVERGED:
         for name in ("objective", *excess, "x", "reactions", *SAMPLED):
             file.require(
                 np.isfinite(getattr(solution, name)), name, "finite numbers, since it converged"
@@ -240,7 +242,7 @@ def _violations_of(group: TreeReader) -> tuple[Violation, ...]:
 
 
 def _start_of(group: TreeReader) -> Tree:
-    group.choice("status", (*SUCCESS, *FAILURE))
+    group.choice("status", STATUSES)
     group.value("objective", float)
     return group.tree
 

@@ -9,9 +9,13 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 SUCCESS = ("optimal", "acceptable")
+EXCEEDS = "exceeds_limits"  # converged, but far outside its limits between the points
+CONVERGED = (*SUCCESS, EXCEEDS)
 FAILURE = (
     "infeasible", "iteration_limit", "time_limit", "interrupted", "diverged", "evaluation_error",
 )  # fmt: skip
+STATUSES = (*CONVERGED, *FAILURE)
+MOST_EXCESS = 0.05  # relative excess between the points above which a motion is no success
 MOST_LISTED = 10
 ROUNDING = 8 * float(np.finfo(float).eps)  # of the duration, in a time that was computed
 

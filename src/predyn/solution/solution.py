@@ -18,6 +18,7 @@ from predyn.errors import InputError, NotConverged, unknown_name
 from predyn.model import Limits, Model
 from predyn.solution.evaluation import channel_at, checked_times, phase_starts, sample_at
 from predyn.solution.parts import (
+    EXCEEDS,
     MOST_LISTED,
     ROUNDING,
     SUCCESS,
@@ -30,6 +31,7 @@ from predyn.solution.parts import (
 
 if TYPE_CHECKING:
     from predyn.dynamics.system import PhaseSystem
+    from predyn.problem import Problem
     from predyn.solution.verification import Verification
 
 
@@ -45,7 +47,7 @@ class Solution:
     iterations: int
     solve_seconds: float
     max_violation: float  # relative, at the points where constraints were imposed
-    max_violation_dense: float  # relative, between them too
+    max_violation_dense: float  # relative, between them too; above 0.05 the status is no success
     curves: tuple[Curve, ...]
     phase_names: tuple[str, ...]
     t: Floats  # (K,) s from the start of the motion
@@ -79,6 +81,7 @@ class Solution:
     unsmoothed: dict[str, float] = field(default_factory=dict)  # rounded costs, without rounding
     widths: dict[str, float] = field(default_factory=dict)  # within which kinks were rounded off
     systems: tuple[PhaseSystem, ...] = ()  # what moves in each phase; () in files of version 0.2
+    problem: Problem | None = field(default=None, compare=False)  # as solved; not in files
 
     @property
     def success(self) -> bool:
@@ -148,13 +151,15 @@ class Solution:
         if self.success:
             return self
         lines = [f"{self.name!r} ended with status {self.status!r}: {self.message}"]
-        outside = [violation for violation in self.violations if violation.excess > 0.0]
+        listed = self.dense_violations if self.status == EXCEEDS else self.violations
+        outside = [violation for violation in listed if violation.excess > 0.0]
         if outside:
             from predyn.solution.summary import violation_table
 
             lines += ["worst violations:", *violation_table(outside[:MOST_LISTED])]
             if len(outside) > MOST_LISTED:
-                lines.append(f"  ... and {len(outside) - MOST_LISTED} more in .violations")
+                where = "dense_violations" if self.status == EXCEEDS else "violations"
+                lines.append(f"  ... and {len(outside) - MOST_LISTED} more in .{where}")
         raise NotConverged("\n".join(lines))
 
     def save(self, path: str | os.PathLike[str]) -> None:

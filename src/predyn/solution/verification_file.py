@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from predyn.solution.evaluation import passive_joints
+from predyn.solution.parts import CONVERGED
 from predyn.solution.solution import Solution
 from predyn.solution.verification import (
     FINISHED,
@@ -29,7 +30,7 @@ def verification_of(group: TreeReader, solution: Solution) -> Verification:
     group.require(motor <= last, "motor", f"the number of a joint, from 0 to {last}")
     effort, reason = group.value("effort", float), group.value("no_replay", str)
     group.require(not effort < 0.0, "effort", "a non-negative number")
-    if solution.success:
+    if solution.status in CONVERGED:
         group.require(np.isfinite(effort), "effort", "a finite number, since it converged")
     passive = _passive_of(group.group("passive"), solution)
     replay = None
@@ -49,7 +50,7 @@ def _passive_of(group: TreeReader, solution: Solution) -> PassiveTorques:
     for name in ("largest", "rms"):
         group.require(~(entries[name] < 0.0), name, "non-negative numbers")
     _within(group, "largest_t", entries["largest_t"], solution)
-    if solution.success:
+    if solution.status in CONVERGED:
         for name in entries:
             group.require(np.isfinite(entries[name]), name, "finite numbers, since it converged")
     return PassiveTorques(**entries)

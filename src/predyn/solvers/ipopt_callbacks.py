@@ -1,4 +1,7 @@
-"""What IPOPT calls while it solves: evaluations, and what happens after each iteration."""
+"""What IPOPT calls while it solves: evaluations, and what happens after each iteration.
+
+IPOPT sees the scaled program; programs and reports are in their own units.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +96,7 @@ class Callbacks:
         self._begin = perf_counter()
         self._deadline = self._begin + (options.max_seconds or math.inf)
         bounds = np.array([program.g_lower, program.g_upper])
-        largest = np.abs(np.where(np.isfinite(bounds), bounds, 0.0)).max(axis=0) / program.g_scale
+        largest = np.abs(np.where(np.isfinite(bounds), bounds, 0.0)).max(axis=0)
         self._feasible = ACCEPTABLE * options.tolerance + MAX_RELAXATION * largest
         self._best_rank = (2, 0.0)
 
@@ -103,7 +106,12 @@ class Callbacks:
         self._now_x, self._now_lower, self._now_upper = np.empty(n), np.empty(n), np.empty(n)
         self._now_g, self._now_y = np.empty(m), np.empty(m)
         self._below, self._above = np.empty(m), np.empty(m)
-        self._inverse_g_scale = 1.0 / program.g_scale
+        x_scale, f_scale = program.x_scale, program.f_scale
+        self._x, self._multipliers = np.empty(n), np.empty(m)
+        self._gradient_factor, self._g_factor = x_scale / f_scale, 1.0 / program.g_scale
+        by_row = self._g_factor[program.jacobian_rows]
+        self._jacobian_factor = x_scale[program.jacobian_columns] * by_row
+        self._hessian_factor = x_scale[program.hessian_rows] * x_scale[program.hessian_columns]
         self._now_at = (
             *(n, self._now_x.ctypes.data, self._now_lower.ctypes.data),
             *(self._now_upper.ctypes.data, m, self._now_g.ctypes.data, self._now_y.ctypes.data),
@@ -143,10 +151,15 @@ class Callbacks:
         elif self.stop is None:
             self.stop = "interrupted"
 
+    def _move(self, x: int, n: int) -> None:
+        np.multiply(self._memory[x, n], self._program.x_scale, out=self._x)
+        self._nlp.move(self._x)
+
     def _eval_objective(self, n: int, x: int, new_x: bool, out: int, _: int) -> bool:
         if new_x:
-            self._nlp.move(self._memory[x, n])
-        self._f = self._memory[out, 1][0] = value = self._nlp.objective()
+            self._move(x, n)
+        value = self._nlp.objective()
+        self._f = self._memory[out, 1][0] = value / self._program.f_scale
         if math.isfinite(value):
             return True
         if not self.history:
@@ -155,10 +168,11 @@ class Callbacks:
 
     def _eval_gradient(self, n: int, x: int, new_x: bool, out: int, _: int) -> bool:
         if new_x:
-            self._nlp.move(self._memory[x, n])
+            self._move(x, n)
         gradient = self._memory[out, n]
         self._nlp.gradient(gradient)
         if _finite(gradient):
+            gradient *= self._gradient_factor
             return True
         k = _first_not_finite(gradient)
         self._fail(f"the gradient of the objective is {gradient[k]} for {self._nlp.x_name(k)}")
@@ -166,10 +180,11 @@ class Callbacks:
 
     def _eval_constraints(self, n: int, x: int, new_x: bool, m: int, out: int, _: int) -> bool:
         if new_x:
-            self._nlp.move(self._memory[x, n])
+            self._move(x, n)
         g = self._memory[out, m]
         self._nlp.constraints(g)  # IPOPT shortens the step if they are not finite
         if self.history or _finite(g):
+            g *= self._g_factor
             return True
         k = _first_not_finite(g)
         self._fail(f"constraint {self._nlp.g_name(k)} is {g[k]} at the initial point")
@@ -192,10 +207,11 @@ class Callbacks:
             memmove(columns, self._program.jacobian_columns.ctypes.data, 4 * size)
             return True
         if new_x:
-            self._nlp.move(self._memory[x, n])
+            self._move(x, n)
         jacobian = self._memory[out, size]
         self._nlp.jacobian(jacobian)
         if _finite(jacobian):
+            jacobian *= self._jacobian_factor
             return True
         k = _first_not_finite(jacobian)
         row = self._nlp.g_name(int(self._program.jacobian_rows[k]))
@@ -223,10 +239,12 @@ class Callbacks:
             memmove(columns, self._program.hessian_columns.ctypes.data, 4 * size)
             return True
         if new_x:
-            self._nlp.move(self._memory[x, n])
+            self._move(x, n)
         hessian = self._memory[out, size]
-        self._nlp.hessian(sigma, self._memory[multipliers, m], hessian)
+        np.multiply(self._memory[multipliers, m], self._g_factor, out=self._multipliers)
+        self._nlp.hessian(sigma / self._program.f_scale, self._multipliers, hessian)
         if _finite(hessian):
+            hessian *= self._hessian_factor
             return True
         k = _first_not_finite(hessian)
         row = self._nlp.x_name(int(self._program.hessian_rows[k]))
@@ -257,6 +275,7 @@ class Callbacks:
             self._current_iterate(self.problem, False, *self._now_at)
             if mode:  # IPOPT gives the objective of its restoration problem
                 f = self._f
+            f *= self._program.f_scale
             worst, violation, scaled = self._worst_row()
             elapsed = perf_counter() - self._begin
             length, restoration = step * primal_length, mode != 0
@@ -285,7 +304,6 @@ class Callbacks:
         np.subtract(program.g_lower, g, out=excess)
         np.subtract(g, program.g_upper, out=self._above)
         np.maximum(excess, self._above, out=excess)
-        np.multiply(excess, self._inverse_g_scale, out=excess)
         worst = int(excess.argmax())
         scaled = max(float(excess[worst]), 0.0)
         return worst, scaled * float(self._program.g_scale[worst]), scaled
@@ -298,8 +316,8 @@ class Callbacks:
             self._best_rank, self.best = rank, self._copied()
 
     def _copied(self) -> tuple[Floats, Multipliers]:
-        y, lower, upper = self._now_y, self._now_lower, self._now_upper
-        return self._now_x.copy(), Multipliers(y.copy(), lower.copy(), upper.copy())
+        scaled = Multipliers(self._now_y, self._now_lower, self._now_upper)
+        return unscaled(self._program, self._now_x, scaled)
 
     @contextmanager
     def catching_interrupts(self) -> Iterator[None]:
@@ -321,6 +339,14 @@ class Callbacks:
             raise self.stop
         if not isinstance(self.stop, BaseException):
             self.stop = "interrupted"
+
+
+def unscaled(program: Program, x: Floats, multipliers: Multipliers) -> tuple[Floats, Multipliers]:
+    """A point and its multipliers in the program's own units, as new arrays."""
+    y, lower, upper = multipliers
+    by_x = program.f_scale / program.x_scale
+    own = Multipliers(y * (program.f_scale / program.g_scale), lower * by_x, upper * by_x)
+    return x * program.x_scale, own
 
 
 def _finite(values: Floats) -> bool:

@@ -1,4 +1,8 @@
-"""Checks of a program before it is handed to C, where a wrong index crashes the process."""
+"""Checks of a program before it is handed to C, where a wrong index crashes the process.
+
+The program is scaled here and not by IPOPT, which would relax bounds and push the initial point
+away from them by absolute amounts, so that the answer depended on units.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,10 @@ from predyn.nlp import NLP, Floats, Indices, Multipliers
 
 
 class Program(NamedTuple):
-    """The constant data of a program and its start: own copies, contiguous, all checked."""
+    """The constant data of a program and its start: own copies, contiguous, all checked.
+
+    In scaled quantities: x / x_scale, g / g_scale, f / f_scale.
+    """
 
     x: Floats
     x_lower: Floats
@@ -56,15 +63,22 @@ def checked_program(
                 "hessian_pattern: expected the lower triangle (row >= column), got entry "
                 f"{k} at row {hessian[0][k]}, column {hessian[1][k]}"
             )
+    x = _finite("x0", x0, n, nlp.x_name)
+    x_scale, g_scale = _positive("x_scale", nlp.x_scale, n), _positive("g_scale", nlp.g_scale, m)
+    f_scale = float(_positive("f_scale", [nlp.f_scale], 1)[0])
+    if start is not None:
+        start = _multipliers(nlp, start)
+        start = Multipliers(
+            *(start.g * g_scale / f_scale, start.x_lower * x_scale / f_scale),
+            start.x_upper * x_scale / f_scale,
+        )
     return Program(
-        _finite("x0", x0, n, nlp.x_name),
-        *(x_lower, x_upper, g_lower, g_upper),
-        _positive("x_scale", nlp.x_scale, n),
-        _positive("g_scale", nlp.g_scale, m),
-        float(_positive("f_scale", [nlp.f_scale], 1)[0]),
+        *(x / x_scale, x_lower / x_scale, x_upper / x_scale),
+        *(g_lower / g_scale, g_upper / g_scale, x_scale, g_scale),
+        f_scale,
         *jacobian,
         *hessian,
-        None if start is None else _multipliers(nlp, start),
+        start,
     )
 
 

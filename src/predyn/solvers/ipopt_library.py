@@ -38,7 +38,6 @@ _FUNCTIONS = {  # name: result, arguments
     "AddIpoptStrOption": (c_bool, c_void_p, c_char_p, c_char_p),
     "AddIpoptNumOption": (c_bool, c_void_p, c_char_p, c_double),
     "AddIpoptIntOption": (c_bool, c_void_p, c_char_p, c_int),
-    "SetIpoptProblemScaling": (c_bool, c_void_p, c_double, c_void_p, c_void_p),
     "SetIntermediateCallback": (c_bool, c_void_p, IterationCallback),
     "IpoptSolve": (c_int, *(c_void_p,) * 8),
     "GetIpoptCurrentIterate": (

@@ -18,13 +18,13 @@ import numpy as np
 
 from predyn.nlp import SolverOptions
 from predyn.problem import Problem
-from predyn.solution import Solution
+from predyn.solution import CONVERGED, Solution
 from predyn.solvers.ipopt_callbacks import Iterate
 from predyn.solving.single_solve import Checkpoints, Report, solve_once
 from predyn.terms.kinked import NARROW
 from predyn.transcribe.guess import first_guess
 from predyn.transcribe.methods import transcribe
-from predyn.transcribe.program import require_valid
+from predyn.transcribe.program import Program, require_valid
 from predyn.transcribe.widths import FRICTION, asked_widths, sizes_at, used_widths, with_widths
 
 Widths = Mapping[str, float]
@@ -114,18 +114,23 @@ def solve_in_stages(
     text: str,
     report: Report | None = None,
     checkpoints: Checkpoints | None = None,
+    program: Program | None = None,
     **options: Any,
 ) -> Solution:
-    """Solve a problem; if it has kinks, by continuation. `options` are those of `solve_once`."""
-    require_valid(problem)
+    """Solve a problem; if it has kinks, by continuation. `options` are those of `solve_once`.
+
+    program: that of the problem, if it has been built; stages need programs of their own.
+    """
+    if program is None:
+        require_valid(problem)
     asked = asked_widths(problem)
     if not asked:
-        return solve_once(problem, guess, text, report, checkpoints, **options)
+        return solve_once(problem, guess, text, report, checkpoints, program=program, **options)
     wide, narrow = _first_widths(problem, guess, asked)
     stages = Stages(problem, text, report, checkpoints)
     single = narrow is not None and not _steps(wide, narrow)
     solution = stages.solve(narrow if single and narrow else wide, guess, single, **options)
-    if single or not solution.success:
+    if single or solution.status not in CONVERGED:
         return stages.total(_named(solution, asked))
     if narrow is None:
         narrow = _narrow(problem, solution, asked, wide)
@@ -138,7 +143,7 @@ def _first_widths(
     """Widths of the first stage, and those of the last one if they are known already."""
     known: dict[str, float] = {}
     chosen = problem.guess if guess is None else guess
-    if isinstance(chosen, Solution) and chosen.success:
+    if isinstance(chosen, Solution) and chosen.status in CONVERGED:
         known = {name: chosen.widths[name] for name in asked if name in chosen.widths}
     final = {name: known.get(name) if width is None else width for name, width in asked.items()}
     if len(known) == len(asked):
@@ -194,7 +199,7 @@ def _narrowed(
             return _interrupted(solution, reached, narrow)
         if found.status == "interrupted":
             return _interrupted(solution, reached, narrow)
-        if found.success:
+        if found.status in CONVERGED:
             solution, reached = found, targets.pop(0)
         elif halvings < HALVINGS and found.status != "time_limit":
             halvings += 1
@@ -222,7 +227,7 @@ def _short(
     note = f"{_list(reached, narrow)}: that stage ended with {failed.status}"
     if failed.status != "time_limit":
         finished = stages.follow(reached, solution, True, LONGEST)
-        solution = finished if finished.success else solution
+        solution = finished if finished.status in CONVERGED else solution
     status = failed.status if stages.friction else "acceptable"
     advice = "try another guess, more segments, or a larger width"
     if stages.friction:
@@ -248,7 +253,7 @@ def _named(solution: Solution, asked: Mapping[str, float | None]) -> Solution:
         for name, width in asked.items()
         if solution.widths.get(name, width) != width
     ]
-    if solution.success or not other:
+    if solution.status in CONVERGED or not other:
         return solution
     note = f"this stage had the widths {', '.join(other[:3])}"
     return replace(solution, message=f"{solution.message}; {note}")

@@ -9,8 +9,8 @@ from time import perf_counter
 import numpy as np
 
 from predyn.curves.bspline import BSpline
-from predyn.problem import Problem
-from predyn.solution import Solution
+from predyn.problem import Hybrid, Problem
+from predyn.solution import CONVERGED, EXCEEDS, Solution
 from predyn.solving.single_solve import (
     Checkpoints,
     Report,
@@ -19,10 +19,13 @@ from predyn.solving.single_solve import (
     scale_objective,
     solve_once,
 )
+from predyn.transcribe.arrange import PASSIVE_TORQUE
 from predyn.transcribe.free_knots import joined, split
 from predyn.transcribe.guess import first_guess
 
 EPS = float(np.finfo(float).eps)
+DOUBLINGS = 2  # of the limit points, for a motion that exceeds limits between them
+MOST_POINTS = 12  # limit points per segment that are added
 NEAR = 1e-4  # barrier parameter at the start of a refinement: the coarser motion is close
 
 
@@ -36,16 +39,21 @@ def refined(
 ) -> Solution:
     """Halve the segments until limits hold between the points and the objective settles.
 
-    If interrupted: the finest converged motion, with the status "interrupted".
+    A motion that exceeds its limits between the points is refined too, with more limit points. The
+    result is the finest success, or the finest converged motion if there is none; if interrupted,
+    with the status "interrupted".
     """
     options = problem.transcription
     if not (options.refine if refine is None else refine):
         return solution
     total, iterations = dict(solution.timings), solution.iterations
+    coarser = solution  # the finest success so far
     for _ in range(options.max_refinements):
-        if not solution.success:
+        if solution.status not in CONVERGED:
             break
         problem = halved(problem)
+        if solution.status == EXCEEDS:
+            problem = with_more_points(problem)
         try:
             finer = solve_once(problem, solution, text, report, checkpoints, mu_init=NEAR)
         except KeyboardInterrupt:
@@ -58,16 +66,76 @@ def refined(
         if finer.status == "interrupted":
             solution = _stopped(solution, "during refinement")
             break
-        if not finer.success:
+        if finer.status not in CONVERGED:
             note = f"further refinement ended with {finer.status}: {finer.message}"
             solution = replace(solution, message=f"{solution.message}; {note}")
             break
         change = abs(finer.objective - solution.objective)
         solution = finer
+        coarser = finer if finer.success else coarser
         small = options.refine_tolerance * max(abs(finer.objective), EPS)
         if finer.max_violation_dense <= options.refine_tolerance and change <= small:
             break
+    if solution.status == EXCEEDS and coarser.success:
+        excess = solution.dense_violations[0]
+        note = (
+            f"{excess.name} exceeds its bounds by {100 * excess.relative:.3g} % on finer segments"
+        )
+        solution = replace(coarser, message=f"{coarser.message}; {note}", iterations=iterations)
     return replace(solution, timings=total, solve_seconds=total["solve"])
+
+
+def with_enough_points(
+    problem: Problem,
+    solution: Solution,
+    text: str,
+    report: Report | None = None,
+    checkpoints: Checkpoints | None = None,
+) -> tuple[Problem, Solution]:
+    """Impose limits at more points while a motion exceeds them in between; the message says so.
+
+    Returns the problem with the limit points that were used. Torques of passive joints are zero at
+    given points of the spline, to which limit points add nothing.
+    """
+    first, given = solution, problem.transcription.limit_points
+    for _ in range(DOUBLINGS):
+        denser = with_more_points(problem)
+        points, most = denser.transcription.limit_points, problem.solver.max_seconds
+        left = None if most is None else most - solution.solve_seconds
+        if (
+            solution.status != EXCEEDS
+            or (left is not None and left <= 0.0)
+            or PASSIVE_TORQUE in solution.dense_violations[0].name
+            or points == problem.transcription.limit_points
+        ):
+            break
+        try:
+            timed = replace(denser, solver=replace(denser.solver, max_seconds=left))
+            finer = solve_once(timed, solution, text, report, checkpoints, mu_init=NEAR)
+        except KeyboardInterrupt:
+            return problem, _stopped(solution, "while limits were imposed at more points")
+        total = {k: x + solution.timings.get(k, 0.0) for k, x in finer.timings.items()}
+        finer = replace(
+            finer,
+            timings=total,
+            solve_seconds=total["solve"],
+            iterations=solution.iterations + finer.iterations,
+            starts=solution.starts,
+        )
+        if finer.status == "interrupted":
+            return problem, _stopped(solution, "while limits were imposed at more points")
+        if finer.status not in CONVERGED:
+            note = (
+                f"with limits at {points} points per segment, the solve ended with {finer.status}"
+            )
+            return problem, replace(solution, message=f"{solution.message}; {note}")
+        worst = first.dense_violations[0]
+        note = (
+            f"limits were imposed at {points} points per segment instead of {given}, because "
+            f"{worst.name} exceeded its bounds by {100 * worst.relative:.3g} % between these"
+        )
+        problem, solution = denser, replace(finer, message=f"{finer.message}; {note}")
+    return problem, solution
 
 
 def with_free_knots(
@@ -77,7 +145,7 @@ def with_free_knots(
     when = "during the solve with free knots"
     try:
         freed = _run_with_free_knots(problem, solution, text, report)
-        if freed.success:
+        if freed.success or (not solution.success and freed.status in CONVERGED):
             total = {k: x + solution.timings.get(k, 0.0) for k, x in freed.timings.items()}
             seconds = total["solve"]
             freed = replace(freed, timings=total, solve_seconds=seconds, starts=solution.starts)
@@ -123,3 +191,12 @@ def halved(problem: Problem) -> Problem:
     )
     finer = replace(options, segments=2 * options.segments, knots=knots)
     return replace(problem, transcription=finer, phases=phases)
+
+
+def with_more_points(problem: Problem) -> Problem:
+    """The same problem with twice the limit points per segment, within reason."""
+    options = problem.transcription
+    steps = options.steps if isinstance(options, Hybrid) else None  # limits hold at steps
+    most = min(MOST_POINTS, steps or MOST_POINTS)
+    points = max(options.limit_points, min(2 * options.limit_points, most))
+    return replace(problem, transcription=replace(options, limit_points=points))

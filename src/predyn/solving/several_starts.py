@@ -21,7 +21,7 @@ import numpy as np
 from predyn.errors import InputError
 from predyn.nlp import Multipliers
 from predyn.problem import Problem
-from predyn.solution import Solution
+from predyn.solution import EXCEEDS, Solution
 from predyn.solvers.ipopt_callbacks import Iterate
 from predyn.solving.continuation import solve_in_stages
 from predyn.solving.single_solve import Report
@@ -158,7 +158,15 @@ def _ended(solutions: list[Solution], elapsed: float) -> Iterate:
 
 
 def _best(solutions: list[Solution]) -> Solution:
-    """The lowest objective of those that succeeded, or the least violation."""
-    return min(
-        solutions, key=lambda s: (not s.success, s.objective if s.success else s.max_violation)
-    )
+    """The lowest objective of those that succeeded; else the least excess over limits of those
+    that converged; else the least violation.
+    """
+
+    def rank(solution: Solution) -> tuple[int, float]:
+        if solution.success:
+            return 0, solution.objective
+        if solution.status == EXCEEDS:
+            return 1, solution.max_violation_dense
+        return 2, solution.max_violation
+
+    return min(solutions, key=rank)

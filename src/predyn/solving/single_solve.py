@@ -19,7 +19,8 @@ from predyn.problem import Problem
 from predyn.solution import Solution
 from predyn.solvers.ipopt import SolverResult, solve_nlp
 from predyn.solvers.ipopt_callbacks import HISTORY_FIELDS, Iterate
-from predyn.transcribe.guess import neighbour, random_guess
+from predyn.solving.guess_ranking import starting_point
+from predyn.solving.retrying import run_with_retries
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.program import Program
 from predyn.transcribe.rank import check_rank
@@ -27,7 +28,8 @@ from predyn.transcribe.unpack import multipliers_of, unpack
 
 Floats = NDArray[np.float64]
 Report = Callable[[Iterate], bool | None]
-LARGEST_OBJECTIVE = 1e4
+OBJECTIVE = 100.0  # scaled objective at the guess: the solver's tolerance is an absolute one
+SLOPE = 1e-3  # rad or m; a change of the objective counts as its size if that is zero
 
 
 @np.errstate(all="ignore")  # the status reports what is not finite
@@ -41,18 +43,33 @@ def solve_once(
     near: bool = False,
     warm: bool = False,
     mu_init: float | None = None,
+    program: Program | None = None,
 ) -> Solution:
+    """program: that of the problem, if it has been built."""
     began = perf_counter()
+    if warm and isinstance(guess, Solution) and len(guess.history.get("mu", ())):
+        mu_init = float(np.clip(guess.history["mu"][-1], 0.1 * problem.solver.tolerance, 0.1))
     if mu_init is not None and problem.solver.mu_init is None:
         problem = replace(problem, solver=replace(problem.solver, mu_init=mu_init))
-    program = transcribe(problem)
-    x0 = (neighbour if near else random_guess)(program, *start, guess)
+    built = program is not None
+    if program is None:
+        program = transcribe(problem)
+    program.problem = replace(program.problem, solver=problem.solver)
+    x0 = starting_point(program, start, near, guess)
     scale_objective(program, x0)
-    if start[1] == 0:
-        check_rank(program, x0)
-    evaluate_all(program)
-    multipliers = multipliers_of(program, guess) if warm and isinstance(guess, Solution) else None
-    return run_program(program, x0, multipliers, text, report, checkpoints, perf_counter() - began)
+    if not built:
+        if start[1] == 0:
+            check_rank(program, x0)
+        evaluate_all(program)
+    multipliers = None
+    if isinstance(guess, Solution) and start[1] == 0 and (warm or guess.success):
+        multipliers = multipliers_of(program, guess)
+    seconds = perf_counter() - began
+
+    def run(program: Program, x0: Floats, multipliers: Multipliers | None) -> Solution:
+        return run_program(program, x0, multipliers, text, report, checkpoints, seconds)
+
+    return run_with_retries(run, program, x0, multipliers)
 
 
 @np.errstate(all="ignore")
@@ -97,13 +114,16 @@ def run_program(
 
 
 def scale_objective(program: Program, x0: Floats) -> None:
-    """Make the scaled objective no more than LARGEST_OBJECTIVE at the guess.
+    """Make the scaled objective OBJECTIVE at the guess, whatever its unit is.
 
-    Not more: the solver stops at an error in the scaled objective, summed over the limits.
+    Where it is zero there, the slope counts.
     """
     program.move(x0)
-    size = abs(program.objective())
-    program.f_scale = max(1.0, size / LARGEST_OBJECTIVE) if np.isfinite(size) else 1.0
+    gradient = np.empty(program.n)
+    program.gradient(gradient)
+    slope = float(np.abs(gradient * program.x_scale).max(initial=0.0))
+    size = max(abs(program.objective()), SLOPE * slope)
+    program.f_scale = size / OBJECTIVE if 0.0 < size < np.inf else 1.0
 
 
 def evaluate_all(program: Program) -> None:
@@ -155,7 +175,7 @@ class Checkpoints:
     def _write(
         self, program: Program, x: Floats, multipliers: Multipliers, iterate: Iterate
     ) -> None:
-        numbers = {"iteration": iterate.iteration, "objective": iterate.objective}
+        numbers = {"iteration": iterate.iteration, "objective": iterate.objective, "mu": iterate.mu}
         history = {name: np.array([float(value)]) for name, value in numbers.items()}
         solution = unpack(
             program, x, status="interrupted", message="A checkpoint of a solve in progress.",

@@ -12,17 +12,19 @@ import numpy as np
 from predyn.config import read_task
 from predyn.errors import InputError
 from predyn.problem import Hybrid, Problem
-from predyn.solution import Solution
+from predyn.problem.plausibility import warn_if_implausible
+from predyn.solution import CONVERGED, MOST_EXCESS, Solution
 from predyn.solving.continuation import settled, solve_in_stages
-from predyn.solving.refinement import refined, with_free_knots
+from predyn.solving.refinement import refined, with_enough_points, with_free_knots
 from predyn.solving.several_starts import best_of_starts
 from predyn.solving.single_solve import Checkpoints, Report
 from predyn.transcribe.arrange import PASSIVE_TORQUE
 from predyn.transcribe.layout import end_values
+from predyn.transcribe.program import Program
 
 
 def solve(
-    problem: Problem | str | os.PathLike[str],
+    problem: Problem | Program | str | os.PathLike[str],
     *,
     guess: Any = None,
     starts: int = 1,
@@ -32,12 +34,14 @@ def solve(
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_seconds: float = 10.0,
     checkpoint_iterations: int | None = None,
-    resume: str | os.PathLike[str] | None = None,
+    resume: str | os.PathLike[str] | Solution | None = None,
 ) -> Solution:
     """Find the optimal motion. Returns for every outcome: see `status`, or call `check()`.
 
-    problem     a Problem, or the name or path of a task file
-    guess       replaces the problem's: "linear", "inverse_kinematics", (s, q) or a Solution
+    problem     a Problem, the name or path of a task file, or a Program, for many similar problems
+    guess       replaces the problem's: "auto", "linear", "inverse_kinematics", (s, q) or a
+                Solution; of a successful one the multipliers are used too, where names of
+                constraints agree
     starts      number of starts, each in its own process; the best local optimum is returned, with
                 the outcome of each in `starts`; the first starts at `guess`, the others at random
                 deformations of it
@@ -48,14 +52,18 @@ def solve(
                 once per finished start, with their number in place of the iteration
     checkpoint  file for the latest iterate, written every checkpoint_seconds, and every
                 checkpoint_iterations if given
-    resume      a checkpoint or an earlier solution of the same problem: start there, with its
-                multipliers if the program is the same
+    resume      a checkpoint or an earlier solution (a file or a Solution): continue there, with
+                its multipliers and barrier parameter
 
     The result is a local optimum of the transcribed program: limits hold at the limit points;
-    violations between them are measured but not prevented, unless refined.
+    violations between them are measured. If one exceeds 5 % of its bound, the motion is solved
+    again with twice the limit points, up to twice; if that does not suffice, it is no success.
     """
     text = ""
-    if not isinstance(problem, Problem):
+    program = None
+    if isinstance(problem, Program):
+        program, problem = problem, problem.problem
+    elif not isinstance(problem, Problem):
         task = read_task(problem)
         problem, text = task.problem, task.text
     every = 1 if checkpoint_iterations is None else checkpoint_iterations
@@ -63,9 +71,13 @@ def solve(
     if resume is not None:
         if guess is not None:
             raise InputError("guess and resume: expected one of them, got both")
-        from predyn.solution.file import load_solution  # few solves read files
+        guess = resume
+        if not isinstance(resume, Solution):
+            from predyn.solution.file import load_solution  # few solves read files
 
-        guess = load_solution(resume)
+            guess = load_solution(resume)
+    if program is None:
+        problem = _prepared(problem, warm=isinstance(guess, Solution))
     if starts > 1:
         if checkpoint is not None or resume is not None:
             raise InputError(
@@ -76,13 +88,34 @@ def solve(
     else:
         checkpoints = Checkpoints(checkpoint, checkpoint_seconds, checkpoint_iterations, text)
         warm = resume is not None
-        solution = solve_in_stages(problem, guess, text, report, checkpoints, warm=warm)
+        solution = solve_in_stages(
+            problem, guess, text, report, checkpoints, warm=warm, program=program
+        )
     problem = settled(problem, solution)
-    solution = refined(problem, solution, refine, text, report, checkpoints)
-    if problem.transcription.knots == "free" and solution.success:
-        solution = with_free_knots(problem, solution, text, report)
     asked = problem.transcription.refine if refine is None else refine
+    if not asked:  # refinement adds points itself
+        problem, solution = with_enough_points(problem, solution, text, report, checkpoints)
+    solution = refined(problem, solution, refine, text, report, checkpoints)
+    if problem.transcription.knots == "free" and solution.status in CONVERGED:
+        solution = with_free_knots(problem, solution, text, report)
     return _with_caution(problem, solution, asked)
+
+
+def _prepared(problem: Problem, warm: bool) -> Problem:
+    """The problem with a number of steps, after warnings; errors are left to the transcription.
+
+    Whoever has a solution to start from (warm) has seen the warnings.
+    """
+    hybrid = isinstance(problem.transcription, Hybrid)
+    if (warm and not hybrid) or problem.validate():
+        return problem
+    if not warm:
+        warn_if_implausible(problem, stacklevel=3)
+    if not hybrid:
+        return problem
+    from predyn.transcribe.shooting.step_choice import with_chosen_steps  # few solves need it
+
+    return with_chosen_steps(problem, stacklevel=None if warm else 3)
 
 
 def _check_arguments(
@@ -96,9 +129,15 @@ def _check_arguments(
         raise InputError(f"report: expected a function, got {type(report).__name__}")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0.0:
         raise InputError(f"checkpoint_seconds: expected seconds from 0, got {seconds!r:.60}")
-    for name, path in (("checkpoint", checkpoint), ("resume", resume)):
-        if path is not None and not isinstance(path, str | os.PathLike):
-            raise InputError(f"{name}: expected the path of a file, got {type(path).__name__}")
+    paths = str | os.PathLike
+    if checkpoint is not None and not isinstance(checkpoint, paths):
+        raise InputError(
+            f"checkpoint: expected the path of a file, got {type(checkpoint).__name__}"
+        )
+    if resume is not None and not isinstance(resume, paths | Solution):
+        raise InputError(
+            f"resume: expected the path of a file or a Solution, got {type(resume).__name__}"
+        )
     if checkpoint is not None and not Path(checkpoint).parent.is_dir():
         raise InputError(f"checkpoint: there is no folder {str(Path(checkpoint).parent)!r:.200}")
 
@@ -122,8 +161,8 @@ def _out_of_reach(problem: Problem, solution: Solution) -> str:
 
 
 def _with_caution(problem: Problem, solution: Solution, refined: bool) -> Solution:
-    """Add a warning if a success is too far outside its limits between the points, or if passive
-    joints may be unable to reach their goals.
+    """Add a warning if a converged motion is too far outside its limits between the points, or if
+    passive joints may be unable to reach their goals.
     """
     options = problem.transcription
     if solution.status == "evaluation_error" and isinstance(options, Hybrid):
@@ -134,19 +173,29 @@ def _with_caution(problem: Problem, solution: Solution, refined: bool) -> Soluti
         return replace(solution, message=f"{solution.message}; {caution}")
     if solution.status == "infeasible" and problem.passive:
         return replace(solution, message=f"{solution.message}; {_out_of_reach(problem, solution)}")
-    if not solution.success or not solution.max_violation_dense > options.refine_tolerance:
+    excess = solution.max_violation_dense
+    if solution.status not in CONVERGED or not excess > min(options.refine_tolerance, MOST_EXCESS):
         return solution
+    return replace(
+        solution, message=f"{solution.message}; {_excess_text(problem, solution, refined)}"
+    )
+
+
+def _excess_text(problem: Problem, solution: Solution, refined: bool) -> str:
+    """The worst excess between the points, and what to do about it."""
+    options, worst = problem.transcription, solution.dense_violations[0]
     advice = "refine" if not refined else f"raise max_refinements (now {options.max_refinements})"
-    worst = solution.dense_violations[0]
+    when = "" if np.isnan(worst.time) else f" at {worst.time:.4g} s"
+    hybrid = isinstance(options, Hybrid)
     if PASSIVE_TORQUE in worst.name:
-        other = "more steps" if isinstance(options, Hybrid) else "or, better, method 'hybrid'"
-        caution = (
-            f"{worst.name} is {worst.value:.2g}, {100 * worst.relative:.3g} % of the motors' "
+        other = "more steps" if hybrid else "or, better, method 'hybrid'"
+        return (
+            f"{worst.name} is {worst.value:.2g}{when}, {100 * worst.relative:.3g} % of the motors' "
             f"largest, between the points where it is zero: {advice}, or use more segments, {other}"
         )
-    else:
-        caution = (
-            f"{worst.name} is outside its bounds by {100 * worst.relative:.3g} % between the "
-            f"points where they were imposed: {advice}, or use more segments or limit points"
-        )
-    return replace(solution, message=f"{solution.message}; {caution}")
+    everywhere = options.limits == "points" and not hybrid and "effort" not in worst.name
+    other = ", or limits = 'everywhere' for q, v, a and jerk" if everywhere else ""
+    return (
+        f"{worst.name} is outside its bounds by {100 * worst.relative:.3g} %{when}, between the "
+        f"points where they were imposed: {advice}, or use more segments or limit points{other}"
+    )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from predyn.samples import Samples
 from predyn.terms.selection import Floats, as_slice, column
-from predyn.terms.term import Residual
+from predyn.terms.term import Entry, Residual
 
 
 class Block(NamedTuple):
@@ -68,6 +68,11 @@ class Linear(Residual):
                 coefficients.append(matrix[r, k])
         self.entries = tuple(entries)
         self._coefficients = np.array(coefficients)
+
+    @property
+    def coefficients(self) -> list[tuple[Entry, float]]:
+        """The entries with their partials."""
+        return list(zip(self.entries, self._coefficients.tolist(), strict=True))
 
     def value(self, s: Samples, out: NDArray) -> None:
         for rows, channel, components, factors, add in self._steps:

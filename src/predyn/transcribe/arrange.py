@@ -11,43 +11,30 @@ from numpy.typing import NDArray
 
 from predyn.errors import InputError
 from predyn.kernels.forces import ExternalForce, UnknownForce, forces_at
-from predyn.problem import At, Constraint, Cost, Problem, row_bounds, system_of
+from predyn.problem import At, Constraint, Cost, Problem, name_of, row_bounds, system_of
 from predyn.problem.offers import offer_in
 from predyn.terms.duration import TotalTime
-from predyn.terms.joints import (
-    JointAcceleration,
-    JointJerk,
-    JointPosition,
-    JointTorque,
-    JointVelocity,
-)
+from predyn.terms.joints import JointAcceleration, JointPosition, JointTorque, JointVelocity
 from predyn.terms.kinked import NARROW
 from predyn.terms.signals import SignalValue
 from predyn.terms.sums import SumTerm
 from predyn.terms.term import Loss, Residual, Smoothed, Term
+from predyn.transcribe.control_looks import ControlSet, bounded_curve
 from predyn.transcribe.equalities import equality_instants
-from predyn.transcribe.instants import Block, InstantSet
+from predyn.transcribe.instants import Block, InstantSet, looks_together
 from predyn.transcribe.layout import PhaseLayout
 from predyn.transcribe.lifting import Copies, Lift, Lifted
+from predyn.transcribe.limits import limit_constraints
 from predyn.transcribe.meetings import meeting_rows, two_parts
+from predyn.transcribe.model_parameters import model_parameters
 from predyn.transcribe.pool import Pool
 from predyn.transcribe.rows import Part, Rows
+from predyn.transcribe.sizes import Sizes
 
 Floats = NDArray[np.float64]
-LIMIT_TERMS = {
-    "position": JointPosition,
-    "velocity": JointVelocity,
-    "acceleration": JointAcceleration,
-    "jerk": JointJerk,
-    "effort": JointTorque,
-}
 PASSIVE_TORQUE = "passive torque"  # name of the constraint that it is zero
+CONTINUOUS = 2  # derivatives that agree between pieces of a single phase
 END_TERMS = {"q": JointPosition, "v": JointVelocity, "a": JointAcceleration}
-
-
-def name_of(entry: Cost | Constraint) -> str:
-    """The name of the entry, or that of its term, or the kind of the term."""
-    return str(entry.name or getattr(entry.term, "name", None) or entry.term.kind)
 
 
 def _timeless(residual: Residual) -> bool:
@@ -61,6 +48,7 @@ class Arrangement:
 
     total: bounds on the sum of all durations; the phases are then pieces of a single phase, and its
     constraints are imposed only once where two pieces meet.
+    build: whether the sets are built, with their pools, for evaluation.
     """
 
     def __init__(
@@ -69,11 +57,13 @@ class Arrangement:
         layouts: Sequence[PhaseLayout],
         lifts: Sequence[Lift] = (),
         total: tuple[float, float] | None = None,
+        build: bool = True,
     ) -> None:
         self.problem = problem
         self.layouts: Sequence[PhaseLayout] = layouts
         self.systems = [system_of(problem, p) for p in range(len(layouts))]
         self.offers = [offer_in(problem, p) for p in range(len(layouts))]
+        self._sizes = [Sizes(x, y.T) for x, y in zip(self.systems, layouts, strict=True)]
         self._lifts = list(lifts)  # in the order of the constraints
         self._pieces = total is not None
         self._sets: dict[tuple, InstantSet] = {}
@@ -105,7 +95,7 @@ class Arrangement:
             self._add_total_duration(total)
         self.rows += self._sums
         self.sets = list(self._sets.values())
-        self.pools = self._pool()
+        self.pools = self._pool() if build else []
 
     def add_dynamics(self) -> None:
         """Add the rows of a method that imposes its own equations of motion."""
@@ -122,7 +112,11 @@ class Arrangement:
         for (p, orders, derived), sets in shared.items():
             s = np.concatenate([points.padded for points in sets])
             components, model = self.layouts[p].components, self.systems[p].model
-            pool = Pool(model, components, s, orders, derived, self.forces(p, s))
+            pool = Pool(
+                *(model, components, s, orders, derived, self.forces(p, s)),
+                looks=looks_together(sets),
+                parameters=model_parameters(self.problem, p, components),
+            )
             first = 0
             for points in sets:
                 points.build(pool, first)
@@ -148,6 +142,12 @@ class Arrangement:
 
     def _label(self, p: int, name: str) -> str:
         return name if len(self.layouts) == 1 else f"{self.layouts[p].name}: {name}"
+
+    def bind(self, p: int, term: Term) -> Residual:
+        """The residual of a term in phase p, with scales that do not depend on units."""
+        residual = term.bind_to(self.offers[p])
+        residual.scale = self._sizes[p].scale(residual)
+        return residual
 
     # -- instants -----------------------------------------------------------------------------
 
@@ -198,29 +198,26 @@ class Arrangement:
             return self.at(p, "knots")
         return self.at(p, equality_instants(self.layouts[p], residual))
 
+    def for_inequality(self, p: int, residual: Residual) -> InstantSet:
+        """The instants, or control points, at which an inequality that applies throughout is
+        imposed.
+        """
+        components = self.layouts[p].components
+        curve = bounded_curve(components, residual)
+        if self.problem.transcription.limits == "points" or curve is None:
+            return self.at(p, "throughout")
+        key = (p, "control", *curve)
+        if key not in self._sets:
+            # pieces of a single phase share their ends up to the acceleration
+            later = self._pieces and p > 0 and curve[1] <= CONTINUOUS
+            self._sets[key] = ControlSet(p, components, *curve, later)
+        return self._sets[key]
+
     # -- constraints --------------------------------------------------------------------------
 
     def _add_limits(self, p: int) -> None:
-        system, names = self.systems[p], self.problem.model.joint_names
-        passive = np.isin(names, system.passive)
-        limits = dict(system.limits._asdict())
-        if system.jerk_limit is not None:
-            j = np.broadcast_to(np.asarray(system.jerk_limit, float), (len(names),))
-            limits["jerk"] = np.stack([-j, j], axis=1)
-        for kind, term in LIMIT_TERMS.items():
-            if kind not in limits:
-                continue
-            bound = limits[kind]
-            limited, equal = np.isfinite(bound).any(axis=1), bound[:, 0] == bound[:, 1]
-            if kind == "effort":
-                limited, equal = limited & ~passive, equal & ~passive
-            for rows in (limited & ~equal, equal):
-                if rows.any():
-                    joints = tuple(names[j] for j in np.flatnonzero(rows))
-                    lower, upper = bound[rows].T
-                    self._add_constraint(
-                        p, Constraint(term(joints=joints), lower, upper, name=kind)
-                    )
+        for constraint in limit_constraints(self.systems[p], self.problem.model.joint_names):
+            self._add_constraint(p, constraint)
 
     def _add_signal_bounds(self, p: int) -> None:
         """Impose the bounds of signals whose control points do not bound the curve tightly."""
@@ -242,7 +239,7 @@ class Arrangement:
         passive = self.systems[p].passive
         if passive:
             points = self.at(p, self.layouts[p].spline.greville_of_acceleration.tolist())
-            residual = JointTorque(joints=passive).bind_to(self.offers[p])
+            residual = self.bind(p, JointTorque(joints=passive))
             zero = np.zeros(len(passive))
             self.impose(p, PASSIVE_TORQUE, residual, points, (zero, zero))
 
@@ -271,13 +268,15 @@ class Arrangement:
             self._add_constraint(p, constraint)
 
     def _add_constraint(self, p: int, constraint: Constraint) -> None:
-        residual = constraint.term.bind_to(self.offers[p])
+        residual = self.bind(p, constraint.term)
         bounds = row_bounds(constraint.lower, constraint.upper, residual)
         throughout = isinstance(constraint.at, str) and constraint.at == "throughout"
         if _timeless(residual):
             points, throughout = self.at(p, "start"), False
         elif throughout and bool((bounds[0] == bounds[1]).any()):
             points = self.for_equality(p, residual)
+        elif throughout:
+            points = self.for_inequality(p, residual)
         else:
             points = self.at(p, constraint.at)
         self.impose(p, name_of(constraint), residual, points, bounds, throughout)
@@ -305,7 +304,7 @@ class Arrangement:
     ) -> None:
         """Add a constraint between the start of phase `first` and the end of phase `last`."""
         term = constraint.term
-        residual = term.bind_to(self.offers[last])
+        residual = self.bind(last, term)
         bounds = row_bounds(constraint.lower, constraint.upper, residual)
         lift = next((x for x in self._lifts if x.is_of(constraint, first, last)), None)
         if lift is not None:

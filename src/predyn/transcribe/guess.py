@@ -7,7 +7,7 @@ duration for each phase. Values fixed by the boundary values are kept.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from predyn.curves.bspline import BSpline
 from predyn.errors import InputError
 from predyn.model import Model
-from predyn.problem import Constraint, Problem, system_of
-from predyn.terms.frames import FrameOrientation, FramePose, FramePosition, rotation_of
+from predyn.problem import GUESSES, Duration, Phase, Problem, duration_of, system_of
+from predyn.solution import Curve
+from predyn.transcribe.branches import nearest_route, reachable_branches, routes
 from predyn.transcribe.guess_unknowns import fill_lifts, fill_unknowns
 from predyn.transcribe.layout import PhaseLayout, end_values
 from predyn.transcribe.program import Program
+from predyn.transcribe.way_points import way_points
 
 if TYPE_CHECKING:
     from predyn.transcribe.shooting.layout import ShootingLayout
@@ -37,38 +39,108 @@ def _has_nodes(phase: PhaseLayout) -> TypeGuard[ShootingLayout]:
 def first_guess(program: Program, guess: Any = None) -> Floats:
     """Decision variables from the guess of the problem or the caller (see Problem.guess)."""
     chosen = program.problem.guess if guess is None else guess
-    durations = [phase.T for phase in program.phases]
-    curves: list[Path]
     if isinstance(chosen, str):
-        if chosen not in ("linear", "inverse_kinematics"):
-            raise InputError(f"guess: expected 'linear' or 'inverse_kinematics', got {chosen!r}")
-        knots = _way_points(program.problem, chosen == "inverse_kinematics")
-        curves = [_Line(knots[k], knots[k + 1]) for k in range(len(knots) - 1)]
-    elif hasattr(chosen, "curves"):
+        search = searches(program, chosen)
+        return route_guess(program, nearest_route(program.problem, search), search)
+    if hasattr(chosen, "curves"):
         curves, durations = _split_solution(program, chosen)
     else:
-        curves = _split_samples(program, chosen)
+        curves, durations = _split_samples(program, chosen), _guessed_durations(program.problem)
         _check_limits(program, curves)
     return pack(program, curves, durations, chosen)
 
 
+def searches(program: Program, guess: Any = None) -> bool:
+    """Whether a guess uses inverse kinematics: if asked to, or by itself for goals in reach."""
+    chosen = program.problem.guess if guess is None else guess
+    if isinstance(chosen, str) and chosen not in GUESSES:
+        raise InputError(f"guess: expected {', '.join(map(repr, GUESSES))}, got {chosen!r}")
+    if isinstance(chosen, str) and chosen == "auto":
+        return reachable_branches(program.problem)
+    return isinstance(chosen, str) and chosen == "inverse_kinematics"
+
+
+def route_guess(program: Program, route: list[Floats], search: bool = True) -> Floats:
+    """Decision variables near straight lines over the way points, with the guessed durations."""
+    points = way_points(program.problem, search)
+    curves: list[Path] = []
+    for p in range(len(program.phases)):
+        own = [k for k, point in enumerate(points) if point.phase == p and point.s > 0.0]
+        s = np.array([0.0, *(points[k].s for k in own)])
+        curves.append(_Polyline(s, np.array([route[k] for k in (own[0] - 1, *own)])))
+    return pack(program, curves, _guessed_durations(program.problem))
+
+
+def motion_guess(program: Program, curves: Sequence[Curve]) -> Floats:
+    """Decision variables near the curves of another program of the same problem."""
+    paths: list[Path] = [_Exact(BSpline(c.degree, c.knots), c.control) for c in curves]
+    return pack(program, paths, [c.duration for c in curves])
+
+
+def _guessed_durations(problem: Problem) -> list[float]:
+    """Fixed durations, and the guesses of free ones, wherever the program has been moved to."""
+    given = [duration_of(problem, phase) for phase in problem.phases]
+    return [x.guess if isinstance(x, Duration) else float(x) for x in given]
+
+
 def random_guess(program: Program, seed: int, start: int, guess: Any = None) -> Floats:
-    """The first guess with random smooth perturbations of up to one turn and random durations.
+    """A branch of the first guess with random smooth perturbations of up to one turn, random way
+    points between phases and random durations.
 
     Start 0 is the first guess itself, the next 20 starts have small and large perturbations, later
     ones only large ones. The result is reproducible for a given seed and start.
     """
+    if start == 0:
+        return first_guess(program, guess)
     rng = np.random.default_rng([seed, start])
-    x = first_guess(program, guess)
     turn = 2.0 * np.pi
     size = _size(rng, 0.2, turn) if start <= 20 else turn
-    return x if start == 0 else _perturb(program, x, rng, size, 3, 1.0)
+    x = _perturb(program, _branch(program, start, guess), rng, size, 3, 1.0)
+    _move_way_points(program, x, np.random.default_rng([seed, start, 1]), size)
+    return x
+
+
+def _branch(program: Program, start: int, guess: Any) -> Floats:
+    """The guess of a start before its perturbation: branches of inverse kinematics in turn, after
+    the straight line if that is the guess.
+    """
+    chosen = program.problem.guess if guess is None else guess
+    if not isinstance(chosen, str):
+        return first_guess(program, guess)
+    candidates: list[list[Floats] | None] = [None] if chosen == "linear" else []
+    if reachable_branches(program.problem):
+        candidates += [route.points for route in routes(program)]
+    route = candidates[start % len(candidates)] if candidates else None
+    return first_guess(program, guess) if route is None else route_guess(program, route)
+
+
+def _move_way_points(program: Program, x: Floats, rng: np.random.Generator, size: float) -> None:
+    """Move the positions where phases meet at random, in place, where nothing determines them."""
+    ends = [x for x in way_points(program.problem, search=True) if x.s in (0.0, 1.0)]
+    shift = np.zeros((len(ends), program.model.n))
+    for k in range(1, len(ends) - 1):
+        reach = np.minimum(0.5 * (ends[k].high - ends[k].low), size)
+        free = np.isnan(ends[k].q) & (ends[k].goal is None)
+        shift[k] = np.where(free, reach * rng.uniform(-1.0, 1.0, program.model.n), 0.0)
+    if not shift.any():
+        return
+    for p, phase in enumerate(program.phases):
+        low, high = system_of(program.problem, p).limits.position.T
+        s = np.clip(phase.spline.greville, 0.0, 1.0)[:, None]
+        free = phase.columns >= 0
+        moved = x[phase.columns] + shift[p] + s * (shift[p + 1] - shift[p])
+        x[phase.columns[free]] = np.clip(moved, low, high)[free]
 
 
 def neighbour(program: Program, seed: int, start: int, near: Any) -> Floats:
     """A solution with a random perturbation, to search for a better optimum nearby."""
     rng = np.random.default_rng([seed, start])
     return _perturb(program, first_guess(program, near), rng, _size(rng, 0.2, 3.0), 5, 0.25)
+
+
+def perturbed(program: Program, x: Floats, size: float) -> Floats:
+    """Decision variables with a perturbation of the given size, always the same one."""
+    return _perturb(program, x, np.random.default_rng(0), size, 3, 0.1)
 
 
 def _size(rng: np.random.Generator, least: float, most: float) -> float:
@@ -142,7 +214,7 @@ def _fit_control(phase: PhaseLayout, curve: Path) -> Floats:
     spline = phase.spline
     if isinstance(curve, _Exact) and curve.fits(spline):
         return curve.control_on(spline)
-    if isinstance(curve, _Line):
+    if isinstance(curve, _Polyline):
         return curve(spline.greville)
     s = np.unique(np.concatenate([spline.limit_points(4), np.clip(spline.greville, 0, 1)]))
     return spline.fit(s, curve(s))
@@ -157,14 +229,18 @@ def _states(curve: Path, control: Floats, phase: ShootingLayout, T: float) -> tu
     return q, v
 
 
-class _Line:
-    """A straight line between two configurations."""
+class _Polyline:
+    """Straight lines from configuration to configuration (K, n) at normalised times (K,)."""
 
-    def __init__(self, start: Floats, end: Floats) -> None:
-        self._start, self._end = start, end
+    def __init__(self, s: Floats, q: Floats) -> None:
+        self._s, self._q = s, q
 
     def __call__(self, s: Floats) -> Floats:
-        return self._start + np.clip(s, 0.0, 1.0)[:, None] * (self._end - self._start)
+        s = np.clip(s, 0.0, 1.0)
+        k = np.clip(np.searchsorted(self._s, s, side="right") - 1, 0, len(self._s) - 2)
+        share = ((s - self._s[k]) / (self._s[k + 1] - self._s[k]))[:, None]
+        line: Floats = self._q[k] + share * (self._q[k + 1] - self._q[k])
+        return line
 
 
 class _Exact:
@@ -192,84 +268,11 @@ class _Exact:
         return both_clamped and bool(np.isin(self._spline.breaks, spline.breaks).all())
 
     def control_on(self, spline: BSpline) -> Floats:
+        if np.array_equal(spline.knots, self._spline.knots):
+            return self._control
         finer, control = self._spline.refine(self._control, spline.breaks)
         assert np.array_equal(finer.knots, spline.knots)
         return control
-
-
-def _way_points(problem: Problem, search: bool) -> list[Floats]:
-    """Joint positions at the ends of the phases; free values are copied from a neighbour."""
-    n = problem.model.n
-    points = [end_values(problem.phases[0].start, n)[0]]
-    for k, phase in enumerate(problem.phases):
-        q = end_values(phase.end, n)[0]
-        if k + 1 < len(problem.phases):
-            q = np.where(np.isnan(q), end_values(problem.phases[k + 1].start, n)[0], q)
-        points.append(q)
-    middle = _limit_midpoints(problem)
-    for k, q in enumerate(points):
-        if search and np.isnan(q).any():
-            near = points[k - 1] if k else middle[k]
-            found = _solve_goal(problem, k, np.where(np.isnan(near), middle[k], near))
-            if found is not None:
-                points[k] = np.where(np.isnan(q), found, q)
-    order = [*range(1, len(points)), *range(len(points) - 2, -1, -1)]
-    for k in order:  # forwards, then backwards
-        before, after = points[max(k - 1, 0)], points[min(k + 1, len(points) - 1)]
-        q = np.where(np.isnan(points[k]), before, points[k])
-        points[k] = np.where(np.isnan(q), after, q)
-    return [np.where(np.isnan(q), x, q) for q, x in zip(points, middle, strict=True)]
-
-
-def _limit_midpoints(problem: Problem) -> list[Floats]:
-    """Midpoints of the position limits of the phases that meet at each way point."""
-    limits = [system_of(problem, p).limits.position for p in range(len(problem.phases))]
-    middles = []
-    for before, after in zip([limits[0], *limits], [*limits, limits[-1]], strict=True):
-        low, high = np.maximum(before[:, 0], after[:, 0]), np.minimum(before[:, 1], after[:, 1])
-        both = np.isfinite(low) & np.isfinite(high)
-        middle = 0.5 * (np.where(both, low, 0.0) + np.where(both, high, 0.0))
-        middles.append(np.clip(middle, low, high))
-    return middles
-
-
-def _solve_goal(problem: Problem, k: int, near: Floats) -> Floats | None:
-    """Joint positions that satisfy the frame constraints at way point k; None without any."""
-    goals: list[Constraint] = []
-    if k > 0:
-        phase = problem.phases[k - 1]
-        goals += [c for c in (*phase.constraints, *problem.constraints) if c.at == "end"]
-    if k < len(problem.phases):
-        phase = problem.phases[k]
-        goals += [c for c in (*phase.constraints, *problem.constraints) if c.at == "start"]
-    position = orientation = frame = None
-    for term in (goal.term for goal in goals):
-        if isinstance(term, FramePosition):
-            frame, position = term.frame, np.array(term.target, float)
-        elif isinstance(term, FrameOrientation):
-            frame, orientation = term.frame, rotation_of(term.target, term.kind)
-        elif isinstance(term, FramePose):
-            frame, position = term.frame, np.array(term.position, float)
-            orientation = rotation_of(term.orientation, term.kind)
-    if frame is None:
-        return None
-    if position is not None and np.isnan(position).any():
-        raise InputError(
-            f"guess: inverse kinematics needs all three coordinates of {frame!r}, but its goal "
-            "leaves some free; give all three, or use another guess"
-        )
-    from predyn.dynamics.pose_search import inverse_kinematics  # few guesses need it
-
-    found = inverse_kinematics(
-        problem.model, frame, position=position, orientation=orientation, guess=near
-    )
-    if not found.converged:
-        raise InputError(
-            f"guess: inverse kinematics finds no joint positions for the goal of {frame!r} "
-            f"(nearest: {found.position_error:.3g} m and {found.angle_error:.3g} rad off); check "
-            "the goal and the position limits, or use another guess"
-        )
-    return found.q
 
 
 def _split_samples(program: Program, given: Any) -> list[Path]:
@@ -278,8 +281,8 @@ def _split_samples(program: Program, given: Any) -> list[Path]:
         s, q = (np.asarray(x, float) for x in given)
     except (TypeError, ValueError):
         raise InputError(
-            "guess: expected 'linear', 'inverse_kinematics', arrays (s, q) or a Solution, got "
-            f"{type(given).__name__}"
+            "guess: expected 'auto', 'linear', 'inverse_kinematics', arrays (s, q) or a "
+            f"Solution, got {type(given).__name__}"
         ) from None
     n = program.model.n
     if s.ndim != 1 or len(s) < 2 or q.shape != (len(s), n):
@@ -312,6 +315,22 @@ def _check_limits(program: Program, curves: list[Path]) -> None:
             )
 
 
+def _shifted(spline: BSpline, control: Floats, phase: Phase) -> Floats:
+    """Control points moved so that the curve meets the given positions at its ends.
+
+    A step in one control point alone would be a jerk. Velocities and accelerations at the ends
+    hardly change.
+    """
+    s = np.clip(spline.greville, 0.0, 1.0)[:, None]
+    rise = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
+    ends = spline.evaluate(control, np.array([0.0, 1.0]))[0]
+    moved = control
+    for share, now, state in ((1.0 - rise, ends[0], phase.start), (rise, ends[1], phase.end)):
+        given = end_values(state, len(now))[0]
+        moved = moved + share * np.where(np.isnan(given), 0.0, given - now)
+    return moved
+
+
 def _split_solution(program: Program, solution: Any) -> tuple[list[Path], list[float]]:
     """Curves and durations of an earlier solution; phases are matched if their number agrees."""
     model: Model = solution.model
@@ -321,9 +340,10 @@ def _split_solution(program: Program, solution: Any) -> tuple[list[Path], list[f
             f"{program.model.n}"
         )
     if len(solution.curves) == len(program.phases):
-        curves: list[Path] = [
-            _Exact(BSpline(c.degree, c.knots), c.control) for c in solution.curves
-        ]
+        curves: list[Path] = []
+        for c, phase in zip(solution.curves, program.problem.phases, strict=True):
+            spline = BSpline(c.degree, c.knots)
+            curves.append(_Exact(spline, _shifted(spline, c.control, phase)))
         return curves, [c.duration for c in solution.curves]
     total = solution.duration
     s = np.linspace(0.0, 1.0, 1 + 8 * sum(len(c.control) for c in solution.curves))

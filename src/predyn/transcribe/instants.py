@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.channels.derived import ChannelPart
+from predyn.curves.bspline import BSpline
 from predyn.kernels.batch import Direct, aligned
 from predyn.kernels.lanes import WIDTH
 from predyn.terms.term import Residual, Smoothed
@@ -88,11 +89,25 @@ class InstantSet:
         return tuple(dict.fromkeys(c for row in self.dependences() for c, _, _ in row))
 
     @cached_property
-    def windows(self) -> tuple[NDArray[np.bool_], Ints]:
-        """Whether each control point acts, (signals, instants, orders, points), and the index of
-        the first, (signals, instants).
+    def looks(self) -> tuple[Floats, Ints]:
+        """The basis at each instant, (signals, instants, orders, points), and the index of the
+        first control point, (signals, instants).
         """
-        basis, first = windows(self.components, self.s)
+        return self._looks()
+
+    def _looks(self) -> tuple[Floats, Ints]:
+        return windows(self.components, self.s)
+
+    def of_joints(self, spline: BSpline) -> tuple[Floats, Ints]:
+        """The basis of the joints' spline alone, (instants, orders, degree + 1), and the index of
+        the first control point.
+        """
+        return spline.basis(self.s).transpose(1, 0, 2), spline.span(self.s)
+
+    @property
+    def windows(self) -> tuple[NDArray[np.bool_], Ints]:
+        """Whether each control point acts, and the index of the first, as in looks."""
+        basis, first = self.looks
         return basis != 0.0, first
 
     # -- construction -------------------------------------------------------------------------
@@ -123,6 +138,11 @@ class InstantSet:
         self._gradient = Direct(
             kernels.gradient, *on_curve, sums, self.bends.mu, self.bends.slope, room
         )
+
+    def refresh(self) -> None:
+        """Read the numbers of the blocks again, after these have changed."""
+        self.values.refresh(self)
+        self._fresh = True
 
     def curved_components(self, name: str, used: Ints) -> Sequence[int]:
         """Components of a channel whose second partials are needed, given those the rows use."""
@@ -199,3 +219,13 @@ class InstantSet:
             self.bends.bend_terms(self._powers)
         total: float = self.bends.hessian.run(exact, self._powers, place, place_T, place_TT, out)
         return total
+
+
+def looks_together(sets: Sequence[InstantSet]) -> tuple[Floats, Ints]:
+    """The basis and first control points of sets one after another, each padded to whole chunks."""
+    basis, first = [], []
+    for points in sets:
+        k = np.minimum(np.arange(len(points.padded)), len(points.s) - 1)
+        basis.append(points.looks[0][:, k])
+        first.append(points.looks[1][:, k])
+    return np.concatenate(basis, axis=1), np.concatenate(first, axis=1)

@@ -56,6 +56,10 @@ class CurveLayout:
     scale: Floats
 
     @property
+    def is_parameter(self) -> bool:
+        return self.channel.startswith("parameter:")
+
+    @property
     def bounded_by_points(self) -> bool:
         """Whether bounds on the control points are equivalent to bounds on the curve."""
         return self.spline.degree <= 1
@@ -165,8 +169,6 @@ def signal_layout(signal: Signal, spline: BSpline, first: int) -> CurveLayout:
 def parameter_layout(parameter: Parameter, column: int) -> CurveLayout:
     """Layout of a parameter at index `column` of x (-1: fixed)."""
     low, high = float(parameter.min), float(parameter.max)
-    range_ = high - low if np.isfinite(high - low) else 0.0
-    size = max(abs(float(parameter.guess)), 1e-3 * range_) or 1.0
     return CurveLayout(
         f"parameter:{parameter.name}",
         (parameter.name,),
@@ -175,8 +177,15 @@ def parameter_layout(parameter: Parameter, column: int) -> CurveLayout:
         np.array([[column]]),
         np.array([low]),
         np.array([high]),
-        np.array([size]),
+        np.array([parameter_size(parameter)]),
     )
+
+
+def parameter_size(parameter: Parameter) -> float:
+    """Typical size of a parameter."""
+    low, high = float(parameter.min), float(parameter.max)
+    range_ = high - low if np.isfinite(high - low) else 0.0
+    return max(abs(float(parameter.guess)), 1e-3 * range_) or 1.0
 
 
 def per_component(value: ArrayLike, count: int) -> Floats:
@@ -280,7 +289,7 @@ def lay_out_phases(problem: Problem, parameters: Sequence[Parameter]) -> list[Ph
                 curve = signal_layout(signal, layout.spline, first)
                 first += int((curve.columns >= 0).sum())
                 curves.append(curve)
-        if layout.T_column < 0 and not isinstance(phase.duration, str):
+        if layout.T_column < 0 and not isinstance(phase.duration, str) and not parameters:
             _refuse_fixed(layout, curves)
         layout.curves = curves
         layout.given_breaks = _force_breaks(problem, k, layout)

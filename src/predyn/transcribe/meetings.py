@@ -52,11 +52,11 @@ def meeting_rows(arrangement: Arrangement, p: int) -> list[Rows]:
 
     def continuity(joints: tuple[str, ...], most: int) -> Rows:
         term = Continuity(most, joints)
-        return _zero(between, term.bind(problem.model), two_parts(term, offers, ends, between))
+        return _zero(between, arrangement.bind(p, term), two_parts(term, offers, ends, between))
 
     rows = []
     if problem.phases[p + 1].impact:  # the new payload was at rest
-        momenta = [GeneralizedMomentum().bind_to(offer) for offer in offers]
+        momenta = [arrangement.bind(k, GeneralizedMomentum()) for k in (p, p + 1)]
         rows = [continuity(names, 0), _equal(momenta, ends, f"impact {this} to {following}")]
     else:
         without = {*systems[0].passive, *systems[1].passive}

@@ -6,13 +6,18 @@ from collections.abc import Callable
 
 from predyn.errors import InputError
 from predyn.problem import Hybrid, Problem, Spline
-from predyn.transcribe.program import Program
+from predyn.transcribe.program import Program, require_valid
 from predyn.transcribe.spline import SplineProgram
 
 
 def _hybrid(problem: Problem) -> Program:
     method = problem.transcription
     assert isinstance(method, Hybrid)
+    if method.steps is None:
+        from predyn.transcribe.shooting.step_choice import with_chosen_steps
+
+        require_valid(problem)
+        problem = with_chosen_steps(problem)
     if str(method.shooting) == "single":  # kernels are loaded on demand
         from predyn.transcribe.shooting.single_shooting import SingleShooting
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predyn.curves.bspline import BSpline
 from predyn.dynamics.system import PhaseSystem
+from predyn.errors import InputError, ModelError
 from predyn.kernels.forces import ExternalForce, forces_at
-from predyn.problem import system_of
+from predyn.problem import Problem, system_of
+from predyn.problem.quantities import with_parameters
 from predyn.samples import STATES, Samples, split_side
 from predyn.samples.registry import implementation
 from predyn.solution import Curve, SignalCurves
@@ -25,10 +28,17 @@ Floats = NDArray[np.float64]
 class Motion:
     """Curves of all phases, evaluated by the public functions of dynamics."""
 
+    problem: Problem  # with the numbers that the parameters stand for
     curves: tuple[Curve, ...]
     systems: tuple[PhaseSystem, ...]
     signals: dict[str, SignalCurves]
     parameters: dict[str, float]
+    impossible: str = ""  # why no model has these parameters; `problem` has their guesses then
+
+    @cached_property
+    def splines(self) -> tuple[BSpline, ...]:
+        """The basis of the joints' motion in each phase."""
+        return tuple(BSpline(curve.degree, curve.knots) for curve in self.curves)
 
     def signal(self, p: int, name: str, s: Floats, order: int = 0) -> Floats:
         """Values (instants, components) of a signal at normalised times of a phase."""
@@ -47,7 +57,7 @@ class Motion:
     def samples(self, p: int, s: Floats, channels: Sequence[str]) -> Samples:
         """Channels (components, instants) at normalised times of a phase."""
         curve = self.curves[p]
-        states = BSpline(curve.degree, curve.knots).evaluate(curve.control, s, curve.duration)
+        states = self.splines[p].evaluate(curve.control, s, curve.duration)
         found = {name: x.T for name, x in zip(STATES, states, strict=True)}
         found["t"] = s[None] * curve.duration
         forces = self.forces(p, s)
@@ -81,7 +91,8 @@ class Motion:
 
 def motion_of(program: Program, x: Floats) -> Motion:
     """The motion at decision variables x."""
-    problem, curves = program.problem, program.curves(x)
+    parameters = _parameters(program, x)
+    (problem, impossible), curves = _with_model(program.problem, parameters), program.curves(x)
     systems = tuple(system_of(problem, p) for p in range(len(curves)))
     signals = {}
     for signal in problem.signals:
@@ -90,8 +101,31 @@ def motion_of(program: Program, x: Floats) -> Motion:
             own = [c for c in layout.curves if c.channel == f"signal:{signal.name}"]
             found.append(_curve(own[0], x, curve.duration) if own else None)
         signals[signal.name] = SignalCurves(tuple(signal.components), signal.unit, tuple(found))
-    parameters = {name: float(x[k]) for name, k in program.parameter_columns().items()}
-    return Motion(curves, systems, signals, parameters)
+    return Motion(problem, curves, systems, signals, parameters, impossible)
+
+
+def _parameters(program: Program, x: Floats) -> dict[str, float]:
+    """Values of the parameters; solvers exceed bounds by rounding errors."""
+    bounds = {p.name: (float(p.min), float(p.max)) for p in program.problem.parameters}
+    return {
+        name: min(max(float(x[k]), bounds[name][0]), bounds[name][1])
+        for name, k in program.parameter_columns().items()
+    }
+
+
+def _with_model(problem: Problem, parameters: dict[str, float]) -> tuple[Problem, str]:
+    """The problem with the numbers that parameters stand for; without them, and why, if the model
+    is impossible.
+    """
+    try:
+        changed = with_parameters(problem, parameters)
+        for p in range(len(problem.phases)):
+            system_of(changed, p)
+    except (ModelError, InputError) as error:
+        used = [x.name for x in problem.parameters if x.quantities]
+        values = ", ".join(f"{name} = {parameters[name]:.6g}" for name in used)
+        return problem, f"the model is impossible with {values}: {error}"
+    return changed, ""
 
 
 def _curve(layout: CurveLayout, x: Floats, duration: float) -> Curve:

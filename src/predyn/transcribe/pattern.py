@@ -56,8 +56,9 @@ def alive(points: InstantSet, layout: PhaseLayout, rows: slice) -> Flags:
 def paced(points: InstantSet, layout: PhaseLayout) -> Flags:
     """(instants, rows): whether T acts on a row even if all control points are fixed."""
     spline, groups = layout.spline, points.chained.groups
-    first, n = spline.span(points.s), layout.control.shape[1]
-    basis = spline.basis(points.s)[1 : points.orders]  # (orders from v on, instants, points)
+    basis, first = points.of_joints(spline)
+    n = layout.control.shape[1]
+    basis = basis.transpose(1, 0, 2)[1 : points.orders]  # (orders from v on, instants, points)
     control = layout.control[first[:, None] + np.arange(basis.shape[2])]
     states = np.einsum("osk,skj->osj", basis, control)
     still = 1e-12 * np.einsum("osk,skj->osj", abs(basis), abs(control))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.channels.derived import Derived, derived_channel
+from predyn.dynamics.free_numbers import ModelParameters
 from predyn.kernels.batch import Direct, aligned
 from predyn.kernels.forces import ExternalForce
 from predyn.kernels.lanes import WIDTH
@@ -41,30 +42,40 @@ def windows(
     """The basis of each signal at instants, (signals, instants, 4 orders, points), and its first
     control point, (signals, instants).
 
-    The basis of signals of lower degree is padded with zeros. left: instants that belong to the
-    segment before them if they are at a break point.
+    left: instants that belong to the segment before them if they are at a break point.
     """
-    width, found = components.points, []
+    found = []
     for spline in components.splines:
         basis, first = spline.basis(s).transpose(1, 0, 2), spline.span(s)
         if left is not None:
             basis[left] = spline.basis(s[left], side="left").transpose(1, 0, 2)
             first[left] = spline.span(s[left], side="left")
+        found.append((basis, first))
+    return widened(components, found)
+
+
+def widened(
+    components: Components, found: Sequence[tuple[Floats, NDArray[np.int64]]]
+) -> tuple[Floats, NDArray[np.int64]]:
+    """The basis (instants, orders, degree + 1) and first control point of each signal in turn, as
+    arrays for all signals; the basis of signals of lower degree is padded with zeros.
+    """
+    width, basis, start = components.points, [], []
+    for spline, (narrow, first) in zip(components.splines, found, strict=True):
         places = max(spline.n_control, width)
-        start = np.minimum(first, places - width)
-        wide = np.zeros((len(s), 4, width))
-        at = (first - start)[:, None, None] + np.arange(basis.shape[2])
-        np.put_along_axis(wide, np.broadcast_to(at, basis.shape), basis, axis=2)
-        found.append((wide, start))
-    return np.stack([x for x, _ in found]), np.stack([x for _, x in found]).astype(np.int64)
+        begin = np.minimum(first, places - width)
+        wide = np.zeros((*narrow.shape[:2], width))
+        at = (first - begin)[:, None, None] + np.arange(narrow.shape[2])
+        np.put_along_axis(wide, np.broadcast_to(at, narrow.shape), narrow, axis=2)
+        basis.append(wide)
+        start.append(begin)
+    return np.stack(basis), np.stack(start).astype(np.int64)
 
 
-def instants_of(
-    components: Components, s: Floats, left: NDArray[np.bool_] | None = None
-) -> Instants:
-    """Position of instants (whole chunks) on the curves, and the basis at them."""
-    basis, first = windows(components, s, left)
-    chunks = len(s) // WIDTH
+def instants_of(components: Components, basis: Floats, first: NDArray[np.int64]) -> Instants:
+    """Instants (whole chunks) from the basis of each signal at them and its first control point."""
+    count = basis.shape[1]
+    chunks = count // WIDTH
     cell = cells(first).reshape(chunks, WIDTH)
     last = np.ones(cell.shape, bool)
     last[:, :-1] = cell[:, :-1] != cell[:, 1:]
@@ -73,7 +84,7 @@ def instants_of(
         in_chunks,
         cell,
         last,
-        in_lanes(basis.transpose(1, 0, 2, 3).reshape(len(s), -1)),
+        in_lanes(basis.transpose(1, 0, 2, 3).reshape(count, -1)),
         components.base,
         components.stride,
         components.signal,
@@ -106,6 +117,8 @@ class Pool:
     s       the instants of each set in turn, padded
     orders  3 for q, v, a, 4 with jerk; 0 if no set depends on the curve
     left    instants that belong to the segment before them if they are at a break point
+    looks   the basis at the instants and the first control points, if they are known (windows)
+    parameters  those that stand for numbers of the model
     """
 
     def __init__(
@@ -117,9 +130,11 @@ class Pool:
         channels: Sequence[str],
         forces: Sequence[ExternalForce],
         left: NDArray[np.bool_] | None = None,
+        looks: tuple[Floats, NDArray[np.int64]] | None = None,
+        parameters: ModelParameters | None = None,
     ) -> None:
-        self.instants = instants_of(components, s, left)
-        self.idle = orders == 0
+        self.instants = instants_of(components, *(looks or windows(components, s, left)))
+        self.s, self.idle = s, orders == 0
         self.orders = orders or 3
         chunks, count = len(s) // WIDTH, len(components.base)
         self.z = tuple(aligned(chunks, count, WIDTH) for _ in range(self.orders))
@@ -129,7 +144,7 @@ class Pool:
         self._evaluate = Direct(kernels.evaluate, self.instants, self.z, room)
         states = (self.z[0], self.z[1], self.z[2])
         self.derived: dict[str, Derived] = {
-            name: derived_channel(model, name, states, forces) for name in channels
+            name: derived_channel(model, name, states, forces, parameters) for name in channels
         }
 
     def move(self, control: Floats, powers: tuple[float, ...], eager: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -33,7 +33,7 @@ class Program(NLP):
     def _take(self, arrangement: Arrangement) -> None:
         """Take over the sets and rows of an arrangement."""
         self.sets, self.rows, self.costs = arrangement.sets, arrangement.rows, arrangement.costs
-        self._pools = arrangement.pools
+        self._pools, self._arrangement = arrangement.pools, arrangement
         self._cost_sets = list({id(x.points): x.points for _, x in self.costs}.values())
         self._evaluated = self._differentiated = self._eager = False
         self.f_scale = 1.0
@@ -53,18 +53,24 @@ class Program(NLP):
 
     def _number_rows(self) -> None:
         """Number the constraints; rows on which no free variable acts are checked and left out."""
-        lower, upper, scale = [], [], []
         self._names: list[tuple[int, str, Rows | None, Ints]] = []
         first = 0
         for rows in self.rows:
             alive = self._alive(rows) if rows.pointwise else np.ones((1, rows.size), bool)
             kept = rows.number(first, alive)
+            self._names.append((first, rows.name, rows, kept))
+            first += len(kept)
+        self._gather_bounds()
+
+    def _gather_bounds(self) -> None:
+        """Bounds and scales of all numbered constraints."""
+        lower, upper, scale = [], [], []
+        for _, _, rows, kept in self._names:
+            assert rows is not None
             r = kept % rows.size
             lower.append(rows.lower[r])
             upper.append(rows.upper[r])
             scale.append(row_scale(rows.lower, rows.upper, rows.scale)[r])
-            self._names.append((first, rows.name, rows, kept))
-            first += len(kept)
         self.g_lower, self.g_upper, self.g_scale = (
             np.concatenate([*x, np.zeros(0)]) for x in (lower, upper, scale)
         )
@@ -76,7 +82,7 @@ class Program(NLP):
             for curve in phase.curves:
                 free = curve.columns >= 0
                 self.x_scale[curve.columns[free]] = np.broadcast_to(curve.scale, free.shape)[free]
-                if curve.bounded_by_points:
+                if curve.bounded_by_points or curve.is_parameter:
                     for bound, value in ((self.x_lower, curve.lower), (self.x_upper, curve.upper)):
                         bound[curve.columns[free]] = np.broadcast_to(value, free.shape)[free]
         for phase in self.phases:
@@ -88,6 +94,9 @@ class Program(NLP):
         """Raise an InputError for rows outside their bounds on which no free variable acts."""
         x = np.clip(np.zeros(self.n), self.x_lower, self.x_upper)
         for phase in self.phases:
+            for curve in phase.curves:
+                if curve.is_parameter:
+                    x[curve.columns] = curve.control
             if phase.T_column >= 0:
                 x[phase.T_column] = phase.T
         self.move(x)
@@ -112,6 +121,49 @@ class Program(NLP):
         if wrong:
             more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
             raise InputError(f"problem {self.problem.name!r}: " + "; ".join(wrong[:5]) + more)
+
+    def _acting(self) -> set[tuple[int, int]]:
+        """Phase and number of each component that acts on any row."""
+        found = set()
+        for points in self.sets:
+            groups = points.chained.groups
+            counts = points.values.sums.weight[groups.row] != 0.0
+            found |= {(points.phase, int(c)) for c in groups.component[counts]}
+        return found
+
+    def _check_parameters(self) -> None:
+        """Raise an InputError for parameters of the model on which nothing depends."""
+        acting = self._acting() if any(x.quantities for x in self.problem.parameters) else set()
+        for k, parameter in enumerate(self.problem.parameters):
+            name = f"parameter:{parameter.name}"
+            places = {(p, x.components.direct[name][0]) for p, x in enumerate(self.phases)
+                      if name in x.components.direct}  # fmt: skip
+            if parameter.quantities and not places & acting:
+                raise InputError(
+                    f"problem {self.problem.name!r}: parameters[{k}]: nothing depends on parameter "
+                    f"{parameter.name!r} ({', '.join(parameter.quantities)}): no cost, limit or "
+                    "constraint changes with it; add one, or remove the parameter"
+                )
+
+    def retarget(self, problem: Problem) -> None:
+        """Exchange the numbers: another problem whose program has the same pattern.
+
+        Raises an InputError, and changes nothing, if the pattern differs.
+        """
+        made: Callable[[Problem], Program] = type(self)
+        other = made(problem)
+        for one, new in (
+            (self.jacobian_pattern, other.jacobian_pattern),
+            (self.hessian_pattern, other.hessian_pattern),
+        ):
+            same = all(np.array_equal(a, b) for a, b in zip(one, new, strict=True))
+            if not same or (self.n, self.m) != (other.n, other.m):
+                raise InputError(
+                    f"retarget: the program of {other.problem.name!r} has another pattern: "
+                    f"{other.n} variables and {other.m} constraints, here {self.n} and {self.m}; "
+                    "transcribe it on its own"
+                )
+        self.__dict__ = other.__dict__
 
     def parameter_columns(self) -> dict[str, int]:
         """Places in x of the parameters of the problem."""

@@ -48,6 +48,9 @@ def check_rank(program: Program, x: Floats) -> None:
             f"problem {program.problem.name!r}: {counts}: {_blocks(program, equal)}; leave some "
             "out or use inequalities"
         )
+    for message in used_up_splines(program):
+        text = f"problem {program.problem.name!r}: {message}"
+        warnings.warn(text, ProblemWarning, stacklevel=5)  # the caller of predyn.solve
     dependent = equal[dependent_rows(J)]
     if len(dependent):
         names = dict.fromkeys(program.g_quantity(int(i)) for i in dependent)
@@ -57,6 +60,34 @@ def check_rank(program: Program, x: Floats) -> None:
             ProblemWarning,
             stacklevel=5,  # the caller of predyn.solve
         )
+
+
+def used_up_splines(program: Program) -> list[str]:
+    """Phases whose equations, imposed at instants, take all free control points of the curves.
+
+    The equations alone then determine the motion, and between the instants they do not hold.
+    """
+    equal = program.g_lower == program.g_upper
+    taken: list[dict[str, int]] = [{} for _ in program.phases]
+    for rows, (name, block) in zip(program.rows, program.g_blocks(), strict=False):
+        count = int(equal[block].sum())
+        if rows.pointwise and count:
+            blocks = taken[rows.parts[0].points.phase]
+            blocks[name] = blocks.get(name, 0) + count
+    messages = []
+    for blocks, phase in zip(taken, program.phases, strict=True):
+        curves = [phase.columns, *(c.columns for c in phase.curves if len(c.columns) > 1)]
+        free = sum(int((columns >= 0).sum()) for columns in curves)
+        count = sum(blocks.values())
+        if count and count >= free:
+            where = "" if len(program.phases) == 1 else f" of {phase.name!r}"
+            listed = _listed([f"{count} of {name}" for name, count in blocks.items()])
+            messages.append(
+                f"{count} equations at instants ({listed}) use up all {free} free control points"
+                f"{where}: they determine the motion alone, and hold at these instants only; give "
+                "bounds with a tolerance instead, or leave out equations or boundary values"
+            )
+    return messages
 
 
 class Slopes(NamedTuple):

@@ -1,70 +1,70 @@
-"""Dense re-check of constraints between the points where they were imposed.
+"""Re-check of constraints between the points where they were imposed.
 
 Values are computed from the curves by the public functions of dynamics, not taken from the arrays
-of the solver. Violations between the points of the re-check (20 per segment) are not detected.
+of the solver. The largest excess of a quantity that is linear in q, v, a, jerk or a signal is exact
+(curves/extrema.py); those of torques and of all other quantities are found by peak_search.py.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predyn.curves.bspline import BSpline
-from predyn.samples import Samples
+from predyn.curves.derivative_spline import DerivativeSpline, derivative_spline
+from predyn.curves.extrema import maxima
+from predyn.samples import STATES, Samples
 from predyn.solution import Violation
 from predyn.terms.joints import JointTorque
 from predyn.terms.term import Residual
 from predyn.transcribe.arrange import PASSIVE_TORQUE
+from predyn.transcribe.layout import NEAR_BREAK
 from predyn.transcribe.motion import Motion
+from predyn.transcribe.peak_search import highest, instants_within
 from predyn.transcribe.program import Program
 from predyn.transcribe.rows import SMALL_BOUND, row_scale
+from predyn.transcribe.sizes import Sizes
 
 Floats = NDArray[np.float64]
-PER_SEGMENT, PER_PIECE = 20, 3
+PER_PHASE, PER_SEGMENT, PER_PIECE = 400, 20, 3  # samples at least
+WORTH = 5e-7  # a gain that matters, relative to the row's scale; a peak misses a quarter of it
 
 
-def dense_violations(program: Program, motion: Motion) -> list[Violation]:
-    """The largest excess of each named quantity that is bounded throughout, worst first."""
-    begin = np.cumsum([0.0, *(curve.duration for curve in motion.curves)])
-    result = []
-    for p, curve in enumerate(motion.curves):
-        layout, passive = program.phases[p], motion.systems[p].passive
-        pieces = BSpline(curve.degree, curve.knots)  # finer than the segments if integrated
-        s = np.union1d(layout.pieces.limit_points(PER_SEGMENT), pieces.limit_points(PER_PIECE))
-        throughout: list[tuple[str, Residual, Floats, Floats]] = [
-            (rows.name, rows.parts[0].block.residual, rows.lower, rows.upper)
-            for rows in program.rows
-            if rows.throughout and rows.parts[0].points.phase == p
-        ]
-        needed = [c for _, x, _, _ in throughout for c in x.channels]
-        channels = tuple(dict.fromkeys(("tau", *needed) if passive else needed))
-        samples = motion.samples(p, s, channels)
-        if passive:
-            throughout.append(_passive(program, p, passive, samples["tau"]))
-        for name, residual, lower, upper in throughout:
-            value = residual_values(residual, samples, len(s))
-            t = begin[p] + s * curve.duration
-            result += violations(name, residual, value, lower, upper, t)
-    return sorted(result, key=lambda x: -x.relative)
+class Bounded(NamedTuple):
+    """A residual with bounds that should hold throughout a phase."""
 
+    name: str
+    residual: Residual
+    lower: Floats
+    upper: Floats
 
-def _passive(
-    program: Program, p: int, passive: tuple[str, ...], tau: Floats
-) -> tuple[str, Residual, Floats, Floats]:
-    """Torques at passive joints, which should be zero, relative to the largest motor torque."""
-    residual = JointTorque(joints=passive).bind(program.model)
-    zero = np.zeros(len(residual.rows))
-    motors = np.abs(tau[~np.isin(program.model.joint_names, passive)])
-    residual.scale = np.maximum(motors.max(initial=0.0), SMALL_BOUND * residual.scale)
-    name = PASSIVE_TORQUE
-    return (
-        (name if len(program.phases) == 1 else f"{program.phases[p].name}: {name}"),
-        residual,
-        zero,
-        zero,
-    )
+    def values(self, samples: Samples, instants: int) -> Floats:
+        return residual_values(self.residual, samples, instants)
+
+    def excess(self, value: Floats) -> Floats:
+        """How far values (rows, ...) are outside; negative inside."""
+        shape = (-1, *(1,) * (value.ndim - 1))
+        low, high = self.lower.reshape(shape), self.upper.reshape(shape)
+        return np.maximum(low - value, value - high)
+
+    def violations(self, value: Floats, t: Floats) -> list[Violation]:
+        """The excess of each row at its worst instant: value and time (rows,)."""
+        lower, upper, residual = self.lower, self.upper, self.residual
+        excess, scale = self.excess(value), row_scale(lower, upper, residual.scale)
+        result = []
+        for r, row in enumerate(residual.rows):
+            x, over = float(value[r]), float(np.maximum(excess[r], 0.0))
+            bound = abs(lower[r] if x < lower[r] else upper[r])
+            large = math.isfinite(bound) and bound > SMALL_BOUND * residual.scale[r]
+            size = bound if large else float(scale[r])
+            result.append(
+                Violation(f"{self.name} {row}", over, over / size, x, float(lower[r]),
+                          float(upper[r]), float(t[r]))
+            )  # fmt: skip
+        return result
 
 
 def residual_values(residual: Residual, samples: Samples, instants: int) -> Floats:
@@ -74,23 +74,107 @@ def residual_values(residual: Residual, samples: Samples, instants: int) -> Floa
     return value
 
 
-def violations(
-    name: str, residual: Residual, value: Floats, lower: Floats, upper: Floats, t: Floats
-) -> list[Violation]:
-    """The largest excess of each row over its instants."""
-    low, high = lower[:, None], upper[:, None]
-    excess = np.maximum(np.maximum(low - value, value - high), 0.0)
-    at = excess.argmax(axis=1)
-    scale = row_scale(lower, upper, residual.scale)
+def dense_violations(program: Program, motion: Motion) -> list[Violation]:
+    """The largest excess of each named quantity that is bounded throughout, worst first."""
+    begin = np.cumsum([0.0, *(curve.duration for curve in motion.curves)])
     result = []
-    for r, row in enumerate(residual.rows):
-        x, k = float(value[r, at[r]]), int(at[r])
-        over = float(excess[r, k])
-        bound = abs(lower[r] if x < lower[r] else upper[r])
-        large = math.isfinite(bound) and bound > SMALL_BOUND * residual.scale[r]
-        size = bound if large else float(scale[r])
-        result.append(
-            Violation(f"{name} {row}", over, over / size, x, float(lower[r]), float(upper[r]),
-                      float(t[k]))
-        )  # fmt: skip
-    return result
+    for p, curve in enumerate(motion.curves):
+        passive, searched = motion.systems[p].passive, []
+        for rows in program.rows:
+            if rows.throughout and rows.parts[0].points.phase == p:
+                residual = rows.parts[0].block.residual
+                bounded = Bounded(rows.name, residual, rows.lower, rows.upper)
+                spline = linear_spline(motion, p, residual)
+                if spline is None:
+                    searched.append(bounded)
+                else:
+                    value, s = _exact_worst(bounded, spline)
+                    result += bounded.violations(value, begin[p] + s * curve.duration)
+        if searched or passive:
+            for bounded, value, s in _search(program, motion, p, searched):
+                result += bounded.violations(value, begin[p] + s * curve.duration)
+    return sorted(result, key=lambda x: -x.relative)
+
+
+def linear_spline(motion: Motion, p: int, residual: Residual) -> DerivativeSpline | None:
+    """The rows as splines, if they are linear in one derivative of one curve.
+
+    The basis of a spline adds up to one, so the control points of an affine function of a curve are
+    that function of its control points.
+    """
+    if not residual.constant or len(residual.channels) != 1:
+        return None
+    (channel,) = residual.channels
+    family, _, name = channel.partition(":")
+    if family in STATES:
+        curve, order, basis = motion.curves[p], STATES.index(family), motion.splines[p]
+    elif family in ("signal", "rate"):
+        found = motion.signals[name].curves[p]
+        assert found is not None  # the row could not exist
+        curve, order, basis = found, int(family == "rate"), BSpline(found.degree, found.knots)
+    else:
+        return None
+    if order > curve.degree:
+        return None
+    spline = derivative_spline(basis, curve.control, order)
+    states = spline.control.T / curve.duration**order
+    rows = residual_values(residual, Samples({channel: states}), states.shape[1])
+    return spline._replace(control=rows.T)
+
+
+def _exact_worst(bounded: Bounded, spline: DerivativeSpline) -> tuple[Floats, Floats]:
+    """The value of each row at its largest excess, and where."""
+    rows = spline.control.shape[1]
+    both = spline._replace(control=np.hstack([-spline.control, spline.control]))
+    top, s = maxima(both, np.concatenate([-bounded.lower, bounded.upper]))
+    least, largest = -top[:rows], top[rows:]
+    with np.errstate(invalid="ignore"):
+        low = bounded.lower - least > largest - bounded.upper
+    return np.where(low, least, largest), np.where(low, s[:rows], s[rows:])
+
+
+def _search(
+    program: Program, motion: Motion, p: int, searched: list[Bounded]
+) -> list[tuple[Bounded, Floats, Floats]]:
+    """The value of each row of each quantity at its largest excess, and where, by sampling."""
+    passive = motion.systems[p].passive
+    needed = [channel for x in searched for channel in x.residual.channels]
+    channels = tuple(dict.fromkeys(("tau", *needed) if passive else needed))
+    s = _instants(program, motion, p)
+    samples = motion.samples(p, s.ravel(), channels)
+    if passive:
+        searched = [*searched, _passive_torque(program, motion, p, samples["tau"])]
+    found = []
+    for bounded in searched:
+
+        def values_at(s: Floats, bounded: Bounded = bounded) -> Floats:
+            return bounded.values(motion.samples(p, s, bounded.residual.channels), len(s))
+
+        sampled = bounded.values(samples, s.size).reshape(-1, *s.shape)
+        worth = WORTH * row_scale(bounded.lower, bounded.upper, bounded.residual.scale)
+        found.append((bounded, *highest(values_at, bounded.excess, s, sampled, worth)))
+    return found
+
+
+def _instants(program: Program, motion: Motion, p: int) -> Floats:
+    """(pieces, m) instants within each smooth piece of the motion."""
+    curve, pieces = motion.curves[p], program.phases[p].pieces
+    breaks = np.unique(curve.knots[(curve.knots >= 0.0) & (curve.knots <= 1.0)])
+    others = pieces.breaks
+    away = np.abs(others[:, None] - breaks).min(axis=1) > NEAR_BREAK
+    breaks = np.sort(np.concatenate([breaks, others[away]]))
+    count = max(PER_PHASE, PER_SEGMENT * pieces.segments)
+    return instants_within(breaks, max(PER_PIECE, -(-count // (len(breaks) - 1))))
+
+
+def _passive_torque(program: Program, motion: Motion, p: int, tau: Floats) -> Bounded:
+    """Torques at passive joints, which should be zero, relative to the largest motor torque."""
+    system = motion.systems[p]
+    residual = JointTorque(joints=system.passive).bind(program.model)
+    zero = np.zeros(len(residual.rows))
+    motors = np.abs(tau[~np.isin(program.model.joint_names, system.passive)])
+    usual = Sizes(system, motion.curves[p].duration).scale(residual)
+    residual.scale = np.maximum(motors.max(initial=0.0), SMALL_BOUND * usual)
+    several = len(program.phases) > 1
+    name = f"{program.phases[p].name}: {PASSIVE_TORQUE}" if several else PASSIVE_TORQUE
+    return Bounded(name, residual, zero, zero)

@@ -42,7 +42,8 @@ class RowValues:
         ]
         self.cost = 0.0  # contribution to the objective, without the factor T
         name = next(iter(derived), "")
-        affine = self._affine(points.components.direct, name)
+        self._channel = name
+        affine = self._numbers = self._affine(points.components.direct, name)
         channel = derived[name].value if derived else z[0]
         self.weights = in_lanes(points.weights)
         self.add_up = Direct(
@@ -90,6 +91,12 @@ class RowValues:
             np.array([factor for _, _, _, factor in entries], float),
         )
 
+    def refresh(self, points: InstantSet) -> None:
+        """Read offsets, factors and weights of the blocks again."""
+        affine = self._affine(points.components.direct, self._channel)
+        self._numbers.offset[:], self._numbers.factor[:] = affine.offset, affine.factor
+        weigh(points, self.sums)
+
     def derive(self, fresh: bool) -> None:
         """Compute partials in channels; fresh: including constant ones, needed only once."""
         for block, _, partials in self._blocks:
@@ -115,6 +122,12 @@ def _sums(points: InstantSet, count: int) -> Sums:
         bend=np.zeros(shape),
         total=np.zeros(count),
     )
+    weigh(points, sums)
+    return sums
+
+
+def weigh(points: InstantSet, sums: Sums) -> None:
+    """Write weights and losses of the blocks."""
     for block in points.blocks:
         sums.weight[block.rows] = block.weight
         sums.objective[block.rows] = block.objective
@@ -123,7 +136,6 @@ def _sums(points: InstantSet, count: int) -> Sums:
             sums.width[block.rows] = block.loss.width
             sums.straight[block.rows] = block.loss.straight
             sums.bent[block.rows] = block.loss.bent
-    return sums
 
 
 def view(array: Floats, rows: slice) -> Floats:

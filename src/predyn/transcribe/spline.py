@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from predyn.kernels.batch import Direct
 from predyn.problem import Problem
+from predyn.problem.quantities import at_guesses
 from predyn.solution import Curve
 from predyn.transcribe import kernels
 from predyn.transcribe.arrange import Arrangement
@@ -15,6 +16,14 @@ from predyn.transcribe.layout import lay_out_phases
 from predyn.transcribe.lifting import Lift, find_lifts
 from predyn.transcribe.pattern import Places, alive, hessian_entries, lanes, touch
 from predyn.transcribe.program import Program, require_valid
+from predyn.transcribe.retarget import (
+    Unlike,
+    new_numbers,
+    write_blocks,
+    write_layouts,
+    write_models,
+    write_rows,
+)
 from predyn.transcribe.rows import Rows
 
 Floats = NDArray[np.float64]
@@ -28,6 +37,7 @@ class SplineProgram(Program):
     def __init__(self, problem: Problem, total: tuple[float, float] | None = None) -> None:
         """total: bounds on the sum of all durations, if the phases are pieces of a single one."""
         require_valid(problem)
+        problem = at_guesses(problem)
         self.problem, self.model = problem, problem.model
         self.lifts: list[Lift] = find_lifts(problem)
         lifted = [parameter for lift in self.lifts for parameter in lift.parameters]
@@ -35,6 +45,7 @@ class SplineProgram(Program):
         self._exact = problem.solver.hessian != "gauss_newton"
         count = 1 + max(max(int(p.places.max()), p.T_column) for p in self.phases)
         self._take(self.arrange(total))
+        self._check_parameters()
         self._pools = [(p, pool) for p, pool in self._pools if not pool.idle]
         self._variable_bounds(count)
         self._lay_jacobian(count)
@@ -44,6 +55,27 @@ class SplineProgram(Program):
             (grad, Direct(kernels.give, grad, p.places, p.T_column))
             for p, grad in ((p, np.zeros_like(p.numbers)) for p in self.phases)
         ]
+        self._check_fixed_rows()
+
+    def retarget(self, problem: Problem) -> None:
+        """Exchange the numbers: another problem whose program has the same pattern.
+
+        Fast if only numbers differ and there are no signals or parameters; otherwise the program is
+        built anew. Raises an InputError, and changes nothing, if the pattern differs.
+        """
+        require_valid(problem)
+        try:
+            layouts, arrangement = new_numbers(self.problem, self.phases, self.sets, problem)
+            write_models(self._pools, self._arrangement, arrangement)
+        except Unlike:
+            super().retarget(problem)
+            return
+        write_layouts(self.phases, layouts)
+        write_rows(self.rows, arrangement.rows)
+        write_blocks(self.sets, arrangement.sets)
+        self.problem, self.model, self._arrangement = problem, problem.model, arrangement
+        self._gather_bounds()
+        self._variable_bounds(self.n)
         self._check_fixed_rows()
 
     # -- construction -------------------------------------------------------------------------

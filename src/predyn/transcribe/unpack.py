@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +16,8 @@ from predyn.curves.profile import Profile
 from predyn.dynamics.reactions import joint_reactions
 from predyn.nlp import Multipliers
 from predyn.problem import Problem
-from predyn.solution import Solution, Violation
+from predyn.problem.quantities import unit_of
+from predyn.solution import EXCEEDS, MOST_EXCESS, SUCCESS, Solution, Violation
 from predyn.transcribe.motion import Motion, motion_of
 from predyn.transcribe.program import Program
 from predyn.transcribe.recheck import dense_violations
@@ -23,31 +25,31 @@ from predyn.transcribe.unsmoothed import unsmoothed
 from predyn.transcribe.widths import used_widths
 
 Floats = NDArray[np.float64]
+MOST_VIOLATIONS = 20
 ACTIVE = 1e-5  # tolerance for active limits, relative to the row's scale
 
 
 def imposed_violations(program: Program, x: Floats, g: Floats) -> list[Violation]:
-    """Excess of every constraint and variable bound that is violated, worst first."""
-    result = []
+    """Excess of the constraints and variable bounds that are violated most, worst first."""
+    m = program.m
+    value = np.concatenate([g, x])
+    lower = np.concatenate([program.g_lower, program.x_lower])
+    upper = np.concatenate([program.g_upper, program.x_upper])
+    excess = np.maximum(lower - value, value - upper)
+    relative = excess / np.concatenate([program.g_scale, program.x_scale])
     begin = np.cumsum([0.0, *(curve.duration for curve in program.curves(x))])
-    for names, value, lower, upper, scale in (
-        (program.g_name, g, program.g_lower, program.g_upper, program.g_scale),
-        (program.x_name, x, program.x_lower, program.x_upper, program.x_scale),
-    ):
-        excess = np.maximum(lower - value, value - upper)
-        for i in np.flatnonzero(excess > 0.0):
-            low, high = float(lower[i]), float(upper[i])
-            relative = float(excess[i] / scale[i])
-            t = math.nan
-            if value is g:
-                where = program.g_instant(int(i))
-                if where is not None:
-                    phase, s = where
-                    t = float(begin[phase] + s * (begin[phase + 1] - begin[phase]))
-            result.append(
-                Violation(names(int(i)), float(excess[i]), relative, float(value[i]), low, high, t)
-            )
-    return sorted(result, key=lambda v: -v.relative)
+    result = []
+    for i in np.argsort(-relative, kind="stable")[:MOST_VIOLATIONS].tolist():
+        if excess[i] > 0.0:
+            t, where = math.nan, program.g_instant(i) if i < m else None
+            if where is not None:
+                phase, s = where
+                t = float(begin[phase] + s * (begin[phase + 1] - begin[phase]))
+            name = program.g_name(i) if i < m else program.x_name(i - m)
+            over, share = float(excess[i]), float(relative[i])
+            bounds = (float(lower[i]), float(upper[i]))
+            result.append(Violation(name, over, share, float(value[i]), *bounds, t))
+    return result
 
 
 def active_limits(program: Program, x: Floats, g: Floats) -> tuple[str, ...]:
@@ -63,26 +65,40 @@ def active_limits(program: Program, x: Floats, g: Floats) -> tuple[str, ...]:
     return tuple(names)
 
 
-def named_multipliers(program: Program, multipliers: Multipliers) -> dict[str, Floats]:
-    """Multipliers by the name of their constraint block, in order, and those of the variables."""
-    result: dict[str, Floats] = {}
+def block_names(program: Program) -> list[tuple[str, slice]]:
+    """Blocks of constraints with names that differ, and their ranges."""
+    result: dict[str, slice] = {}
     for name, part in program.g_blocks():
         key = name
         while key in result:
             key += "'"
-        result[key] = multipliers.g[part].copy()
+        result[key] = part
+    return list(result.items())
+
+
+def named_multipliers(program: Program, multipliers: Multipliers) -> dict[str, Floats]:
+    """Multipliers by the name of their constraint block, in order, and those of the variables."""
+    result = {key: multipliers.g[part].copy() for key, part in block_names(program)}
     return {**result, "x_lower": multipliers.x_lower, "x_upper": multipliers.x_upper}
 
 
 def multipliers_of(program: Program, solution: Solution) -> Multipliers | None:
-    """Multipliers to start from; None if the solution belongs to another program."""
-    given = dict(solution.multipliers)
-    lower, upper = given.pop("x_lower", None), given.pop("x_upper", None)
-    if lower is None or upper is None:
+    """Multipliers to start from: those of blocks with the same name and size, zero for others.
+
+    None if less than half of the constraints are found.
+    """
+    given = solution.multipliers
+    g, matched = np.zeros(program.m), 0
+    for key, part in block_names(program):
+        known = given.get(key)
+        if known is not None and len(known) == part.stop - part.start:
+            g[part] = known
+            matched += len(known)
+    sides = [given.get(key) for key in ("x_lower", "x_upper")]
+    lower, upper = (np.zeros(program.n) if x is None or len(x) != program.n else x for x in sides)
+    if not solution.multipliers or matched < 0.5 * program.m:
         return None
-    g = np.concatenate([*given.values(), np.zeros(0)])
-    fits = len(g) == program.m and len(lower) == len(upper) == program.n
-    return Multipliers(g, lower, upper) if fits else None
+    return Multipliers(g, np.array(lower), np.array(upper))
 
 
 def unpack(
@@ -100,13 +116,18 @@ def unpack(
     text: str = "",
 ) -> Solution:
     """The solution at x; without g (for a checkpoint), violations are omitted."""
-    problem, model = program.problem, program.model
     motion = motion_of(program, x)
+    problem, model = motion.problem, motion.problem.model
+    if motion.impossible:
+        status = "evaluation_error"
+        message = f"{motion.impossible}; the model of this result has the guesses of the parameters"
     curves = motion.curves
     finite = bool(np.isfinite(x).all())
-    sampled = _sample(program, motion)
+    sampled = sample_motion(program, motion)
     imposed = [] if g is None else imposed_violations(program, x, g)
     dense = [] if g is None else dense_violations(program, motion)
+    if status in SUCCESS and dense and dense[0].relative > MOST_EXCESS:
+        status = EXCEEDS
     dense = sorted([*dense, *imposed[:5]], key=lambda v: -v.relative)
     limits = {k: np.array(v) for k, v in (problem.limits or model.limits)._asdict().items()}
     if problem.jerk_limit is not None:
@@ -133,7 +154,7 @@ def unpack(
         reactions=sampled["w"],
         limits=limits,
         costs=costs,
-        violations=tuple(imposed[:20]),
+        violations=tuple(imposed),
         dense_violations=tuple(dense),
         active=() if g is None else active_limits(program, x, g),
         multipliers=named_multipliers(program, multipliers),
@@ -148,8 +169,9 @@ def unpack(
         signals=motion.sampled_signals(sampled["t"], sampled["phase"]),
         signal_curves=motion.signals,
         parameters=motion.parameters,
-        parameter_units={x.name: x.unit for x in problem.parameters},
+        parameter_units={x.name: unit_of(problem, x) for x in problem.parameters},
         systems=motion.systems,
+        problem=replace(problem, guess="linear"),  # an earlier solution would be kept alive
         unsmoothed={} if g is None or not finite else unsmoothed(program, motion, g),
         widths=used_widths(problem),
         provenance={
@@ -163,7 +185,7 @@ def unpack(
     )
 
 
-def _sample(program: Program, motion: Motion) -> dict[str, NDArray]:
+def sample_motion(program: Program, motion: Motion) -> dict[str, NDArray]:
     """The motion and its forces at the limit points of all phases."""
     parts: dict[str, list[Any]] = {k: [] for k in ("t", "phase", "q", "v", "a", "tau", "w")}
     begin = 0.0

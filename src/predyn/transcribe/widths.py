@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.model import PRISMATIC
-from predyn.problem import Constraint, Cost, Problem
+from predyn.problem import Constraint, Cost, Problem, name_of
 from predyn.problem.offers import offer_in, phase_name
 from predyn.terms.kinked import Kinked
 from predyn.terms.sums import WeightedSum
 from predyn.terms.term import Term
-from predyn.transcribe.arrange import name_of
 from predyn.transcribe.motion import motion_of
 from predyn.transcribe.program import Program
 from predyn.transcribe.recheck import residual_values

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.simulation.verification import verify
-from predyn.solution import Solution
+from predyn.solution import EXCEEDS, Solution
 from predyn.storage.files import write_text
 from predyn.view import systems, tables
 from predyn.view.curves import history_charts, motion_charts, signal_charts
@@ -45,6 +45,13 @@ def write_report(solution: Solution, path: str | os.PathLike[str]) -> None:
     write_text(path, report_html(solution))
 
 
+def _tab(solution: Solution) -> str:
+    """The title of the page."""
+    if solution.success:
+        return solution.name
+    return f"{'Exceeds limits' if solution.status == EXCEEDS else 'Not converged'}: {solution.name}"
+
+
 def report_html(solution: Solution) -> str:
     """The whole page as text; it loads nothing from anywhere."""
     stage = set_stage(solution) if solution.finite else None
@@ -60,7 +67,7 @@ def report_html(solution: Solution) -> str:
     }
     values = {
         "title": escape(solution.name),
-        "tab": escape(solution.name if solution.success else f"Not converged: {solution.name}"),
+        "tab": escape(_tab(solution)),
         "model": escape(solution.model.name),
         "badge": tables.badge(solution, checks.warnings(solution.model) if checks else ()),
         "nothing": "" if stage else NOTHING,

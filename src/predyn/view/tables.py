@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from predyn.model import Model
-from predyn.solution import SUCCESS, Solution, Violation
+from predyn.solution import EXCEEDS, SUCCESS, Solution, Violation
 from predyn.solution.evaluation import passive_joints
 from predyn.view.numbers import NOTHING, seconds, shown
 
@@ -54,7 +54,8 @@ def badge(solution: Solution, warnings: Sequence[str] = ()) -> str:
     """The status in one word, with a mark that does not rely on colour; then each warning."""
     good = solution.success
     word = solution.status.replace("_", " ")
-    text = f"✓ {word}" if good else f"✗ not converged: {word}"
+    bad = "no solution" if solution.status == EXCEEDS else "not converged"
+    text = f"✓ {word}" if good else f"✗ {bad}: {word}"
     return f'<span class="badge {"good" if good else "bad"}">{escape(text)}</span>' + "".join(
         f'<a class="badge warning" href="#verification">⚠ {escape(text)}</a>' for text in warnings
     )
@@ -66,6 +67,13 @@ def verdict(solution: Solution) -> str:
     if solution.success:
         message += _between(solution)
         return f'<div class="message">{message}</div>' if message else ""
+    if solution.status == EXCEEDS:
+        outside = [v for v in solution.dense_violations if v.relative > NOISE]
+        return (
+            '<div class="alarm" role="alert"><h2>This motion exceeds its limits</h2>'
+            f"{message}<p>The solver converged, but the limits hold only at the points where they "
+            f"were imposed.</p><h3>Worst violations</h3>{violations(outside[:10])}</div>"
+        )
     violated = [violation for violation in solution.violations if violation.relative > NOISE]
     worst = (
         f"<h3>Worst violations</h3>{violations(violated[:10])}"

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from predyn.kernels.batch import aligned
 from predyn.kernels.lanes import WIDTH
 from predyn.problem import Problem
+from predyn.problem.quantities import at_guesses
 from predyn.solution import Curve
 from predyn.transcribe.pattern import Places, paced
 from predyn.transcribe.program import Floats, Ints, Program, require_valid
@@ -36,18 +37,24 @@ class HybridProgram(Program):
     phases: Sequence[ShootingLayout]
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, self.model = problem, problem.model
         require_valid(problem)
+        problem = at_guesses(problem)
+        self.problem, self.model = problem, problem.model
         self.phases = lay_out_shooting(problem)
         self._exact = problem.solver.hessian != "gauss_newton"
         self.segment_columns = [phase.segment_columns for phase in self.phases]
         self._take(StageArrangement(problem, self.phases))
+        self._check_parameters()
         self._number_gaps()
         count = 1 + max(
-            max(int(p.columns.max()), int(p.node_columns.max(initial=-1)), p.T_column)
+            max(int(p.places.max()), int(p.node_columns.max(initial=-1)), p.T_column)
             for p in self.phases
         )
         self._variable_bounds(count)
+        for phase in self.phases:
+            free = phase.node_columns >= 0
+            scale = np.broadcast_to(_state_scale(phase), free.shape)
+            self.x_scale[phase.node_columns[free]] = scale[free]
         self._lay_jacobian(count)
         self._lay_hessian(count)
         self._sums = [aligned(*x.shape) for x in self.segment_columns]
@@ -58,6 +65,10 @@ class HybridProgram(Program):
     def stage_pools(self) -> list[StagePool]:
         """The stage pool of each phase."""
         return [pool for _, pool in self._pools if isinstance(pool, StagePool)]
+
+    def _acting(self) -> set[tuple[int, int]]:
+        pools = enumerate(self.stage_pools())
+        return super()._acting() | {(p, int(c)) for p, pool in pools for c in pool.pulls.joint}
 
     def _places(self, points: StageSet) -> Ints:
         """(chunks, rows, P, WIDTH): indices of the variables that act on a row, -1 for none."""
@@ -94,7 +105,11 @@ class HybridProgram(Program):
         more = first - self.first_gap
         self.g_lower = np.concatenate([self.g_lower, np.zeros(more)])
         self.g_upper = np.concatenate([self.g_upper, np.zeros(more)])
-        self.g_scale = np.concatenate([self.g_scale, np.ones(more)])
+        scales = [
+            np.broadcast_to(_state_scale(p), x.shape).ravel()
+            for p, x in zip(self.phases, self.gaps, strict=True)
+        ]
+        self.g_scale = np.concatenate([self.g_scale, *scales])
 
     def _lay_jacobian(self, count: int) -> None:
         places = Places(count)
@@ -139,12 +154,17 @@ class HybridProgram(Program):
             left, right = columns[:, w], columns[:, y]
             nonzero = (touched[:, w] & touched[:, y])[..., None] & (left >= 0) & (right >= 0)
             rows = np.where(nonzero, np.maximum(left, right), -1)
-            tickets.append(
-                (rows.shape, places.add(rows, np.where(nonzero, np.minimum(left, right), -1)))
-            )
+            ticket = places.add(rows, np.where(nonzero, np.minimum(left, right), -1))
+            twice = (left == right) & (w != y)[:, None]
+            tickets.append((rows.shape, ticket, twice if self.phases[p].curves else None))
         self.hessian_pattern = places.finish()
-        self._hessian_places = [places.place(t).reshape(shape) for shape, t in tickets]
-        self._bends = [aligned(*shape) for shape, _ in tickets]
+        self._hessian_places, self._bends = [], []
+        self._hessian_twins: list[Ints | None] = []  # both triangles count: one variable, two w
+        for shape, ticket, both in tickets:
+            place = places.place(ticket).reshape(shape)
+            self._hessian_places.append(place)
+            self._hessian_twins.append(None if both is None else np.where(both, place, -1))
+            self._bends.append(aligned(*shape))
 
     def curves(self, x: Floats) -> tuple[Curve, ...]:
         before = self.x
@@ -155,7 +175,7 @@ class HybridProgram(Program):
             rows = phase.rows
             s, q, v, a = (
                 _begins(values, rows.groups, phase.spline.segments)
-                for values in (rows.s[:, None], *pool.z[:3])
+                for values in (rows.s[:, None], *(x[:, : self.model.n] for x in pool.z[:3]))
             )
             _stop_at_overflow(q, v, a)
             curves.append(hermite_curve(s[:, 0], q, v, a, phase.T))
@@ -169,6 +189,8 @@ class HybridProgram(Program):
         for phase, pool in zip(self.phases, self.stage_pools(), strict=True):
             free = phase.columns >= 0
             phase.control[free] = x[phase.columns[free]]
+            for curve in phase.curves:
+                curve.control[:] = x[curve.columns]
             if phase.T_column >= 0:
                 phase.T = T = float(x[phase.T_column])
                 phase.powers = (1.0, 1 / T, 1 / T**2, 1 / T**3)
@@ -185,7 +207,7 @@ class HybridProgram(Program):
             return
         self._evaluated = True
         for phase, pool in zip(self.phases, self.stage_pools(), strict=True):
-            pool.follow(phase.control.reshape(-1), phase.powers[: pool.orders])
+            pool.follow(phase.numbers, phase.powers[: pool.orders])
             self._shoot(phase, pool)
             pool.evaluate_channels()
         for points in self.sets:
@@ -264,6 +286,9 @@ class HybridProgram(Program):
                 phase = self.phases[p]
                 pool.stretch(phase.powers[: pool.orders], self._bends[p])
             segments.put(self._bends[p], self._hessian_places[p], out)
+            twins = self._hessian_twins[p]
+            if twins is not None:
+                segments.put(self._bends[p], twins, out)
 
     # -- names --------------------------------------------------------------------------------
 
@@ -283,6 +308,9 @@ class HybridProgram(Program):
                 what = "position" if m < len(phase.passive) else "velocity"
                 joint = names[phase.passive[m % len(phase.passive)]]
                 return f"{prefix}{what} of {joint} at {100 * phase.spline.breaks[k]:.4g} %"
+        for name, column in self.parameter_columns().items():
+            if i == column:
+                return f"parameter {name}"
         raise IndexError(i)
 
     def _gap(self, i: int) -> tuple[int, int, int] | None:
@@ -309,6 +337,11 @@ class HybridProgram(Program):
         if found is None:
             return super().g_instant(i)
         return found[0], float(self.phases[found[0]].spline.breaks[found[1] + 1])
+
+
+def _state_scale(phase: ShootingLayout) -> Floats:
+    """Typical sizes of the states of passive joints: 1 rad or m; half a turn in the duration."""
+    return np.repeat([1.0, np.pi / phase.T], len(phase.passive))
 
 
 def _in_groups(values: Ints, groups: int) -> Ints:

@@ -1,9 +1,10 @@
 """Layout of the vector of decision variables for motions with integrated joints.
 
     x = [phase 1: T if free, control points of the active joints, states of the passive joints where
-         segments begin and at the end | phase 2: ..]
+         segments begin and at the end | phase 2: .. | parameters]
 
-Values that the boundary values determine are not in x.
+Values that the boundary values determine are not in x. A parameter acts like an active joint all of
+whose control points are equal: they have the same place in x.
 """
 
 from __future__ import annotations
@@ -13,10 +14,19 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.curves.bspline import BSpline
 from predyn.kernels.lanes import WIDTH
-from predyn.problem import Hybrid, Problem, State, duration_of, system_of
+from predyn.problem import Hybrid, Parameter, Problem, State, duration_of, system_of
 from predyn.problem.offers import phase_name
-from predyn.transcribe.layout import ORDERS, End, PhaseLayout, end_values, lay_out
+from predyn.transcribe.layout import (
+    ORDERS,
+    CurveLayout,
+    End,
+    PhaseLayout,
+    end_values,
+    lay_out,
+    parameter_layout,
+)
 from predyn.transcribe.shooting.stage_pool import StageRows
 
 Floats = NDArray[np.float64]
@@ -49,7 +59,8 @@ class ShootingLayout(PhaseLayout):
             np.arange(len(segment))[:, None] < rows.groups, segment, len(self.nodes) - 1
         )
         points = segment[:, None] + np.arange(self.spline.degree + 1)[:, None]
-        control = self.columns[points[:, :, None], self.active[None, None, :, None]]
+        columns = [self.columns[:, self.active], *(curve.columns for curve in self.curves)]
+        control = np.concatenate(columns, axis=1)[points].transpose(0, 1, 3, 2)
         parts = [
             self.node_columns[node].transpose(0, 2, 1),
             control.reshape(len(segment), -1, WIDTH),
@@ -75,13 +86,27 @@ def lay_out_shooting(problem: Problem) -> list[ShootingLayout]:
         layout = _phase(problem, k, first, phase_name(problem, k))
         layouts.append(layout)
         first += layout.count
-    for column, parameter in enumerate(
-        problem.parameters, start=first
-    ):  # all of them are durations
-        for layout, phase in zip(layouts, problem.phases, strict=True):
-            if phase.duration == parameter.name:
+    durations = [phase.duration for phase in problem.phases]
+    for column, parameter in enumerate(problem.parameters, start=first):
+        for layout, duration in zip(layouts, durations, strict=True):
+            if duration == parameter.name:
                 layout.T_column = column
+            if parameter.name not in durations:
+                layout.curves = [*layout.curves, _repeated(parameter, layout.spline, column)]
+    for layout in layouts:
+        layout.join()
     return layouts
+
+
+def _repeated(parameter: Parameter, spline: BSpline, column: int) -> CurveLayout:
+    """A parameter as a curve on the spline of the joints."""
+    curve, shape = parameter_layout(parameter, column), (spline.n_control, 1)
+    return replace(
+        curve,
+        spline=spline,
+        control=np.full(shape, curve.control[0, 0]),
+        columns=np.full(shape, column),
+    )
 
 
 def _phase(problem: Problem, k: int, first: int, name: str) -> ShootingLayout:
@@ -104,6 +129,7 @@ def _phase(problem: Problem, k: int, first: int, name: str) -> ShootingLayout:
     place = first + int(base.T_column >= 0)
     columns[free] = place + np.arange(free.sum())
     place += int(free.sum())
+    assert method.steps is not None
     rows = StageRows(base.spline, int(method.steps))
     nodes = np.full((base.spline.segments + 1, 2 * len(passive)), np.nan)
     open_ends = list(base.open_ends)

@@ -48,7 +48,7 @@ class SingleShooting(Program):
 
     def __init__(self, problem: Problem) -> None:
         self._full = full = _Rolled(problem)
-        self.problem, self.model = problem, problem.model
+        self.problem, self.model = full.problem, full.model
         found = np.zeros(full.n, bool)
         for phase in full.phases:
             found[phase.node_columns[1:].ravel()] = True
@@ -72,6 +72,7 @@ class SingleShooting(Program):
         return replace(
             phase,
             columns=number[phase.columns],
+            curves=[replace(x, columns=number[x.columns]) for x in phase.curves],
             node_columns=number[phase.node_columns],
             T_column=int(number[phase.T_column]),
         )

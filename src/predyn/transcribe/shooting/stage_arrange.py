@@ -10,11 +10,11 @@ import numpy as np
 from predyn.errors import InputError
 from predyn.kernels.lanes import WIDTH
 from predyn.problem import At, Hybrid
-from predyn.samples import STATES
 from predyn.terms.joints import JointTorque
 from predyn.terms.term import Residual, Smoothed
 from predyn.transcribe.arrange import Arrangement
 from predyn.transcribe.instants import Block, InstantSet
+from predyn.transcribe.model_parameters import model_parameters
 from predyn.transcribe.pool import Pool
 from predyn.transcribe.shooting.layout import ShootingLayout
 from predyn.transcribe.shooting.stage_pool import StagePool
@@ -65,12 +65,14 @@ class StageArrangement(Arrangement):
         for p, layout in enumerate(self.layouts):
             sets = [x for x in self.sets if isinstance(x, StageSet) and x.phase == p]
             orders = 4 if any("jerk" in x.channels for x in sets) else 3
-            names = {name for x in sets for name in x.channels if name not in (*STATES, "t")}
+            direct = (*layout.components.direct, "t")
+            names = {name for x in sets for name in x.channels if name not in direct}
             model = self.systems[p].model
             passive = np.isin(model.joint_names, self.systems[p].passive)
             pool = StagePool(
                 model, layout.components, layout.rows, passive, orders, sorted(names),
                 self.forces(p, layout.rows.s.ravel()), layout.T_column >= 0,
+                model_parameters(self.problem, p, layout.components),
             )  # fmt: skip
             whole = self._whole(p)
             for x in sets:

@@ -10,14 +10,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.channels.parametric import Parametric
 from predyn.channels.torques import Torques
 from predyn.curves.bspline import BSpline
 from predyn.dynamics.articulated import COLUMNS
+from predyn.dynamics.free_numbers import ModelParameters
 from predyn.dynamics.hybrid_partitioned import partitioned_work
 from predyn.kernels.batch import Direct, aligned
 from predyn.kernels.forces import ExternalForce
 from predyn.kernels.lanes import WIDTH
-from predyn.kernels.tree import has_coupled_rotors, tree_of
+from predyn.kernels.tree import has_coupled_rotors
 from predyn.model import Model
 from predyn.transcribe.kernels import Floats
 from predyn.transcribe.layout import Components
@@ -75,6 +77,17 @@ class StageRows:
         return int(row), int(lane)
 
 
+def _grid(rows: StageRows, passive: NDArray[np.bool_], components: int) -> Grid:
+    """The joints and steps of a phase; parameters count as active joints."""
+    integrated = np.zeros(components, bool)
+    integrated[: len(passive)] = passive
+    number, other = np.cumsum(integrated) - 1, np.cumsum(~integrated) - 1
+    role = np.where(integrated, number, -1 - other)
+    given = (~passive).astype(np.int64)
+    joined = (np.flatnonzero(integrated), np.flatnonzero(~integrated))
+    return Grid(*joined, role, given, rows.width, rows.steps)
+
+
 class StagePool(Pool):
     """States and derived channels at all rows, and their sensitivities in the segments' numbers."""
 
@@ -88,23 +101,20 @@ class StagePool(Pool):
         channels: Sequence[str],
         forces: Sequence[ExternalForce],
         timed: bool,
+        parameters: ModelParameters | None = None,
     ) -> None:
         names = dict.fromkeys(("tau", *channels))
         s, left = rows.s.ravel(), rows.left.ravel()
-        super().__init__(model, components, s, orders, tuple(names), forces, left)
+        super().__init__(
+            *(model, components, s, orders, tuple(names), forces, left), parameters=parameters
+        )
         self.rows, self.timed = rows, int(timed)
-        number = np.cumsum(passive) - 1
-        role = np.where(passive, number, -1 - (np.cumsum(~passive) - 1))
-        joints = np.arange(model.n)
-        self.grid = Grid(
-            joints[passive], joints[~passive], role, (~passive).astype(np.int64), rows.width,
-            rows.steps,
-        )  # fmt: skip
-        count, others = int(passive.sum()), int((~passive).sum())
+        self.grid = _grid(rows, passive, len(components.base))
+        count, others = len(self.grid.passive), len(self.grid.active)
         self.size = 2 * count + components.points * others + self.timed
-        torques = self.derived["tau"]
-        assert isinstance(torques, Torques)
-        self.torques = torques
+        self.torques = torques = self.derived["tau"]
+        inverse = torques.own if isinstance(torques, Parametric) else torques
+        assert isinstance(inverse, Torques)
         pulls = [(p, *x) for p, j in enumerate(self.grid.passive) for x in torques.depends[j]]
         table = np.array(pulls, np.int64).reshape(-1, 5)
         self.pulls = Pulls(table[:, 0].copy(), table[:, 1].copy(), table[:, 2:].copy())
@@ -113,21 +123,22 @@ class StagePool(Pool):
         self.ends = aligned(groups, 2 * count, WIDTH)
         self.end_slopes = aligned(groups, 2 * count * self.size, WIDTH)
         self.Z = aligned(total, 3 * count * self.size, WIDTH)
-        self.slope = aligned(total, model.n * self.orders, WIDTH)
+        wide = len(components.base) * self.orders
+        self.slope = aligned(total, wide, WIDTH)
         factor, cross = aligned(total, count * count, WIDTH), aligned(groups, self.size, WIDTH)
         self._nu = aligned(total, count, WIDTH)
         self._adjoint_ends = aligned(groups, 2 * count, WIDTH)
-        self.room = aligned(1, (2 * model.n * self.orders + 1) * self.size, WIDTH)
-        tree = tree_of(model)
+        self.room = aligned(1, (2 * wide + 1) * self.size, WIDTH)
+        tree = inverse.trees[0]
         coupled = has_coupled_rotors(model)
         work = partitioned_work(tree) if coupled else (model.n + 1, COLUMNS)
-        x = torques
+        x, none = torques, np.zeros((total, model.n, WIDTH))
         partials, states = (x.dq, x.dv, x.da), self.z[:3]
         self.on_stages = (self.grid, self.instants, self.timed, self.z, self.Z, self.room)
         self._integrate = Direct(
             stages.integrate_coupled if coupled else stages.integrate,
-            *(tree, x.loads, self.grid, self.nodes, states, np.zeros((total, model.n, WIDTH))),
-            *(x.load_values, x.value, self.ends, aligned(*work, WIDTH)),
+            *(tree, inverse.loads, self.grid, self.nodes, states, none),
+            *(inverse.load_values, x.value, self.ends, aligned(*work, WIDTH)),
         )
         self._sensitivities = Direct(
             stages.sensitivities,
@@ -151,6 +162,8 @@ class StagePool(Pool):
 
     def shoot(self, T: float, first: int = 0, last: int | None = None) -> None:
         """Integrate groups of segments from their nodes; the active joints must be up to date."""
+        if isinstance(self.torques, Parametric):
+            self.torques.install()
         stop = self.rows.groups if last is None else last
         self._integrate.run(T, first, stop)
 

@@ -82,7 +82,8 @@ class StageSet(InstantSet):
         begins = (self.rows % (4 * grid.steps) == 0)[
             :, None, None
         ]  # of segments, where w includes the state
-        acts = pool.instants.basis[self.rows].reshape(self.chunks, 4, points, WIDTH) != 0.0
+        basis = pool.instants.basis[self.rows, : 4 * points]  # of the joints
+        acts = basis.reshape(self.chunks, 4, points, WIDTH) != 0.0
         for g, (r, j) in enumerate(zip(chained.groups.row, chained.groups.component, strict=True)):
             for o in np.flatnonzero(chained.orders[g]):
                 if grid.role[j] < 0:

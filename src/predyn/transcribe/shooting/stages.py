@@ -34,8 +34,8 @@ class Grid(NamedTuple):
     """The joints and steps of a phase."""
 
     passive: Ints  # (passive joints,)
-    active: Ints  # (active joints,)
-    role: Ints  # (n,) number among the passive joints, or -1 - number among the active ones
+    active: Ints  # (active joints and parameters,)
+    role: Ints  # number among the passive joints, or -1 - number among the active components
     given: Ints  # (n,) 1 where the acceleration is given: the active joints
     width: Floats  # (groups, 1, WIDTH) of a step, in normalised time
     steps: int

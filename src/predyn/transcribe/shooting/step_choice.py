@@ -1,0 +1,104 @@
+"""Steps of the Runge-Kutta method from the fastest mode of the passive joints.
+
+Small motions x of the passive joints about a posture follow M x'' + D x' + K x = 0, with springs K
+and damping D. RK4 is stable while |lambda| h is below about 2.8 for each eigenvalue lambda (2.83 on
+the imaginary axis, 2.79 on the real one). Steps with |Im lambda| h <= 1.5 and |Re lambda| h <= 1
+leave room for longer durations; the fastest oscillation then loses 6 % of its amplitude in a step,
+and one ten times as slow is off by less than 1e-6 of it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.errors import ProblemWarning
+from predyn.problem import Duration, Hybrid, Problem, duration_of, system_of
+from predyn.problem.check_passive import LEAST_STEPS, step_grid
+from predyn.problem.check_transcriptions import MOST_STEPS
+from predyn.problem.offers import phase_name
+from predyn.problem.quantities import at_guesses
+from predyn.transcribe.branches import nearest_route
+
+Floats = NDArray[np.float64]
+STABLE = 2.7  # largest |lambda| h of given steps
+OSCILLATION, DECAY = 1.5, 1.0  # largest |Im lambda| h and |Re lambda| h of chosen ones
+
+
+class _Mode(NamedTuple):
+    rate: float  # |lambda|, 1/s
+    pace: float  # 1/s, inverse of the longest step
+    joint: str  # moves most in it
+
+
+def with_chosen_steps(problem: Problem, stacklevel: int | None = None) -> Problem:
+    """A valid problem with a number of steps; one that is not given is chosen.
+
+    stacklevel: where a ProblemWarning of too few steps points to; None gives none.
+    """
+    method = problem.transcription
+    if not isinstance(method, Hybrid):
+        return problem
+    steps, needed, message = method.steps, LEAST_STEPS, ""
+    guessed = at_guesses(problem)
+    for p, phase in enumerate(problem.phases):
+        mode = _fastest_mode(guessed, p)
+        given = duration_of(problem, phase)
+        T = given.guess if isinstance(given, Duration) else float(given)
+        longest = T * float(np.diff(step_grid(replace(method, steps=1), phase)).max())  # segment
+        enough = LEAST_STEPS * int(np.ceil(mode.pace * longest / LEAST_STEPS))
+        needed = max(needed, enough)
+        most = STABLE * (MOST_STEPS if steps is None else steps)
+        if mode.rate * longest > most and not message:
+            message = (
+                f"{phase_name(problem, p)}: passive joint {mode.joint!r} has a mode of "
+                f"{mode.rate:.3g} 1/s at the guess, for which RK4 needs {enough} steps per segment"
+            )
+    if message and stacklevel is not None:
+        _warn(problem.name, message, steps, needed, stacklevel + 1)
+    if steps is not None:
+        return problem
+    return replace(problem, transcription=replace(method, steps=min(needed, MOST_STEPS)))
+
+
+def _warn(name: str, message: str, steps: int | None, needed: int, stacklevel: int) -> None:
+    if needed > MOST_STEPS:
+        advice = f"more than {MOST_STEPS}: use more segments, or lock the joint"
+    else:
+        advice = f"but steps = {steps}: raise it, or leave it out to have it chosen"
+    text = f"problem {name!r}: {message}, {advice}"
+    warnings.warn(text, ProblemWarning, stacklevel=stacklevel + 1)
+
+
+def _fastest_mode(problem: Problem, p: int) -> _Mode:
+    """The fastest mode of the passive joints of phase p at the way points that are given."""
+    system = system_of(problem, p)
+    model = system.model
+    passive = np.flatnonzero(np.isin(model.joint_names, system.passive))
+    K, D = (np.diag(np.asarray(x)[passive]) for x in (model.stiffness, model.damping))
+    if not (K.any() or D.any()):
+        return _Mode(0.0, 0.0, "")
+    from predyn.dynamics.crba import mass_matrix
+
+    M = mass_matrix(model, _postures(problem))[:, passive[:, None], passive]
+    n, (K, D) = len(passive), (np.linalg.solve(M, x) for x in (K, D))
+    A = np.zeros((len(M), 2 * n, 2 * n))  # of the state (x, x')
+    A[:, :n, n:] = np.eye(n)
+    A[:, n:, :n], A[:, n:, n:] = -K, -D
+    values, vectors = np.linalg.eig(A)
+    pace = np.maximum(np.abs(values.imag) / OSCILLATION, np.abs(values.real) / DECAY)
+    k, m = np.unravel_index(pace.argmax(), pace.shape)
+    joint = model.joint_names[passive[np.abs(vectors[k, n:, m]).argmax()]]
+    return _Mode(float(np.abs(values[k, m])), float(pace[k, m]), joint)
+
+
+def _postures(problem: Problem) -> Floats:
+    """(K, n): of a curve that is the guess, and of the straight line."""
+    points = np.array(nearest_route(problem, search=False))
+    middles = 0.5 * (points[1:] + points[:-1])
+    given = [np.asarray(problem.guess[1], float)] if isinstance(problem.guess, tuple | list) else []
+    return np.concatenate([points, middles, *given])

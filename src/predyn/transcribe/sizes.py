@@ -1,0 +1,78 @@
+"""Typical sizes of the channels of a phase, so that scales do not depend on units.
+
+A channel has the size of its limit if there is one. Otherwise joints move by half a turn or 1 m in
+the duration T of the guess, so that velocities have the size 1/T and accelerations 1/T^2; torques
+have the size that such motions need at random poses.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.dynamics.rnea import inverse_dynamics
+from predyn.dynamics.system import PhaseSystem
+from predyn.model import PRISMATIC
+from predyn.samples import FRAME_PARTS
+from predyn.terms.linear import Linear
+from predyn.terms.selection import LIMITS
+from predyn.terms.term import Residual
+
+Floats = NDArray[np.float64]
+ORDERS = {"q": 0, "v": 1, "a": 2, "jerk": 3}
+FRAME_ORDERS = {"R": 0, "p": 0, "w": 1, "v": 1, "alpha": 2, "a": 2}
+POSES = 16  # a power of two: whole lanes
+
+
+class Sizes:
+    """Sizes of the channels of one phase that lasts T seconds in the guess."""
+
+    def __init__(self, system: PhaseSystem, T: float) -> None:
+        self._system, self._T = system, T
+
+    def scale(self, residual: Residual) -> Floats:
+        """Typical size of each row of a residual."""
+        if not isinstance(residual, Linear):
+            return residual.scale
+        sizes, found = np.zeros(len(residual.rows)), np.ones(len(residual.rows), bool)
+        for (row, channel, component), factor in residual.coefficients:
+            size = self._size(channel.split(".", 1)[-1], component)
+            found[row] &= size > 0.0
+            sizes[row] = max(sizes[row], abs(factor) * size)
+        return np.where(found & (sizes > 0.0), sizes, residual.scale)
+
+    def _size(self, channel: str, component: int) -> float:
+        """The size of a component; 0 if it has its own scale."""
+        T = self._T
+        if channel in ORDERS:
+            usual = np.where(self._system.model.kind == PRISMATIC, 1.0, np.pi)[component]
+            usual = usual if channel == "q" else T ** -ORDERS[channel]
+            return self._limited(channel, component, usual)
+        if channel in ("tau", "momentum"):
+            limited = self._limited("tau", component, 0.0)
+            return (limited or self._torques[component]) * (T if channel == "momentum" else 1.0)
+        if channel.startswith("frame:"):
+            (part,) = (x for x, at in FRAME_PARTS.items() if at.start <= component < at.stop)
+            return T ** -FRAME_ORDERS[part]
+        return 0.0
+
+    def _limited(self, channel: str, component: int, usual: float) -> float:
+        if channel not in LIMITS:
+            return float(usual)
+        bounds = getattr(self._system.limits, LIMITS[channel])[component]
+        limit = float(np.abs(bounds).max())
+        return limit if 0.0 < limit < np.inf else float(usual)
+
+    @cached_property
+    def _torques(self) -> Floats:
+        """The largest torques at random poses, velocities and accelerations of the usual size."""
+        model, rng = self._system.model, np.random.default_rng(0)
+        reach = np.where(model.kind == PRISMATIC, 1.0, np.pi)
+        q, v, a = rng.uniform(-1.0, 1.0, (3, POSES, model.n))
+        low, high = self._system.limits.position.T
+        q = np.clip(reach * q, low, high)
+        tau = inverse_dynamics(model, q, v / self._T, a / self._T**2)
+        largest: Floats = np.abs(tau).max(axis=0)
+        return largest
