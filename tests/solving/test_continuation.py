@@ -17,6 +17,7 @@ from predyn.solution import Solution
 from predyn.solvers.ipopt_callbacks import Iterate
 from predyn.solving import continuation
 from predyn.terms import Effort, ElectricalEnergy, MechanicalEnergy, TotalTime, WeightedSum
+from predyn.transcribe.methods import transcribe
 from solving.energy_tasks import GOALS, WEIGHTS, energy_by_trapezoids, task
 
 REST = np.zeros(1)
@@ -194,6 +195,31 @@ def test_progress_counts_all_stages_and_stopping_keeps_a_motion() -> None:
     assert stopped.finite
     assert "last converged motion" in stopped.message
     assert stopped.widths["energy"] > solution.widths["energy"]
+
+
+def test_second_derivatives_at_kinks() -> None:
+    """Exact outside of a solve and at its first point; later never below zero along a kink."""
+    model = slider(1.0, 0.1)
+    program = transcribe(push(model, Cost(MechanicalEnergy(width=0.5))))
+    rng = np.random.default_rng(3)
+    x, y = rng.uniform(0.0, 0.5, (2, program.n))
+    assert program.check_derivatives(x).ok
+
+    def hessian(at: np.ndarray) -> np.ndarray:
+        program.move(at)
+        values = np.empty(len(program.hessian_pattern[0]))
+        program.hessian(1.0, np.zeros(program.m), values)
+        return values
+
+    exact = [hessian(point) for point in (x, y)]
+    with program.following_kinks():
+        assert np.allclose(hessian(x), exact[0], rtol=1e-9, atol=1e-9)
+        assert not np.allclose(hessian(y), exact[1], rtol=1e-3)
+        for _ in range(2):  # at rest it becomes the exact one
+            near = hessian(y + 1e-9)
+            near = hessian(y)
+        assert np.allclose(near, exact[1], rtol=1e-4, atol=1e-4 * np.abs(exact[1]).max())
+    assert np.array_equal(hessian(y), exact[1])
 
 
 def test_loaders_choose_the_speed_of_friction(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Spline, S
 from predyn.samples import Samples
 from predyn.terms import (
     Effort,
+    ElectricalEnergy,
     FramePosition,
     JointPosition,
     JointReaction,
@@ -104,6 +105,7 @@ def plain_terms(model: Model) -> dict[str, Term]:
         "time": TotalTime(),
         "effort": Effort(),
         "energy": MechanicalEnergy(form="positive", width=0.5),
+        "grid": ElectricalEnergy(None, 0.1, 0.8, 0.4, width=0.5),
         "position": JointPosition(target=0.3),
         "smoothness": Smoothness(),
         "frame": FramePosition(last, (0.1, 0.2, None)),

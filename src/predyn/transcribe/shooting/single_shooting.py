@@ -54,7 +54,7 @@ class SingleShooting(Program):
             found[phase.node_columns[1:].ravel()] = True
         self._kept = np.flatnonzero(~found)
         self.phases = [self._without_nodes(phase, found) for phase in full.phases]
-        self.rows, self.costs = full.rows, full.costs
+        self.sets, self.rows, self.costs = full.sets, full.rows, full.costs
         self._names = [x for x in full._names if x[0] < full.first_gap]
         m = full.first_gap
         self.g_lower, self.g_upper, self.g_scale = (
