@@ -26,13 +26,14 @@ swing_up = Problem(
     guess=predyn.load_task("acrobot-swingup").guess,  # a curve drawn by hand
 )
 
-print("method  segments  objective  replay ends off by")
+print("method  segments  status          objective  replay ends off by")
 for transcription in (Spline(segments=40), Spline(segments=160), Hybrid()):
-    motion = predyn.solve(replace(swing_up, transcription=transcription)).check()
+    motion = predyn.solve(replace(swing_up, transcription=transcription))
     replay = predyn.replay(motion)  # its torques, in an independent forward simulation
     kind = type(transcription).__name__.lower()
     print(
-        f"{kind:<6}  {transcription.segments:8d}  {motion.objective:9.4f}  "
+        f"{kind:<6}  {transcription.segments:8d}  {motion.status:<14}  {motion.objective:9.4f}  "
         f"{replay.end_position_error:.1e} rad, {replay.end_velocity_error:.1e} rad/s"
     )
+motion.check()  # on splines, the passive joint has a torque between the points where it is zero
 assert replay.end_position_error < 0.02
