@@ -30,8 +30,8 @@ from predyn.transcribe.widths import FRICTION, asked_widths, sizes_at, used_widt
 Widths = Mapping[str, float]
 WIDE = 0.1  # width of the first stage over the size of the rounded quantity
 STEP, FRICTION_STEP = 100.0, 10.0  # largest ratio of the widths of two stages
-LOOSE, FRICTION_LOOSE = 1e-3, 1e-6  # tolerance before the last stage
-BARRIER, FRICTION_BARRIER = 1e-5, 1e-6  # initial barrier parameter after the first stage
+LOOSE, FRICTION_LOOSE = 1e-2, 1e-6  # tolerance before the last stage
+BARRIER, FRICTION_BARRIER = 1e-4, 1e-6  # initial barrier parameter after the first stage
 CLOSE = 2.0  # ratio of widths that takes no stage of its own
 HALVINGS = 2  # how often a stage that fails is approached by one in between
 LONGEST = 300  # iterations of a stage that may be approached in this way
@@ -71,7 +71,7 @@ class Stages:
     def follow(self, widths: Widths, solution: Solution, last: bool, most: int) -> Solution:
         """A stage that starts from the solution of another one."""
         barrier = FRICTION_BARRIER if self.friction else BARRIER
-        return self.solve(widths, solution, last, most, warm=True, mu_init=barrier)
+        return self.solve(widths, solution, last, most, mu_init=barrier)
 
     def _solver(self, solver: SolverOptions, last: bool, most: int | None) -> SolverOptions:
         loose = FRICTION_LOOSE if self.friction else LOOSE
