@@ -103,7 +103,7 @@ def test_energy_tasks_of_the_six_axis_arm() -> None:
 
 
 def test_a_bounded_integral() -> None:
-    """The fastest motion with 4 J of work, driving alone: the top speed is 2 m/s."""
+    """The fastest motion with 1 J of work, driving alone: the top speed of 2 kg is 1 m/s."""
     work = Constraint(MechanicalEnergy(form="positive"), upper=1.0, integral=True)
     problem = push(slider(), Cost(TotalTime()), duration=Duration(0.2, 3.0, 1.0),
                    constraints=(work,))  # fmt: skip
@@ -165,6 +165,14 @@ def test_a_width_that_is_not_reached_is_named(monkeypatch: pytest.MonkeyPatch) -
     assert solution.widths["energy"] >= 0.01
     assert f"energy {solution.widths['energy']:.3g} instead of 0.0001" in solution.message
     assert "iteration_limit" in solution.message
+
+
+def test_a_bound_on_a_wider_rounding_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    _failing_below(0.01, monkeypatch)
+    work = Constraint(MechanicalEnergy(width=1e-4), upper=50.0, integral=True)
+    solution = predyn.solve(push(slider(), Cost(Effort()), constraints=(work,)))
+    assert solution.status == "iteration_limit"
+    assert "instead of 0.0001" in solution.message
 
 
 def test_friction_that_is_not_reached_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,14 @@ from predyn.terms.kinked import NARROW
 from predyn.transcribe.guess import first_guess
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.program import Program, require_valid
-from predyn.transcribe.widths import FRICTION, asked_widths, sizes_at, used_widths, with_widths
+from predyn.transcribe.widths import (
+    FRICTION,
+    asked_widths,
+    bounds_kinks,
+    sizes_at,
+    used_widths,
+    with_widths,
+)
 
 Widths = Mapping[str, float]
 WIDE = 0.1  # width of the first stage over the size of the rounded quantity
@@ -222,13 +229,15 @@ def _short(
 ) -> Solution:
     """The last converged stage, solved to the end, where a narrower one failed.
 
-    A wider rounding is a less accurate answer, but other friction is another model: no success.
+    A wider rounding of a cost is a less accurate answer, but other friction is another model, and a
+    bound on a wider rounding another bound: no success.
     """
     note = f"{_list(reached, narrow)}: that stage ended with {failed.status}"
     if failed.status != "time_limit":
         finished = stages.follow(reached, solution, True, LONGEST)
         solution = finished if finished.status in CONVERGED else solution
-    status = failed.status if stages.friction else "acceptable"
+    other = stages.friction or bounds_kinks(stages.problem)
+    status = failed.status if other else "acceptable"
     advice = "try another guess, more segments, or a larger width"
     if stages.friction:
         advice = "try another guess, more segments, or a larger coulomb_speed of the model"

@@ -127,6 +127,12 @@ def _kinked(problem: Problem) -> Iterator[tuple[str, Kinked, range]]:
                 yield f"{phase_name(problem, p)}: {name_of(entry)}", term, range(p, p + 1)
 
 
+def bounds_kinks(problem: Problem) -> bool:
+    """Whether a constraint bounds a term with a kink: a wider rounding is another bound then."""
+    entries = (*problem.constraints, *(c for phase in problem.phases for c in phase.constraints))
+    return any(_kinks_of(entry) for entry in entries)
+
+
 def _kinks_of(entry: Cost | Constraint) -> list[Kinked]:
     """The terms of an entry that have a kink."""
     term = entry.term
