@@ -252,7 +252,7 @@ def _list(reached: Widths, narrow: Widths) -> str:
         if reached[name] > narrow[name]
     ]
     more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
-    return f"with the widths {', '.join(parts[:3])}{more}"
+    return f"with the widths {', '.join(parts[:3])}{more}" if parts else "with a loose tolerance"
 
 
 def _named(solution: Solution, asked: Mapping[str, float | None]) -> Solution:
