@@ -152,4 +152,36 @@ def test_another_pattern_is_refused_and_nothing_changes() -> None:
         program.retarget(replace(task, constraints=(*task.constraints, slow)))
     with pytest.raises(InputError, match="problem"):
         program.retarget(replace(task, phases=()))
+    with pytest.raises(InputError, match="problem: expected a Problem, got str"):
+        program.retarget("two-link-time-optimal")  # type: ignore[arg-type]
     assert_same(program, transcribe(task))
+
+
+def test_a_violated_row_without_freedom_changes_nothing() -> None:
+    def near(x: float) -> Problem:
+        tip = terms.FramePosition("tip", (x, None, None))
+        return replace(
+            problem("two-link-time-optimal"), constraints=(Constraint(tip, -1.0, 1.0, at="start"),)
+        )
+
+    program = transcribe(near(0.1))
+    with pytest.raises(InputError, match="leave it no freedom"):
+        program.retarget(near(9.0))
+    assert_same(program, transcribe(near(0.1)))
+    assert program.problem.constraints[0].term.target == (0.1, None, None)
+
+
+def test_methods() -> None:
+    task = problem("two-link-time-optimal")
+    options = task.transcription
+    hybrid = replace(task, transcription=predyn.Hybrid(options.degree, options.segments))
+    single = replace(hybrid, transcription=replace(hybrid.transcription, shooting="single"))
+    made = [task, hybrid, single]
+    for mine in made:
+        program = transcribe(mine)
+        for other in made:
+            if other is not mine:
+                with pytest.raises(InputError, match="makes another kind of program"):
+                    program.retarget(other)
+        program.retarget(weaker(mine))  # with the number of steps left open
+        assert_same(program, transcribe(weaker(mine)))
