@@ -144,6 +144,10 @@ def one(name: str, low: float, high: float, guess: float, quantity: Any) -> Para
             "parameters[0].quantity: quantity: expected text such as 'stiffness of joint1', got",
         ),
         (
+            [one("k", 0, 9, 1, "")],
+            "parameters[0].quantity: quantity: expected text such as 'stiffness of joint1', got ''",
+        ),
+        (
             [one("k", 0, 9, 1, 7)],
             "parameters[0].quantity: expected text such as 'mass of LINK', or a list of texts, got",
         ),

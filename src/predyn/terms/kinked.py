@@ -33,8 +33,8 @@ class Kinked(Term):
         number = isinstance(width, numbers.Real) and not isinstance(width, bool)
         if width is not None and not (number and 0.0 < width <= LARGEST):
             raise InputError(
-                f"{self.kind}: width: expected a number above 0 and at most {LARGEST:g}, or None "
-                f"to have it chosen, got {width!r:.60}"
+                f"{self.kind}: width: expected a number above 0 and at most {LARGEST:g}, got "
+                f"{width!r:.60}"
             )
 
     def width_for(self, scale: NDArray) -> float:
