@@ -142,6 +142,22 @@ def test_holding_a_load_takes_no_mechanical_energy() -> None:
     assert found.iterations <= 20
 
 
+@pytest.mark.parametrize("guess", [1e-4, 1e-2, 10.0])
+def test_a_cost_far_below_that_of_the_guess(guess: float) -> None:
+    """The effort of the guess is of the order of 1/T^3: 1e12 times that of the optimum."""
+    still = np.zeros(2)
+
+    def lift(seconds: float) -> Solution:
+        free = Duration(1e-5, 20.0, seconds)
+        phase = Phase(free, State((2.2, -1.9), still), State((0.7, -1.4), still))
+        model = predyn.models.two_link().with_limits(effort=np.inf)
+        costs = (Cost(Effort()), Cost(TotalTime()))
+        return predyn.solve(Problem(model, (phase,), costs, transcription=Spline(segments=8)))
+
+    known = lift(1.0).check()
+    assert lift(guess).check().objective == pytest.approx(known.objective, rel=1e-6)
+
+
 def test_a_small_bound_is_met_to_its_own_size() -> None:
     """An angle of 5 degrees bounds 1 - cos, whose size is 0.004."""
     upright = FrameAxis("fore", "y", (0.0, 1.0, 0.0), form="angle", tolerance=np.radians(5.0))

@@ -113,6 +113,15 @@ def test_a_program_is_solved_again_and_again() -> None:
     assert warm.problem.constraints[0].term.position == (0.33, 0.47, 0.21)
 
 
+def test_a_solve_leaves_the_options_of_a_program() -> None:
+    program = transcribe(problem("two-link-time-optimal"))
+    options = program.problem.solver
+    first = predyn.solve(program)
+    predyn.solve(program, resume=first)
+    assert program.problem.solver == options
+    assert predyn.solve(program).iterations == first.iterations
+
+
 def test_partials_that_were_zero() -> None:
     """Springs where there were none: the program is built anew."""
     task = problem("two-link-time-optimal")

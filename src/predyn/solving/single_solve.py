@@ -20,7 +20,8 @@ from predyn.solution import CONVERGED, Solution
 from predyn.solvers.ipopt import SolverResult, solve_nlp
 from predyn.solvers.ipopt_callbacks import HISTORY_FIELDS, Iterate
 from predyn.solving.guess_ranking import starting_point
-from predyn.solving.retrying import run_with_retries
+from predyn.solving.retrying import FAILED, Run, run_with_retries
+from predyn.transcribe.guess import first_guess
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.program import Program
 from predyn.transcribe.rank import check_rank
@@ -29,6 +30,8 @@ from predyn.transcribe.unpack import multipliers_of, unpack
 Floats = NDArray[np.float64]
 Report = Callable[[Iterate], bool | None]
 OBJECTIVE = 100.0  # scaled objective at the guess: the solver's tolerance is an absolute one
+RESCALED = 5  # at most, solves with the scale of the solution before
+TINY = 1e-4  # ratio of the objective's scales at the solution and at the guess
 STIR = 3e-3  # of the scale of a variable; how much it changes the objective counts as its size
 
 
@@ -54,7 +57,8 @@ def solve_once(
     built = program is not None
     if program is None:
         program = transcribe(problem)
-    program.problem = replace(program.problem, solver=problem.solver)
+    given = program.problem
+    program.problem = replace(given, solver=problem.solver)
     x0 = starting_point(program, start, near, guess)
     scale_objective(program, x0)
     if not built:
@@ -69,7 +73,36 @@ def solve_once(
     def run(program: Program, x0: Floats, multipliers: Multipliers | None) -> Solution:
         return run_program(program, x0, multipliers, text, report, checkpoints, seconds)
 
-    return run_with_retries(run, program, x0, multipliers)
+    try:
+        solution = run_with_retries(run, program, x0, multipliers)
+        return _sharpened(run, program, solution)
+    finally:
+        program.problem = given  # a Program may be solved again with other options
+
+
+def _sharpened(run: Run, program: Program, solution: Solution) -> Solution:
+    """The solution; solved on with its own scale while its cost is a tiny part of the guess's."""
+    solver = program.problem.solver
+    for _ in range(RESCALED):
+        coarse, x = program.f_scale, first_guess(program, solution)
+        scale_objective(program, x)
+        if solution.status not in CONVERGED or program.f_scale >= TINY * coarse:
+            break
+        if solver.max_seconds is not None:
+            left = max(solver.max_seconds - solution.solve_seconds, 1e-3)
+            program.problem = replace(program.problem, solver=replace(solver, max_seconds=left))
+        finer = run(program, x, multipliers_of(program, solution))
+        if finer.status in FAILED:
+            note = f"with the scale of its own cost, the solve ended with {finer.status}"
+            return replace(solution, status=finer.status, message=f"{solution.message}; {note}")
+        total = {k: x + solution.timings.get(k, 0.0) for k, x in finer.timings.items()}
+        solution = replace(
+            finer,
+            timings=total,
+            solve_seconds=total["solve"],
+            iterations=solution.iterations + finer.iterations,
+        )
+    return solution
 
 
 def _last_barrier(solution: Solution, tolerance: float) -> float | None:
