@@ -16,7 +16,7 @@ from predyn.model import Model
 from predyn.problem import Cost, Duration, Hybrid, Parameter, Phase, Problem, State
 from predyn.terms import Effort, TotalTime
 from predyn.transcribe.methods import transcribe
-from predyn.transcribe.shooting.step_choice import with_chosen_steps
+from predyn.transcribe.shooting.step_choice import STABLE, with_chosen_steps
 
 J = 0.5 * 0.1**2 + 5e-3  # kg m^2, of the tip about its joint
 T = 0.8  # s
@@ -66,6 +66,11 @@ def test_steps_of_a_spring(stiffness: float) -> None:
 @pytest.mark.parametrize("damping", [1.3, 97.0])
 def test_steps_of_a_damper(damping: float) -> None:
     assert chosen(swing(flexible_arm(0.0, damping))) == multiple_of_ten(damping / J * T / 20)
+
+
+def test_steps_are_stable_in_all_directions() -> None:
+    z = STABLE * np.exp(1j * np.linspace(0.5 * np.pi, np.pi, 1000))
+    assert np.abs(1.0 + z + z**2 / 2 + z**3 / 6 + z**4 / 24).max() < 1.0
 
 
 def test_steps_of_coupled_springs() -> None:
