@@ -13,7 +13,7 @@ from predyn import ModelBuilder, tasks
 from predyn.config import read_task
 from predyn.errors import ProblemWarning
 from predyn.model import Model
-from predyn.problem import Cost, Duration, Hybrid, Parameter, Phase, Problem, State
+from predyn.problem import Cost, Duration, Hybrid, Parameter, Phase, Problem, Spline, State
 from predyn.terms import Effort, TotalTime
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.shooting.step_choice import STABLE, with_chosen_steps
@@ -96,6 +96,21 @@ def test_soft_joints_take_ten_steps_and_given_ones_stay() -> None:
     assert chosen(unequal) == multiple_of_ten(np.sqrt(1e4 / J) * T / 2 / 1.5)
     program = transcribe(swing(flexible_arm(1e4)))
     assert program.problem.transcription == Hybrid(segments=20, steps=30)
+
+
+def test_another_problem_in_a_program_has_steps_of_its_own() -> None:
+    program = transcribe(swing(flexible_arm(1e4)))
+    program.retarget(swing(flexible_arm(3e4)))
+    wanted = transcribe(swing(flexible_arm(3e4)))
+    assert program.problem.transcription == wanted.problem.transcription
+    x = np.linspace(0.5, 1.0, program.n)
+    both = np.empty((2, program.m))
+    for made, out in zip((program, wanted), both, strict=True):
+        made.move(x)
+        made.constraints(out)
+    assert np.array_equal(*both)
+    with pytest.raises(predyn.InputError, match="has another method, or shooting"):
+        program.retarget(replace(swing(flexible_arm(1e4)), transcription=Spline()))
 
 
 @pytest.mark.parametrize("name", tasks.NAMES)

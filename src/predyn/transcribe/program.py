@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -150,8 +150,14 @@ class Program(NLP):
 
         Raises an InputError, and changes nothing, if the pattern differs.
         """
-        made: Callable[[Problem], Program] = type(self)
-        other = made(problem)
+        from predyn.transcribe.methods import transcribe  # which knows the programs of all methods
+
+        other = transcribe(problem)
+        if type(other) is not type(self):
+            raise InputError(
+                f"retarget: {other.problem.name!r} has another method, or shooting; transcribe it "
+                "on its own"
+            )
         for one, new in (
             (self.jacobian_pattern, other.jacobian_pattern),
             (self.hessian_pattern, other.hessian_pattern),
