@@ -24,7 +24,7 @@ from predyn.solving.single_solve import Checkpoints, Report, solve_once
 from predyn.terms.kinked import NARROW
 from predyn.transcribe.guess import first_guess
 from predyn.transcribe.methods import transcribe
-from predyn.transcribe.program import Program, require_valid
+from predyn.transcribe.program import Program
 from predyn.transcribe.widths import (
     FRICTION,
     asked_widths,
@@ -128,9 +128,8 @@ def solve_in_stages(
 
     program: that of the problem, if it has been built; stages need programs of their own.
     """
-    if program is None:
-        require_valid(problem)
-    asked = asked_widths(problem)
+    wrong = program is None and problem.validate()  # or only its method makes it complete
+    asked = {} if wrong else asked_widths(problem)
     if not asked:
         return solve_once(problem, guess, text, report, checkpoints, program=program, **options)
     wide, narrow = _first_widths(problem, guess, asked)
