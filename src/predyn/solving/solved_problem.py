@@ -15,9 +15,7 @@ from predyn.transcribe.program import Program
 
 
 def solved_program(solution: Solution, problem: Problem | None) -> Program:
-    """The program of a solution, with exact second derivatives; refined as the solution is, and with
-    the widths that were chosen for it.
-    """
+    """The program of a solution, with exact second derivatives, its refinements and its widths."""
     problem = settled(problem or solution.problem or _written(solution), solution)
     if problem.transcription.knots == "free":
         raise InputError(
