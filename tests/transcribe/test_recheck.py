@@ -9,9 +9,11 @@ import pytest
 
 import predyn
 from fake_solution import fake_solution
+from predyn.model.builder import ModelBuilder
 from predyn.models import pendulum_chain, two_link
 from predyn.problem import Constraint, Cost, Duration, Hybrid, Phase, Problem, Spline, State
 from predyn.solution import MOST_EXCESS, Violation
+from predyn.solving.refinement import at_peaks
 from predyn.solving.several_starts import _best
 from predyn.solving.single_solve import solve_once
 from predyn.terms import Effort, FramePosition, TotalTime
@@ -157,6 +159,48 @@ def test_limit_points_are_added_where_few_do_not_suffice() -> None:
     refined = predyn.solve(coarse(), refine=True)  # which adds points itself
     assert refined.success
     assert refined.max_violation_dense < 1e-2
+
+
+def with_dry_friction(speed: float, **options: int) -> Problem:
+    """A cart that reverses, with friction that jumps where it stands."""
+    builder = ModelBuilder("cart", gravity=(0.0, 0.0, 0.0))
+    builder.add_link(
+        *("cart", "world", "slide", "prismatic"),
+        axis=(1.0, 0.0, 0.0), mass=1.0, inertia=(1.0, 1.0, 1.0), coulomb=5.0, coulomb_speed=speed,
+    )  # fmt: skip
+    reverse = Phase(1.0, State(q=(0.0,), v=(1.0,)), State(q=(0.0,), v=(-1.0,)))
+    return Problem(
+        builder.build(), (reverse,), (Cost(Effort()),), transcription=Spline(5, **options)
+    )
+
+
+@pytest.mark.parametrize("segments", [4, 6, 8])
+def test_costs_are_integrated_again_where_points_do_not_suffice(segments: int) -> None:
+    found = predyn.solve(with_dry_friction(0.1, segments=segments, gauss_points=3)).check()
+    t = np.linspace(0.0, 1.0, 20_001)
+    exact = np.trapezoid(found.at(t).tau[:, 0] ** 2, t)
+    assert found.objective == pytest.approx(exact, rel=0.01)
+    off = abs(found.objective - exact) > 1.1e-3 * exact
+    assert found.unsmoothed.get("effort", exact) == pytest.approx(exact, rel=1e-5)
+    assert "effort" in found.unsmoothed or not off
+    few = "costs were integrated with 6 points per segment instead of 3, because effort was"
+    assert (few in found.message) == (segments < 8)
+
+
+def test_limits_are_imposed_at_narrow_peaks() -> None:
+    """Points in a peak of friction, which is narrower than their distance; more of them miss it."""
+    problem, peaks = with_dry_friction(0.02, segments=8), np.linspace(0.0, 1.0, 20_001)
+    free = predyn.solve(problem).check()
+    effort = free.at(peaks).tau[:, 0]
+    k = int(np.abs(effort).argmax())
+    far = Violation("effort slide", 1.0, 0.1, effort[k], -10.0, 10.0, float(peaks[k]))
+    denser = at_peaks(problem, replace(free, dense_violations=(far,)))
+    (added,) = denser.phases[0].constraints
+    assert (added.lower, added.upper, added.at) == (-10.0, 10.0, (float(peaks[k]),))
+    program = transcribe(denser)
+    assert program.g_quantity(program.m - 1) == "effort slide"
+    near = far._replace(relative=0.009)
+    assert at_peaks(problem, replace(free, dense_violations=(near,))).phases == problem.phases
 
 
 def test_hybrid_motions_are_checked_exactly_too() -> None:
