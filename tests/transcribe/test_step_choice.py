@@ -68,6 +68,14 @@ def test_steps_of_a_damper(damping: float) -> None:
     assert chosen(swing(flexible_arm(0.0, damping))) == multiple_of_ten(damping / J * T / 20)
 
 
+@pytest.mark.parametrize(("speed", "most"), [(0.05, 1000), (0.002, 100)])
+def test_dry_friction_counts_as_damping_at_rest(speed: float, most: int) -> None:
+    model = flexible_arm(0.0)
+    rough = replace(model, coulomb=np.array([0.0, 0.5]), coulomb_speed=np.full(2, speed))
+    wanted = min(multiple_of_ten(0.5 / speed / J * T / 20), most)
+    assert chosen(swing(rough)) == wanted
+
+
 def test_steps_are_stable_in_all_directions() -> None:
     z = STABLE * np.exp(1j * np.linspace(0.5 * np.pi, np.pi, 1000))
     assert np.abs(1.0 + z + z**2 / 2 + z**3 / 6 + z**4 / 24).max() < 1.0
