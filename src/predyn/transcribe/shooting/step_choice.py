@@ -6,8 +6,8 @@ imaginary axis, 2.79 on the real one, 2.616 in between). Steps with |Im lambda| 
 |Re lambda| h <= 1 leave room for longer durations; the fastest oscillation then loses 6 % of its
 amplitude in a step, and one ten times as slow is off by less than 1e-6 of it.
 
-Dry friction is damping where a joint stands: coulomb / coulomb_speed. It acts for a short time only,
-so it asks for no more than RUBBING steps.
+Dry friction is damping where a joint stands: coulomb / coulomb_speed. It acts for a short time
+only, so it asks for no more than RUBBING steps.
 """
 
 from __future__ import annotations
