@@ -104,6 +104,7 @@ def test_least_effort() -> None:
     wanted = [2.0 * E / J, 2.0 * E / D, -3.0 * E / T, -12.0 * J**2 * D / T**2]
     assert found.objective == pytest.approx(wanted, rel=1e-9)
     assert found.duration[:, 0] == pytest.approx([0.0, 0.0, 1.0, 0.0], abs=1e-10)
+    assert not found.duration[[0, 1, 3], 0].any()  # a given duration does not change at all
     s = solution.t / solution.duration
     # q = D (3 s^2 - 2 s^3), tau = 6 J D (1 - 2 s) / T^2
     assert found.q[0, :, 0] == pytest.approx(0.0 * s, abs=1e-9)

@@ -179,6 +179,8 @@ def test_another_pattern_is_refused_and_nothing_changes() -> None:
         program.retarget(replace(task, constraints=(*task.constraints, slow)))
     with pytest.raises(InputError, match="problem"):
         program.retarget(replace(task, phases=()))
+    with pytest.raises(InputError, match="problem: expected a Problem, got str"):
+        program.retarget("two-link-time-optimal")  # type: ignore[arg-type]
     assert_same(program, transcribe(task))
 
 
@@ -193,3 +195,19 @@ def test_given_values_outside_new_bounds_change_nothing() -> None:
     with pytest.raises(InputError, match="the given values leave it no freedom"):
         program.retarget(replace(heavier(wrong), limits=weaker(task).limits))
     assert_same(program, transcribe(task))
+
+
+def test_methods() -> None:
+    task = problem("two-link-time-optimal")
+    options = task.transcription
+    hybrid = replace(task, transcription=predyn.Hybrid(options.degree, options.segments))
+    single = replace(hybrid, transcription=replace(hybrid.transcription, shooting="single"))
+    made = [task, hybrid, single]
+    for mine in made:
+        program = transcribe(mine)
+        for other in made:
+            if other is not mine:
+                with pytest.raises(InputError, match="makes another kind of program"):
+                    program.retarget(other)
+        program.retarget(weaker(mine))  # with the number of steps left open
+        assert_same(program, transcribe(weaker(mine)))

@@ -117,7 +117,7 @@ def test_another_problem_in_a_program_has_steps_of_its_own() -> None:
         made.move(x)
         made.constraints(out)
     assert np.array_equal(*both)
-    with pytest.raises(predyn.InputError, match="has another method, or shooting"):
+    with pytest.raises(predyn.InputError, match="makes another kind of program"):
         program.retarget(replace(swing(flexible_arm(1e4)), transcription=Spline()))
 
 

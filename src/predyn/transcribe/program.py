@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,8 +156,8 @@ class Program(NLP):
         other = transcribe(problem)
         if type(other) is not type(self):
             raise InputError(
-                f"retarget: {other.problem.name!r} has another method, or shooting; transcribe it "
-                "on its own"
+                f"retarget: the method of {problem.name!r} makes another kind of program: "
+                f"{type(other).__name__}, here {type(self).__name__}; transcribe it on its own"
             )
         for one, new in (
             (self.jacobian_pattern, other.jacobian_pattern),
@@ -164,10 +165,13 @@ class Program(NLP):
         ):
             same = all(np.array_equal(a, b) for a, b in zip(one, new, strict=True))
             if not same or (self.n, self.m) != (other.n, other.m):
+                differs = "other dependencies"
+                if (self.n, self.m) != (other.n, other.m):
+                    differs = f"{other.n} variables and {other.m} constraints, "
+                    differs += f"here {self.n} and {self.m}"
                 raise InputError(
                     f"retarget: the program of {other.problem.name!r} has another pattern: "
-                    f"{other.n} variables and {other.m} constraints, here {self.n} and {self.m}; "
-                    "transcribe it on its own"
+                    f"{differs}; transcribe it on its own"
                 )
         self.__dict__ = other.__dict__
 
@@ -246,8 +250,15 @@ class Program(NLP):
         raise IndexError(i)
 
 
+def require_problem(problem: Any) -> None:
+    """Raise an InputError for anything but a Problem."""
+    if not isinstance(problem, Problem):
+        raise InputError(f"problem: expected a Problem, got {type(problem).__name__}")
+
+
 def require_valid(problem: Problem) -> None:
     """Raise an InputError that lists all errors of a problem, if there are any."""
+    require_problem(problem)
     wrong = problem.validate()
     if wrong:
         raise InputError(f"problem {problem.name!r}: " + "; ".join(wrong))

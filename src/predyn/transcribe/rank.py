@@ -50,7 +50,7 @@ def check_rank(program: Program, x: Floats) -> None:
         )
     for message in used_up_splines(program):
         text = f"problem {program.problem.name!r}: {message}"
-        warnings.warn(text, ProblemWarning, stacklevel=5)  # the caller of predyn.solve
+        warnings.warn(text, ProblemWarning, stacklevel=6)  # the caller of predyn.solve
     dependent = equal[dependent_rows(J)]
     if len(dependent):
         names = dict.fromkeys(program.g_quantity(int(i)) for i in dependent)
@@ -58,7 +58,7 @@ def check_rank(program: Program, x: Floats) -> None:
             f"problem {program.problem.name!r}: some of its {counts} depend on each other at the "
             f"guess, or contradict: {_listed(tuple(names))}; leave out what follows from the rest",
             ProblemWarning,
-            stacklevel=5,  # the caller of predyn.solve
+            stacklevel=6,  # the caller of predyn.solve
         )
 
 

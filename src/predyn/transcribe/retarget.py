@@ -30,6 +30,8 @@ def new_numbers(
     old: Problem, layouts: Sequence[PhaseLayout], sets: Sequence[InstantSet], new: Problem
 ) -> tuple[list[PhaseLayout], Arrangement]:
     """Layouts and rows of another problem, all checked to have the form of the present ones."""
+    if type(old.transcription) is not type(new.transcription):
+        raise Unlike("the methods differ")
     if (old.model.n, old.model.joint_names) != (new.model.n, new.model.joint_names):
         raise Unlike("the joints differ")
     if len(old.phases) != len(new.phases):
