@@ -229,7 +229,7 @@ def _short(
     """The last converged stage, solved to the end, where a narrower one failed.
 
     A wider rounding of a cost is a less accurate answer, but other friction is another model, and a
-    bound on a wider rounding another bound: no success. Nor is a stage that was only solved loosely.
+    bound on a wider rounding another bound: no success. Nor is a stage that was solved loosely.
     """
     note = f"{_list(reached, narrow)}: that stage ended with {failed.status}"
     loose = True
