@@ -33,7 +33,14 @@ from predyn.problem.task_quantities import (
 )
 from predyn.solution import Solution
 from predyn.solving.null_space import NullSpace
-from predyn.terms import Effort, JointVelocity, ParameterValue, SignalValue, TotalTime
+from predyn.terms import (
+    Effort,
+    JointVelocity,
+    MechanicalEnergy,
+    ParameterValue,
+    SignalValue,
+    TotalTime,
+)
 from solving.resolving import check_sensitivities
 
 TWO = {  # two parameters of each built-in task that keep its active set
@@ -243,6 +250,18 @@ def test_saved_solutions(lifting: Solution, tmp_path: Path) -> None:
     assert found.objective[0] == pytest.approx(wanted.objective[0], rel=1e-9)
     with pytest.raises(InputError, match="does not belong to the solution"):
         predyn.sensitivities(bare, "mass of link2", problem=load_task("arm-2r-min-effort"))
+
+
+def test_widths_that_were_chosen(tmp_path: Path) -> None:
+    """The problem leaves the width of a kink open; the solution has one."""
+    problem = replace(load_task("arm-2r-min-effort"), costs=(Cost(MechanicalEnergy()),))
+    problem = replace(problem, costs=(*problem.costs, Cost(Effort(), 1e-3)))
+    solution = predyn.solve(problem).check()
+    solution.save(tmp_path / "solution.h5")
+    loaded = predyn.load_solution(tmp_path / "solution.h5")
+    wanted = predyn.sensitivities(solution, "mass of link2")
+    found = predyn.sensitivities(loaded, "mass of link2", problem=problem)
+    assert found.objective[0] == pytest.approx(wanted.objective[0], rel=1e-9)
 
 
 def test_refined_solutions(tmp_path: Path) -> None:

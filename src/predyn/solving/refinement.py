@@ -230,7 +230,8 @@ def at_peaks(problem: Problem, solution: Solution) -> Problem:
 
     Peaks of dry friction are narrower than any reasonable distance of points.
     """
-    if isinstance(problem.transcription, Hybrid):  # it has instants at its steps only
+    method = problem.transcription
+    if isinstance(method, Hybrid) or method.knots == "free":  # which have no other instants
         return problem
     phases, begin = list(problem.phases), phase_starts(solution)
     for violation in solution.dense_violations:

@@ -151,7 +151,7 @@ class Program(NLP):
 
         Raises an InputError, and changes nothing, if the pattern differs.
         """
-        from predyn.transcribe.methods import transcribe  # which import this file
+        from predyn.transcribe.methods import transcribe  # which knows the programs of all methods
 
         other = transcribe(problem)
         if type(other) is not type(self):
@@ -206,7 +206,7 @@ class Program(NLP):
     @contextmanager
     def following_kinks(self) -> Iterator[None]:
         """While a solver moves from point to point: the Hessian of smooth |r| from kinks.py."""
-        kinks = [points.kinks for points in self.sets if len(points.kinks.rows)]
+        kinks = [points.kinks for points in self.sets]
         for kink in kinks:
             kink.follow(True)
         try:
