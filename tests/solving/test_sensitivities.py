@@ -481,3 +481,9 @@ def test_null_space_method() -> None:
     assert np.abs(flat.flat.T) == pytest.approx(np.array([[0.0, 0.0, 1.0]]))
     assert NullSpace(np.diag([1.0, -1.0]), np.zeros((0, 2)), 1e-10).is_indefinite
     assert not factors.is_indefinite
+
+
+def test_a_number_without_effect() -> None:
+    solution = predyn.solve(turn()).check()
+    found = predyn.sensitivities(solution, "inertia.xx of disc")
+    assert not np.any([found.objective[0], found.duration[0, 0]])

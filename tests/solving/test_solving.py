@@ -106,6 +106,8 @@ def test_several_starts_give_the_best_and_the_spread() -> None:
 def test_a_wrong_number_of_starts(starts: object) -> None:
     with pytest.raises(InputError, match="starts: expected a whole number from 1"):
         solve(TASK, starts=starts)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="refine: expected True, False or None, got 'no'"):
+        solve(TASK, refine="no")  # type: ignore[arg-type]
 
 
 # -- stopping and going on ---------------------------------------------------------------------

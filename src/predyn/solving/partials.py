@@ -112,7 +112,7 @@ class Partials:
                 found = np.tensordot(weights, np.stack(values) - values[0], 1)
             return np.where(np.isfinite(found), found, 0.0)
 
-        self.f = float(weights @ [point.f for point in points])
+        self.f = float(slope([np.array(point.f) for point in points]))
         self.gradient = slope([point.gradient + point.C.T @ optimum.y for point in points])
         self.gap_lower = slope([point.c - point.lower for point in points])
         self.gap_upper = slope([point.c - point.upper for point in points])

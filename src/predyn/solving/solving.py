@@ -68,6 +68,8 @@ def solve(
         problem, text = task.problem, task.text
     every = 1 if checkpoint_iterations is None else checkpoint_iterations
     _check_arguments(starts, seed, every, report, checkpoint, checkpoint_seconds, resume)
+    if refine not in (None, True, False):
+        raise InputError(f"refine: expected True, False or None, got {refine!r:.60}")
     if resume is not None:
         if guess is not None:
             raise InputError("guess and resume: expected one of them, got both")
