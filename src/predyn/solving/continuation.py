@@ -21,6 +21,7 @@ from predyn.problem import Problem
 from predyn.solution import CONVERGED, Solution
 from predyn.solvers.ipopt_callbacks import Iterate
 from predyn.solving.single_solve import Checkpoints, Report, solve_once
+from predyn.solving.totals import Totals
 from predyn.terms.kinked import NARROW
 from predyn.transcribe.guess import first_guess
 from predyn.transcribe.methods import transcribe
@@ -41,19 +42,19 @@ LOOSE, FRICTION_LOOSE = 1e-2, 1e-6  # tolerance before the last stage
 BARRIER, FRICTION_BARRIER = 1e-4, 1e-6  # initial barrier parameter after the first stage
 CLOSE = 2.0  # ratio of widths that takes no stage of its own
 HALVINGS = 2  # how often a stage that fails is approached by one in between
+AT_ONCE = 1e-3  # s, for a stage that has no time left
 LONGEST = 300  # iterations of a stage that may be approached in this way
 
 
 @dataclass
 class Stages:
-    """Solves a sequence of problems; counts iterations and seconds of all."""
+    """Solves problems that differ in their widths, one after another."""
 
     problem: Problem
     text: str
     report: Report | None
     checkpoints: Checkpoints | None
-    iterations: int = 0
-    timings: dict[str, float] = field(default_factory=dict)
+    totals: Totals = field(default_factory=Totals)
     began: float = field(default_factory=monotonic)
 
     @property
@@ -66,13 +67,12 @@ class Stages:
         """One stage; all but the last are solved loosely."""
         problem = with_widths(self.problem, widths)
         solver = self._solver(problem.solver, last, most)
-        report = self.report if self.iterations == 0 else self._continued(self.iterations)
+        done = self.totals.iterations
+        report = self.report if done == 0 else self._continued(done)
         solution = solve_once(
             replace(problem, solver=solver), guess, self.text, report, self.checkpoints, **options
         )
-        self.iterations += solution.iterations
-        for name, seconds in solution.timings.items():
-            self.timings[name] = self.timings.get(name, 0.0) + seconds
+        self.totals.add(solution)
         return solution
 
     def follow(self, widths: Widths, solution: Solution, last: bool, most: int) -> Solution:
@@ -82,15 +82,13 @@ class Stages:
 
     def _solver(self, solver: SolverOptions, last: bool, most: int | None) -> SolverOptions:
         loose = FRICTION_LOOSE if self.friction else LOOSE
-        left = max(solver.max_iterations - self.iterations, 0)
-        seconds = solver.max_seconds
-        if seconds is not None:
-            seconds = max(seconds - self.timings.get("solve", 0.0), 1e-3)
+        left = max(solver.max_iterations - self.totals.iterations, 0)
+        seconds = self.totals.seconds_left(solver)
         return replace(
             solver,
             tolerance=solver.tolerance if last else max(solver.tolerance, loose),
             max_iterations=left if most is None else min(left, most),
-            max_seconds=seconds,
+            max_seconds=None if seconds is None else max(seconds, AT_ONCE),
         )
 
     def _continued(self, done: int) -> Report | None:
@@ -104,15 +102,6 @@ class Stages:
             return report(iterate._replace(iteration=done + iterate.iteration, elapsed=elapsed))
 
         return counted
-
-    def total(self, solution: Solution) -> Solution:
-        """The solution with the iterations and seconds of all stages."""
-        return replace(
-            solution,
-            iterations=self.iterations,
-            timings=dict(self.timings),
-            solve_seconds=self.timings.get("solve", 0.0),
-        )
 
 
 def solve_in_stages(
@@ -138,10 +127,10 @@ def solve_in_stages(
     single = narrow is not None and not _steps(wide, narrow)
     solution = stages.solve(narrow if single and narrow else wide, guess, single, **options)
     if single or solution.status not in CONVERGED:
-        return stages.total(_named(solution, asked))
+        return stages.totals.of(_named(solution, asked))
     if narrow is None:
         narrow = _narrow(problem, solution, asked, wide)
-    return stages.total(_narrowed(stages, solution, wide, narrow))
+    return stages.totals.of(_narrowed(stages, solution, wide, narrow))
 
 
 def _first_widths(

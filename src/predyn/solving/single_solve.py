@@ -45,7 +45,13 @@ def solve_once(
     mu_init: float | None = None,
     program: Program | None = None,
 ) -> Solution:
-    """program: that of the problem, if it has been built."""
+    """Solve a problem from one start, again in other ways if that fails (retrying.py).
+
+    start    seed and number; the first has number 0
+    near     perturb the guess, a solution, in search of a better optimum
+    warm     continue the guess, a solution, with its barrier parameter
+    program  that of the problem, if it has been built
+    """
     began = perf_counter()
     if mu_init is None and warm and isinstance(guess, Solution):
         mu_init = _last_barrier(guess, problem.solver.tolerance)
@@ -54,7 +60,8 @@ def solve_once(
     built = program is not None
     if program is None:
         program = transcribe(problem)
-    program.problem = replace(program.problem, solver=problem.solver)
+    given = program.problem
+    program.problem = replace(given, solver=problem.solver)
     x0 = starting_point(program, start, near, guess)
     scale_objective(program, x0)
     if not built:
@@ -67,9 +74,12 @@ def solve_once(
     seconds = perf_counter() - began
 
     def run(program: Program, x0: Floats, multipliers: Multipliers | None) -> Solution:
-        return run_program(program, x0, multipliers, text, report, checkpoints, seconds)
+        return run_program(program, x0, multipliers, text, report, checkpoints)
 
-    return run_with_retries(run, program, x0, multipliers)
+    try:
+        return with_transcription(run_with_retries(run, program, x0, multipliers), seconds)
+    finally:
+        program.problem = given  # it may be the caller's
 
 
 def _last_barrier(solution: Solution, tolerance: float) -> float | None:
@@ -86,7 +96,6 @@ def run_program(
     text: str,
     report: Report | None,
     checkpoints: Checkpoints | None,
-    transcribed: float,
 ) -> Solution:
     """Solve a program and return the outcome."""
     problem = program.problem
@@ -97,11 +106,7 @@ def run_program(
     began = perf_counter()
     program.move(result.x)
     costs = program.cost_parts()
-    timings = {
-        "transcribe": transcribed,
-        "solve": result.seconds,
-        "evaluate": result.evaluation_seconds,
-    }
+    timings = {"solve": result.seconds, "evaluate": result.evaluation_seconds}
     solution = unpack(
         program,
         result.x,
@@ -117,6 +122,17 @@ def run_program(
     )
     timings["check"] = perf_counter() - began
     return solution
+
+
+def with_transcription(solution: Solution, seconds: float) -> Solution:
+    """The solution with the time until its solve began."""
+    return replace(solution, timings={"transcribe": seconds, **solution.timings})
+
+
+def stopped(solution: Solution, when: str) -> Solution:
+    """The last converged motion before an interrupt."""
+    message = f"interrupted {when}; this is the last converged motion: {solution.message}"
+    return replace(solution, status="interrupted", message=message)
 
 
 def scale_objective(program: Program, x0: Floats) -> None:
