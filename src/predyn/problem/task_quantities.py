@@ -14,7 +14,7 @@ import numpy as np
 
 from predyn.errors import InputError, unknown_name
 from predyn.model import Limits
-from predyn.problem.offers import phase_name
+from predyn.problem.offers import phase_names
 from predyn.problem.problem import Cost, Phase, Problem, State, name_of
 from predyn.problem.quantities import QUANTITIES, quantity_value, with_quantity
 
@@ -86,7 +86,7 @@ def _joint_and_phase(problem: Problem, name: str, end: str) -> tuple[int, int]:
         raise unknown_name("joint", joint or name, joints)
     if not phase:
         return joints.index(joint), 0 if end == "start" else len(problem.phases) - 1
-    phases = [phase_name(problem, p) for p in range(len(problem.phases))]
+    phases = phase_names(problem)
     if phase not in phases:
         raise unknown_name("phase", phase, phases)
     return joints.index(joint), phases.index(phase)
@@ -168,7 +168,7 @@ def _limit(kind: str, unit: str) -> TaskQuantity:
 
 
 def _fixed_phase(problem: Problem, name: str) -> int:
-    phases = [phase_name(problem, p) for p in range(len(problem.phases))]
+    phases = phase_names(problem)
     if name not in phases:
         raise unknown_name("phase", name, phases)
     p = phases.index(name)

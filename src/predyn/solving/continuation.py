@@ -25,7 +25,7 @@ from predyn.solving.totals import Totals
 from predyn.terms.kinked import NARROW
 from predyn.transcribe.guess import first_guess
 from predyn.transcribe.methods import transcribe
-from predyn.transcribe.program import Program, require_valid
+from predyn.transcribe.program import Program
 from predyn.transcribe.widths import (
     FRICTION,
     asked_widths,
@@ -117,9 +117,10 @@ def solve_in_stages(
 
     program: that of the problem, if it has been built; stages need programs of their own.
     """
-    if program is None:
-        require_valid(problem)
-    asked = asked_widths(problem)
+    complete = program is not None or not problem.validate()
+    asked = (
+        asked_widths(problem) if complete else {}
+    )  # otherwise the method completes or refuses it
     if not asked:
         return solve_once(problem, guess, text, report, checkpoints, program=program, **options)
     wide, narrow = _first_widths(problem, guess, asked)

@@ -9,19 +9,20 @@ from dataclasses import replace
 import numpy as np
 
 from predyn.problem import Constraint, Hybrid, Problem
+from predyn.problem.offers import name_in
 from predyn.solution import CONVERGED, EXCEEDS, Solution
 from predyn.solution.evaluation import phase_starts
-from predyn.solving.single_solve import Checkpoints, Report, solve_once, stopped
+from predyn.solving.single_solve import NEAR, Checkpoints, Report, solve_once, stopped
 from predyn.solving.totals import Totals
 from predyn.transcribe.arrange import PASSIVE_TORQUE
 from predyn.transcribe.limits import LIMIT_TERMS
+from predyn.transcribe.widths import rounded_costs
 
 ROUNDS = 3  # solves at most
 MOST_POINTS = 12  # limit points per segment that are added
 MOST_GAUSS = 20  # quadrature points per segment
 MOST_INACCURATE = 0.01  # error of an integral, relative to the objective
 WORTH_A_POINT = 0.01  # relative excess
-NEAR = 1e-4  # barrier parameter at the start: the motion is close
 WHEN = "during a solve with more points per segment"
 
 
@@ -77,7 +78,7 @@ def _denser(problem: Problem, solution: Solution) -> tuple[Problem, str]:
                 f"limits were imposed {where}, because {worst.name} exceeded its bounds by "
                 f"{100 * worst.relative:.3g} % between the points"
             )
-    options, worst_cost = denser.transcription, _worst_integral(solution)
+    options, worst_cost = denser.transcription, _worst_integral(problem, solution)
     if worst_cost and not isinstance(options, Hybrid) and options.gauss_points < MOST_GAUSS:
         points = min(2 * options.gauss_points, MOST_GAUSS)
         notes.append(
@@ -88,14 +89,15 @@ def _denser(problem: Problem, solution: Solution) -> tuple[Problem, str]:
     return denser, "; ".join(notes)
 
 
-def _worst_integral(solution: Solution) -> str:
+def _worst_integral(problem: Problem, solution: Solution) -> str:
     """The cost whose integral is inaccurate by more than MOST_INACCURATE of the objective."""
     if solution.status not in CONVERGED:
         return ""
+    rounded = rounded_costs(problem)  # differ by their rounding, which points do not reduce
     errors = {
         name: abs(exact - solution.costs[name])
         for name, exact in solution.unsmoothed.items()
-        if name in solution.costs and name not in solution.widths
+        if name in solution.costs and name not in rounded
     }
     worst = max(errors, key=errors.__getitem__, default="")
     return worst if worst and errors[worst] > MOST_INACCURATE * abs(solution.objective) else ""
@@ -110,14 +112,15 @@ def at_peaks(problem: Problem, solution: Solution) -> Problem:
     if isinstance(options, Hybrid) or options.knots == "free":  # without rows at any fraction
         return problem
     phases, begin = list(problem.phases), phase_starts(solution)
+    limits = {
+        name_in(problem, p, f"{kind} {joint}"): (p, kind, joint)
+        for p in range(len(phases))
+        for kind in LIMIT_TERMS
+        for joint in problem.model.joint_names
+    }
     for violation in solution.dense_violations:
-        name, p = violation.name, 0
-        for k, phase in enumerate(solution.phase_names):
-            if len(phases) > 1 and name.startswith(f"{phase}: "):
-                name, p = name[len(phase) + 2 :], k
-        kind, _, joint = name.partition(" ")
-        known = kind in LIMIT_TERMS and joint in problem.model.joint_names
-        if known and violation.relative > WORTH_A_POINT:
+        if violation.name in limits and violation.relative > WORTH_A_POINT:
+            p, kind, joint = limits[violation.name]
             s = (violation.time - begin[p]) / solution.curves[p].duration
             bounds, at = (violation.lower, violation.upper), (float(np.clip(s, 0.0, 1.0)),)
             added = Constraint(LIMIT_TERMS[kind](joints=(joint,)), *bounds, at=at, name=kind)

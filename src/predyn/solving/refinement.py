@@ -13,6 +13,7 @@ from predyn.problem import Problem
 from predyn.solution import CONVERGED, EXCEEDS, Solution
 from predyn.solving.denser_points import with_more_points
 from predyn.solving.single_solve import (
+    NEAR,
     Checkpoints,
     Report,
     evaluate_all,
@@ -27,7 +28,6 @@ from predyn.transcribe.free_knots import joined, split
 from predyn.transcribe.guess import first_guess
 
 EPS = float(np.finfo(float).eps)
-NEAR = 1e-4  # barrier parameter at the start of a refinement: the coarser motion is close
 
 
 def refined(

@@ -29,6 +29,7 @@ from predyn.transcribe.unpack import multipliers_of, unpack
 Floats = NDArray[np.float64]
 Report = Callable[[Iterate], bool | None]
 OBJECTIVE = 100.0  # scaled objective at the guess: the solver's tolerance is an absolute one
+NEAR = 1e-4  # initial barrier parameter where the guess is a motion on coarser points
 SLOPE = 1e-3  # rad or m; a change of the objective counts as its size if that is zero
 
 
