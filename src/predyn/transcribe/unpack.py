@@ -171,7 +171,7 @@ def unpack(
         parameters=motion.parameters,
         parameter_units={x.name: unit_of(problem, x) for x in problem.parameters},
         systems=motion.systems,
-        problem=replace(problem, guess="linear"),  # an earlier solution would be kept alive
+        problem=replace(problem, guess="auto"),  # an earlier solution would be kept alive
         unsmoothed={} if g is None or not finite else unsmoothed(program, motion, g),
         widths=used_widths(problem),
         provenance={
