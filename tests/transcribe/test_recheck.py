@@ -144,7 +144,7 @@ def coarse() -> Problem:
 
 
 def test_limit_points_are_added_where_few_do_not_suffice() -> None:
-    once = solve_once(coarse(), None, "")
+    once = solve_once(coarse(), None)
     assert once.status == "exceeds_limits"
     worst = once.dense_violations[0]
     found = predyn.solve(coarse())

@@ -20,7 +20,7 @@ from predyn.nlp import SolverOptions
 from predyn.problem import Problem
 from predyn.solution import CONVERGED, Solution
 from predyn.solvers.ipopt_callbacks import Iterate
-from predyn.solving.single_solve import Checkpoints, Report, solve_once
+from predyn.solving.single_solve import Output, Report, solve_once
 from predyn.solving.totals import Totals
 from predyn.terms.kinked import NARROW
 from predyn.transcribe.guess import first_guess
@@ -51,9 +51,7 @@ class Stages:
     """Solves problems that differ in their widths, one after another."""
 
     problem: Problem
-    text: str
-    report: Report | None
-    checkpoints: Checkpoints | None
+    output: Output
     totals: Totals = field(default_factory=Totals)
     began: float = field(default_factory=monotonic)
 
@@ -67,11 +65,8 @@ class Stages:
         """One stage; all but the last are solved loosely."""
         problem = with_widths(self.problem, widths)
         solver = self._solver(problem.solver, last, most)
-        done = self.totals.iterations
-        report = self.report if done == 0 else self._continued(done)
-        solution = solve_once(
-            replace(problem, solver=solver), guess, self.text, report, self.checkpoints, **options
-        )
+        output = self.output._replace(report=self._continued(self.totals.iterations))
+        solution = solve_once(replace(problem, solver=solver), guess, output, **options)
         self.totals.add(solution)
         return solution
 
@@ -93,9 +88,9 @@ class Stages:
 
     def _continued(self, done: int) -> Report | None:
         """The report with iterations and seconds counted from the first stage on."""
-        report, before = self.report, monotonic() - self.began
-        if report is None:
-            return None
+        report, before = self.output.report, monotonic() - self.began
+        if report is None or done == 0:
+            return report
 
         def counted(iterate: Iterate) -> bool | None:
             elapsed = before + iterate.elapsed
@@ -107,9 +102,7 @@ class Stages:
 def solve_in_stages(
     problem: Problem,
     guess: Any,
-    text: str,
-    report: Report | None = None,
-    checkpoints: Checkpoints | None = None,
+    output: Output,
     program: Program | None = None,
     **options: Any,
 ) -> Solution:
@@ -122,9 +115,9 @@ def solve_in_stages(
         asked_widths(problem) if complete else {}
     )  # otherwise the method completes or refuses it
     if not asked:
-        return solve_once(problem, guess, text, report, checkpoints, program=program, **options)
+        return solve_once(problem, guess, output, program=program, **options)
     wide, narrow = _first_widths(problem, guess, asked)
-    stages = Stages(problem, text, report, checkpoints)
+    stages = Stages(problem, output)
     single = narrow is not None and not _steps(wide, narrow)
     solution = stages.solve(narrow if single and narrow else wide, guess, single, **options)
     if single or solution.status not in CONVERGED:

@@ -12,7 +12,7 @@ from predyn.problem import Constraint, Hybrid, Problem
 from predyn.problem.offers import name_in
 from predyn.solution import CONVERGED, EXCEEDS, Solution
 from predyn.solution.evaluation import phase_starts
-from predyn.solving.single_solve import NEAR, Checkpoints, Report, solve_once, stopped
+from predyn.solving.single_solve import NEAR, Output, solve_once, stopped
 from predyn.solving.totals import Totals
 from predyn.transcribe.arrange import PASSIVE_TORQUE
 from predyn.transcribe.limits import LIMIT_TERMS
@@ -27,11 +27,7 @@ WHEN = "during a solve with more points per segment"
 
 
 def with_enough_points(
-    problem: Problem,
-    solution: Solution,
-    text: str,
-    report: Report | None = None,
-    checkpoints: Checkpoints | None = None,
+    problem: Problem, solution: Solution, output: Output
 ) -> tuple[Problem, Solution]:
     """Impose limits at more points while a motion exceeds them in between, and integrate costs with
     more points while they are inaccurate; the message says so.
@@ -49,7 +45,7 @@ def with_enough_points(
         same = denser.transcription == problem.transcription  # the multipliers fit
         barrier = None if same else NEAR
         try:
-            finer = solve_once(timed, solution, text, report, checkpoints, mu_init=barrier)
+            finer = solve_once(timed, solution, output, mu_init=barrier)
         except KeyboardInterrupt:
             solution = stopped(solution, WHEN)
             break

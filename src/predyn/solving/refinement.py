@@ -14,8 +14,7 @@ from predyn.solution import CONVERGED, EXCEEDS, Solution
 from predyn.solving.denser_points import with_more_points
 from predyn.solving.single_solve import (
     NEAR,
-    Checkpoints,
-    Report,
+    Output,
     evaluate_all,
     run_program,
     scale_objective,
@@ -30,13 +29,7 @@ from predyn.transcribe.guess import first_guess
 EPS = float(np.finfo(float).eps)
 
 
-def refined(
-    problem: Problem,
-    solution: Solution,
-    text: str,
-    report: Report | None = None,
-    checkpoints: Checkpoints | None = None,
-) -> Solution:
+def refined(problem: Problem, solution: Solution, output: Output) -> Solution:
     """Halve the segments until limits hold between the points and the objective settles.
 
     A motion that exceeds its limits between the points is refined too, with more limit points. The
@@ -52,7 +45,7 @@ def refined(
         if solution.status == EXCEEDS:
             problem = with_more_points(problem)
         try:
-            finer = solve_once(problem, solution, text, report, checkpoints, mu_init=NEAR)
+            finer = solve_once(problem, solution, output, mu_init=NEAR)
         except KeyboardInterrupt:
             solution = stopped(solution, "during refinement")
             break
@@ -79,13 +72,11 @@ def refined(
     return totals.of(solution)
 
 
-def with_free_knots(
-    problem: Problem, solution: Solution, text: str, report: Report | None
-) -> Solution:
+def with_free_knots(problem: Problem, solution: Solution, output: Output) -> Solution:
     """Let the knots of a solution move."""
     when = "during the solve with free knots"
     try:
-        freed = _run_with_free_knots(problem, solution, text, report)
+        freed = _run_with_free_knots(problem, solution, output)
         totals = Totals(solution, freed)
         if freed.success or (not solution.success and freed.status in CONVERGED):
             return joined(totals.of(freed), problem.name, problem)
@@ -97,9 +88,7 @@ def with_free_knots(
     return totals.of(replace(solution, message=f"{solution.message}; {note}"))
 
 
-def _run_with_free_knots(
-    problem: Problem, solution: Solution, text: str, report: Report | None
-) -> Solution:
+def _run_with_free_knots(problem: Problem, solution: Solution, output: Output) -> Solution:
     """A phase for each segment."""
     began = perf_counter()
     (curve,) = solution.curves
@@ -110,7 +99,8 @@ def _run_with_free_knots(
     scale_objective(program, x0)
     evaluate_all(program)
     seconds = perf_counter() - began
-    return with_transcription(run_program(program, x0, None, text, report, None), seconds)
+    output = output._replace(checkpoints=None)  # they would be of a program with more phases
+    return with_transcription(run_program(program, x0, None, output), seconds)
 
 
 def halved(problem: Problem) -> Problem:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic, perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +37,7 @@ SLOPE = 1e-3  # rad or m; a change of the objective counts as its size if that i
 def solve_once(
     problem: Problem,
     guess: Any,
-    text: str,
-    report: Report | None = None,
-    checkpoints: Checkpoints | None = None,
+    output: Output | None = None,
     start: tuple[int, int] = (0, 0),
     near: bool = False,
     warm: bool = False,
@@ -75,7 +73,7 @@ def solve_once(
     seconds = perf_counter() - began
 
     def run(program: Program, x0: Floats, multipliers: Multipliers | None) -> Solution:
-        return run_program(program, x0, multipliers, text, report, checkpoints)
+        return run_program(program, x0, multipliers, output or Output())
 
     try:
         return with_transcription(run_with_retries(run, program, x0, multipliers), seconds)
@@ -94,14 +92,12 @@ def run_program(
     program: Program,
     x0: Floats,
     multipliers: Multipliers | None,
-    text: str,
-    report: Report | None,
-    checkpoints: Checkpoints | None,
+    output: Output,
 ) -> Solution:
     """Solve a program and return the outcome."""
-    problem = program.problem
-    if checkpoints is not None:
-        report = checkpoints.watch(program, report)
+    problem, report = program.problem, output.report
+    if output.checkpoints is not None:
+        report = output.checkpoints.watch(program, report)
     with program.following_kinks():
         result = solve_nlp(program, x0, problem.solver, multipliers, report)
     began = perf_counter()
@@ -119,7 +115,7 @@ def run_program(
         multipliers=result.multipliers,
         history=_history(result),
         timings=timings,
-        text=text,
+        text=output.text,
     )
     timings["check"] = perf_counter() - began
     return solution
@@ -163,6 +159,14 @@ def _history(result: SolverResult) -> dict[str, Floats]:
     return {
         name: np.array(column, float) for name, column in zip(HISTORY_FIELDS, columns, strict=True)
     }
+
+
+class Output(NamedTuple):
+    """What a solve passes on: the text of its task file, iterates, checkpoints."""
+
+    text: str = ""  # kept in solutions
+    report: Report | None = None
+    checkpoints: Checkpoints | None = None
 
 
 class Checkpoints:

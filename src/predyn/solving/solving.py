@@ -18,7 +18,7 @@ from predyn.solving.continuation import settled, solve_in_stages
 from predyn.solving.denser_points import with_enough_points
 from predyn.solving.refinement import refined, with_free_knots
 from predyn.solving.several_starts import best_of_starts
-from predyn.solving.single_solve import Checkpoints, Report
+from predyn.solving.single_solve import Checkpoints, Output, Report
 from predyn.transcribe.arrange import PASSIVE_TORQUE
 from predyn.transcribe.layout import end_values
 from predyn.transcribe.program import Program
@@ -66,7 +66,7 @@ def solve(
     guess = _checked_guess(guess, resume)
     if program is None:
         problem = _prepared(problem, warm=isinstance(guess, Solution))
-    checkpoints = None
+    output = Output(text, report)
     if starts > 1:
         if checkpoint is not None or resume is not None:
             raise InputError(
@@ -74,19 +74,18 @@ def solve(
             )
         first = best_of_starts(problem, guess, starts, seed, text, report)
     else:
-        checkpoints = Checkpoints(checkpoint, checkpoint_seconds, checkpoint_iterations, text)
+        saved = Checkpoints(checkpoint, checkpoint_seconds, checkpoint_iterations, text)
+        output = output._replace(checkpoints=saved)
         warm = resume is not None
-        first = solve_in_stages(
-            problem, guess, text, report, checkpoints, warm=warm, program=program
-        )
+        first = solve_in_stages(problem, guess, output, program, warm=warm)
     refine = problem.transcription.refine if refine is None else refine
     problem, solution = settled(problem, first), first
     if refine:  # adds points itself
-        solution = refined(problem, solution, text, report, checkpoints)
+        solution = refined(problem, solution, output)
     else:
-        problem, solution = with_enough_points(problem, solution, text, report, checkpoints)
+        problem, solution = with_enough_points(problem, solution, output)
     if problem.transcription.knots == "free" and solution.status in CONVERGED:
-        solution = with_free_knots(problem, solution, text, report)
+        solution = with_free_knots(problem, solution, output)
     # stages and repeats have other options, such as the time that is left
     solved = solution.problem and replace(solution.problem, solver=problem.solver)
     solution = replace(solution, starts=first.starts, problem=solved)
