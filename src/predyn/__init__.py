@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from predyn.solution import Solution as Solution
     from predyn.solution.file import load_solution as load_solution
     from predyn.solving import solve as solve
-    from predyn.solving.sensitivities import sensitivities as sensitivities
+    from predyn.solving.kkt_sensitivities import sensitivities as sensitivities
     from predyn.solving.sensitivity_table import Sensitivities as Sensitivities
 
 __version__ = "0.3.0.dev0"
@@ -140,7 +140,7 @@ _NAMES = {
     "mass_matrix": "predyn.dynamics.crba",
     "place_markers": "predyn.estimate.placing",
     "replay": "predyn.simulation.replaying",
-    "sensitivities": "predyn.solving.sensitivities",
+    "sensitivities": "predyn.solving.kkt_sensitivities",
     "simulate": "predyn.simulation",
     "solve": "predyn.solving",
     "verify": "predyn.simulation.verification",

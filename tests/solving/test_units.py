@@ -12,15 +12,26 @@ import predyn
 from predyn import Constraint, Cost, Duration, Hybrid, ModelBuilder, Phase, Problem, Spline, State
 from predyn.model import Limits, Model
 from predyn.solution import Solution
-from predyn.terms import Effort, FrameAxis, Smoothness, TotalTime
+from predyn.terms import (
+    Effort,
+    FrameAxis,
+    FramePosition,
+    FrameVelocity,
+    MechanicalEnergy,
+    Smoothness,
+    TotalTime,
+)
 
 START, END = State(q=(0.1, 0.4), v=(0.0, 0.0)), State(q=(1.2, -0.6), v=(0.0, 0.0))
-KINDS = ("effort", "time", "phases", "free of limits", "passive", "hybrid", "energy", "jerk")
+KINDS = (
+    *("effort", "time", "phases", "free of limits", "passive", "hybrid", "energy", "jerk"),
+    *("work", "friction", "reach"),
+)
 # N m for the first motor, whose limit is 20 times the unit, and s
 UNITS = [(5e-8, 1.0), (1e-3, 1.0), (5e7, 1.0), (1.0, 1.4e-3), (1.0, 1.4e4), (3e4, 70.0)]
 
 
-def arm(F: float, t: float) -> Model:
+def arm(F: float, t: float, friction: float = 0.0) -> Model:
     """Two links; F and t are the units of torque and time, lengths stay."""
     builder = ModelBuilder("arm", gravity=(0.0, 0.0, -9.81 / t**2))
     unit = F * t**2
@@ -40,7 +51,10 @@ def arm(F: float, t: float) -> Model:
             damping=0.1 * F * t,
             stiffness=stiffness * F,
             rest=0.2,
+            coulomb=friction * F,
+            coulomb_speed=0.02 / t,
         )
+    builder.add_frame("tip", "fore", (0.3, 0.0, 0.0))
     return builder.build()
 
 
@@ -70,7 +84,15 @@ def task(kind: str, F: float, t: float) -> Problem:
         given |= {"costs": (Cost(Smoothness()),), "constraints": (bound,)}
     elif kind == "jerk":
         given |= {"costs": (Cost(Smoothness()),), "jerk_limit": 500.0 / t**3}
-    return Problem(arm(F, t), phases, limits=limits, name=kind, **given)
+    elif kind == "work":
+        phases = (Phase(free, START, END),)
+        given["costs"] = (Cost(TotalTime()), Cost(MechanicalEnergy(), 0.05 * t / F))
+    elif kind == "reach":
+        goal = Constraint(FramePosition("tip", (0.3, np.nan, 0.4)), at="end")
+        stop = Constraint(FrameVelocity("tip", (0.0, np.nan, 0.0)), at="end")
+        phases = (Phase(0.7 * t, START, constraints=(goal, stop)),)
+    model = arm(F, t, 0.8 if kind == "friction" else 0.0)
+    return Problem(model, phases, limits=limits, name=kind, **given)
 
 
 def numbers(solution: Solution, t: float) -> np.ndarray:

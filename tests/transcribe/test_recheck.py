@@ -9,6 +9,7 @@ import pytest
 
 import predyn
 from fake_solution import fake_solution
+from predyn.model.builder import ModelBuilder
 from predyn.models import pendulum_chain, two_link
 from predyn.problem import Constraint, Cost, Duration, Hybrid, Phase, Problem, Spline, State
 from predyn.solution import MOST_EXCESS, Violation
@@ -157,6 +158,45 @@ def test_limit_points_are_added_where_few_do_not_suffice() -> None:
     refined = predyn.solve(coarse(), refine=True)  # which adds points itself
     assert refined.success
     assert refined.max_violation_dense < 1e-2
+
+
+def with_dry_friction(speed: float, **options: int) -> Problem:
+    """A cart that reverses, with friction that jumps where it stands."""
+    builder = ModelBuilder("cart", gravity=(0.0, 0.0, 0.0))
+    builder.add_link(
+        *("cart", "world", "slide", "prismatic"),
+        axis=(1.0, 0.0, 0.0), mass=1.0, inertia=(1.0, 1.0, 1.0), coulomb=5.0, coulomb_speed=speed,
+    )  # fmt: skip
+    reverse = Phase(1.0, State(q=(0.0,), v=(1.0,)), State(q=(0.0,), v=(-1.0,)))
+    return Problem(
+        builder.build(), (reverse,), (Cost(Effort()),), transcription=Spline(5, **options)
+    )
+
+
+@pytest.mark.parametrize("segments", [4, 6, 8])
+def test_costs_are_integrated_again_where_points_do_not_suffice(segments: int) -> None:
+    found = predyn.solve(with_dry_friction(0.1, segments=segments, gauss_points=3)).check()
+    t = np.linspace(0.0, 1.0, 20_001)
+    exact = np.trapezoid(found.at(t).tau[:, 0] ** 2, t)
+    assert found.objective == pytest.approx(exact, rel=0.01)
+    off = abs(found.objective - exact) > 1.1e-3 * exact
+    assert found.unsmoothed.get("effort", exact) == pytest.approx(exact, rel=1e-5)
+    assert "effort" in found.unsmoothed or not off
+    few = "costs were integrated with 6 points per segment instead of 3, because effort was"
+    assert (few in found.message) == (segments < 8)
+
+
+def test_limits_are_imposed_at_narrow_peaks() -> None:
+    """Just after the reversal, friction and acceleration add up."""
+    problem = with_dry_friction(0.02, segments=8)
+    free = predyn.solve(problem).check()
+    peak = float(np.abs(free.at(np.linspace(0.0, 1.0, 20_001)).tau).max())
+    limits = problem.model.limits._replace(effort=np.array([[-0.9 * peak, 0.9 * peak]]))
+    tight = predyn.solve(replace(problem, limits=limits))
+    assert tight.status in ("optimal", "exceeds_limits")
+    reached = float(np.abs(tight.at(np.linspace(0.0, 1.0, 20_001)).tau).max())
+    assert reached <= 0.9 * peak * (1.0 + tight.max_violation_dense) * (1.0 + 1e-6)
+    assert tight.success == (reached <= 1.05 * 0.9 * peak)
 
 
 def test_hybrid_motions_are_checked_exactly_too() -> None:

@@ -146,18 +146,9 @@ class BSpline:
         instant within a few roundings of a knot counts as the knot, and a difference within the
         rounding of its terms as zero. At a knot they are those of the segment on that side.
         """
-        s = self._instants(s)
-        p, interval = self.degree, self._interval(s, side)
+        s, p = self._instants(s), self.degree
         _count("derivatives", derivatives, least=0)
-        column = s[:, None]
-        values = [np.ones((len(s), 1))]  # of degree 0, 1, ..: the r + 1 functions that act at s
-        widths = []
-        for r in range(1, p + 1):  # Cox and de Boor
-            first = interval[:, None] + np.arange(1 - r, 1)
-            low, high = self.knots[first], self.knots[first + r]
-            widths.append(high - low)
-            share = values[-1] / widths[-1]
-            values.append(_stretch((high - column) * share, (column - low) * share))
+        values, widths = self._functions(s, self._interval(s, side))
         out = np.zeros((derivatives + 1, len(s), p + 1))
         out[0] = values[p]
         for d in range(1, min(derivatives, p) + 1):
@@ -177,10 +168,33 @@ class BSpline:
         control: (n_control, ...). The d-th derivative is the one in s over T**d.
         """
         control, T = self._control(control), _duration(T)
-        basis = self.basis(s, derivatives)
-        acting = control[self.span(s)[:, None] + np.arange(self.degree + 1)]
-        scale = T ** -np.arange(derivatives + 1.0)
-        return tuple(np.einsum("dki,ki...->dk...", scale[:, None, None] * basis, acting))
+        s, p = self._instants(s), self.degree
+        _count("derivatives", derivatives, least=0)
+        interval, trailing = self._interval(s), (1,) * (control.ndim - 1)
+        values, widths = self._functions(s, interval)
+        acting = control[(interval - p)[:, None] + np.arange(p + 1)]
+        found = [np.einsum("ki,ki...->k...", values[p], acting)]
+        for d in range(1, derivatives + 1):  # differences of control points round less than sums
+            if d > p:
+                found.append(np.zeros_like(found[0]))
+                continue
+            width = (widths[p - d] * (T / (p - d + 1))).reshape(*widths[p - d].shape, *trailing)
+            acting = np.diff(acting, axis=1) / width
+            found.append(np.einsum("ki,ki...->k...", values[p - d], acting))
+        return tuple(found)
+
+    def _functions(
+        self, s: NDArray[np.float64], interval: NDArray[np.int64]
+    ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+        """Functions of degree 0, 1, .. that act at s, by Cox and de Boor, and their widths."""
+        column, values, widths = s[:, None], [np.ones((len(s), 1))], []
+        for r in range(1, self.degree + 1):
+            first = interval[:, None] + np.arange(1 - r, 1)
+            low, high = self.knots[first], self.knots[first + r]
+            widths.append(high - low)
+            share = values[-1] / widths[-1]
+            values.append(_stretch((high - column) * share, (column - low) * share))
+        return values, widths
 
     def control_partials(self, s: ArrayLike, T: float = 1.0) -> NDArray[np.float64]:
         """Partials of q, v, a, jerk at s in the control points: (4, K, n_control)."""

@@ -110,10 +110,8 @@ def solve_in_stages(
 
     program: that of the problem, if it has been built; stages need programs of their own.
     """
-    complete = program is not None or not problem.validate()
-    asked = (
-        asked_widths(problem) if complete else {}
-    )  # otherwise the method completes or refuses it
+    wrong = program is None and problem.validate()  # or only its method makes it complete
+    asked = {} if wrong else asked_widths(problem)
     if not asked:
         return solve_once(problem, guess, output, program=program, **options)
     wide, narrow = _first_widths(problem, guess, asked)

@@ -1,8 +1,8 @@
 """Typical sizes of the channels of a phase, so that scales do not depend on units.
 
-A channel has the size of its limit if there is one. Otherwise joints move by half a turn or 1 m in
-the duration T of the guess, so that velocities have the size 1/T and accelerations 1/T^2; torques
-have the size that such motions need at random poses.
+Joints move by half a turn or 1 m in the duration T of the guess, so that velocities have the size
+1/T and accelerations 1/T^2, or that of their limits if these are smaller. Torques have the size of
+their limits, or without them that which such motions need at random poses.
 """
 
 from __future__ import annotations
@@ -49,21 +49,22 @@ class Sizes:
         if channel in ORDERS:
             usual = np.where(self._system.model.kind == PRISMATIC, 1.0, np.pi)[component]
             usual = usual if channel == "q" else T ** -ORDERS[channel]
-            return self._limited(channel, component, usual)
+            return min(self._limit(channel, component), float(usual))
         if channel in ("tau", "momentum"):
-            limited = self._limited("tau", component, 0.0)
-            return (limited or self._torques[component]) * (T if channel == "momentum" else 1.0)
+            limit = self._limit("tau", component)
+            size = limit if limit < np.inf else float(self._torques[component])
+            return size * (T if channel == "momentum" else 1.0)
         if channel.startswith("frame:"):
             (part,) = (x for x, at in FRAME_PARTS.items() if at.start <= component < at.stop)
             return T ** -FRAME_ORDERS[part]
         return 0.0
 
-    def _limited(self, channel: str, component: int, usual: float) -> float:
+    def _limit(self, channel: str, component: int) -> float:
+        """The larger bound; inf without one, or if both are zero."""
         if channel not in LIMITS:
-            return float(usual)
+            return np.inf
         bounds = getattr(self._system.limits, LIMITS[channel])[component]
-        limit = float(np.abs(bounds).max())
-        return limit if 0.0 < limit < np.inf else float(usual)
+        return float(np.abs(bounds).max()) or np.inf
 
     @cached_property
     def _torques(self) -> Floats:
