@@ -13,6 +13,7 @@ from predyn.model.builder import ModelBuilder
 from predyn.models import pendulum_chain, two_link
 from predyn.problem import Constraint, Cost, Duration, Hybrid, Phase, Problem, Spline, State
 from predyn.solution import MOST_EXCESS, Violation
+from predyn.solving.refinement import at_peaks
 from predyn.solving.several_starts import _best
 from predyn.solving.single_solve import solve_once
 from predyn.terms import Effort, FramePosition, TotalTime
@@ -187,16 +188,19 @@ def test_costs_are_integrated_again_where_points_do_not_suffice(segments: int) -
 
 
 def test_limits_are_imposed_at_narrow_peaks() -> None:
-    """Just after the reversal, friction and acceleration add up."""
-    problem = with_dry_friction(0.02, segments=8)
+    """Points in a peak of friction, which is narrower than their distance; more of them miss it."""
+    problem, peaks = with_dry_friction(0.02, segments=8), np.linspace(0.0, 1.0, 20_001)
     free = predyn.solve(problem).check()
-    peak = float(np.abs(free.at(np.linspace(0.0, 1.0, 20_001)).tau).max())
-    limits = problem.model.limits._replace(effort=np.array([[-0.9 * peak, 0.9 * peak]]))
-    tight = predyn.solve(replace(problem, limits=limits))
-    assert tight.status in ("optimal", "exceeds_limits")
-    reached = float(np.abs(tight.at(np.linspace(0.0, 1.0, 20_001)).tau).max())
-    assert reached <= 0.9 * peak * (1.0 + tight.max_violation_dense) * (1.0 + 1e-6)
-    assert tight.success == (reached <= 1.05 * 0.9 * peak)
+    effort = free.at(peaks).tau[:, 0]
+    k = int(np.abs(effort).argmax())
+    far = Violation("effort slide", 1.0, 0.1, effort[k], -10.0, 10.0, float(peaks[k]))
+    denser = at_peaks(problem, replace(free, dense_violations=(far,)))
+    (added,) = denser.phases[0].constraints
+    assert (added.lower, added.upper, added.at) == (-10.0, 10.0, (float(peaks[k]),))
+    program = transcribe(denser)
+    assert program.g_quantity(program.m - 1) == "effort slide"
+    near = far._replace(relative=0.009)
+    assert at_peaks(problem, replace(free, dense_violations=(near,))).phases == problem.phases
 
 
 def test_hybrid_motions_are_checked_exactly_too() -> None:
