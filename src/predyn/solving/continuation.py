@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from predyn.errors import listed
 from predyn.nlp import SolverOptions
 from predyn.problem import Problem
 from predyn.solution import CONVERGED, Solution
@@ -43,6 +44,7 @@ BARRIER, FRICTION_BARRIER = 1e-4, 1e-6  # initial barrier parameter after the fi
 CLOSE = 2.0  # ratio of widths that takes no stage of its own
 HALVINGS = 2  # how often a stage that fails is approached by one in between
 AT_ONCE = 1e-3  # s, for a stage that has no time left
+NAMED = 3  # widths in a message
 LONGEST = 300  # iterations of a stage that may be approached in this way
 
 
@@ -232,8 +234,7 @@ def _list(reached: Widths, narrow: Widths) -> str:
         for name in reached
         if reached[name] > narrow[name]
     ]
-    more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
-    return f"with the widths {', '.join(parts[:3])}{more}"
+    return f"with the widths {listed(parts, NAMED)}"
 
 
 def _named(solution: Solution, asked: Mapping[str, float | None]) -> Solution:
@@ -245,7 +246,7 @@ def _named(solution: Solution, asked: Mapping[str, float | None]) -> Solution:
     ]
     if solution.status in CONVERGED or not other:
         return solution
-    note = f"this stage had the widths {', '.join(other[:3])}"
+    note = f"this stage had the widths {listed(other, NAMED)}"
     return replace(solution, message=f"{solution.message}; {note}")
 
 

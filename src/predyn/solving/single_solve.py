@@ -65,7 +65,8 @@ def solve_once(
     scale_objective(program, x0)
     if not built:
         if start[1] == 0:
-            check_rank(program, x0)
+            # stages, refinements and warm starts would repeat the warnings
+            check_rank(program, x0, warn=not isinstance(guess, Solution))
         evaluate_all(program)
     multipliers = None
     if isinstance(guess, Solution) and start[1] == 0 and (warm or guess.status in CONVERGED):

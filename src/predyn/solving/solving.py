@@ -58,7 +58,7 @@ def solve(
 
     The result is a local optimum of the transcribed program: limits hold at the limit points;
     violations between them are measured. If one exceeds 5 % of its bound, the motion is solved
-    again with more limit points, up to three times; if that does not suffice, it is no success.
+    again with more limit points, up to three times; if that does not suffice, it is not a success.
     """
     problem, program, text = _read(problem)
     every = 1 if checkpoint_iterations is None else checkpoint_iterations
@@ -126,12 +126,12 @@ def _prepared(problem: Problem, warm: bool) -> Problem:
     if (warm and not hybrid) or problem.validate():
         return problem
     if not warm:
-        warn_if_implausible(problem, stacklevel=3)
+        warn_if_implausible(problem)
     if not hybrid:
         return problem
     from predyn.transcribe.shooting.step_choice import with_chosen_steps  # few solves need it
 
-    return with_chosen_steps(problem, stacklevel=None if warm else 3)
+    return with_chosen_steps(problem, warn=not warm)
 
 
 def _check_arguments(
