@@ -189,3 +189,6 @@ def test_a_parameter_that_stands_for_numbers_of_the_model(tmp_path: Path) -> Non
     both = '["stiffness of joint1", "stiffness of joint2"]'
     (parameter,) = loaded(tmp_path, keys + both + "\n" + REST).parameters
     assert parameter.quantities == ("stiffness of joint1", "stiffness of joint2")
+    for wrong in ('""', "3", '["stiffness of joint1", 3]'):
+        with pytest.raises(FileError, match=r"\[\[parameters\]\] 1, quantity \(line \d+\): .*text"):
+            loaded(tmp_path, keys + wrong + "\n" + REST)

@@ -129,11 +129,23 @@ def one(name: str, low: float, high: float, guess: float, quantity: Any) -> Para
         ),
         (
             [one("k", 0, 9, 1, "force.x of link1")],
-            "parameters[0].quantity: unknown link with a constant force 'link1'",
+            "parameters[0].quantity: force of link1: it varies over time; a constant",
+        ),
+        (
+            [one("m", 0, 9, 0, "mass of link1")],
+            "parameters[0].guess: mass of link1 scales the inertia, which is not known at 0; give",
+        ),
+        (
+            [one("k", 0, 9, 1, None)],
+            "parameters[0]: nothing depends on parameter 'k'",
         ),
         (
             [one("k", 0, 9, 1, "stiffness")],
             "parameters[0].quantity: quantity: expected text such as 'stiffness of joint1', got",
+        ),
+        (
+            [one("k", 0, 9, 1, "")],
+            "parameters[0].quantity: quantity: expected text such as 'stiffness of joint1', got ''",
         ),
         (
             [one("k", 0, 9, 1, 7)],

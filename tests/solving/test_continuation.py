@@ -167,6 +167,17 @@ def test_a_width_that_is_not_reached_is_named(monkeypatch: pytest.MonkeyPatch) -
     assert "iteration_limit" in solution.message
 
 
+@pytest.mark.parametrize("most", range(8, 30, 3))
+def test_a_loose_stage_is_no_success(most: int) -> None:
+    """Stages before the last one are solved to 1e-2 only."""
+    problem = push(slider(), Cost(MechanicalEnergy(width=1e-4)))
+    enough = predyn.solve(problem).check()
+    limited = replace(problem, solver=replace(problem.solver, max_iterations=most))
+    solution = predyn.solve(limited)
+    assert solution.iterations <= most
+    assert solution.status == ("iteration_limit" if most < enough.iterations else enough.status)
+
+
 def test_a_bound_on_a_wider_rounding_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
     _failing_below(0.01, monkeypatch)
     work = Constraint(MechanicalEnergy(width=1e-4), upper=50.0, integral=True)

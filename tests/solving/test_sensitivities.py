@@ -27,7 +27,14 @@ from predyn.problem import (
 )
 from predyn.problem.task_quantities import with_number
 from predyn.solution import Solution
-from predyn.terms import Effort, JointVelocity, ParameterValue, SignalValue, TotalTime
+from predyn.terms import (
+    Effort,
+    JointVelocity,
+    MechanicalEnergy,
+    ParameterValue,
+    SignalValue,
+    TotalTime,
+)
 from solving.resolving import check_sensitivities
 
 TWO = {  # two parameters of each built-in task that keep its active set
@@ -91,6 +98,7 @@ def test_least_effort() -> None:
     wanted = [2.0 * E / J, 2.0 * E / D, -3.0 * E / T, -12.0 * J**2 * D / T**2]
     assert found.objective == pytest.approx(wanted, rel=1e-9)
     assert found.duration[:, 0] == pytest.approx([0.0, 0.0, 1.0, 0.0], abs=1e-10)
+    assert not found.duration[[0, 1, 3], 0].any()  # a given duration does not change at all
     s = solution.t / solution.duration
     # q = D (3 s^2 - 2 s^3), tau = 6 J D (1 - 2 s) / T^2
     assert found.q[0, :, 0] == pytest.approx(0.0 * s, abs=1e-9)
@@ -236,6 +244,18 @@ def test_saved_solutions(lifting: Solution, tmp_path: Path) -> None:
     assert found.objective[0] == pytest.approx(wanted.objective[0], rel=1e-9)
     with pytest.raises(InputError, match="does not belong to the solution"):
         predyn.sensitivities(bare, "mass of link2", problem=load_task("arm-2r-min-effort"))
+
+
+def test_widths_that_were_chosen(tmp_path: Path) -> None:
+    """The problem leaves the width of a kink open; the solution has one."""
+    problem = replace(load_task("arm-2r-min-effort"), costs=(Cost(MechanicalEnergy()),))
+    problem = replace(problem, costs=(*problem.costs, Cost(Effort(), 1e-3)))
+    solution = predyn.solve(problem).check()
+    solution.save(tmp_path / "solution.h5")
+    loaded = predyn.load_solution(tmp_path / "solution.h5")
+    wanted = predyn.sensitivities(solution, "mass of link2")
+    found = predyn.sensitivities(loaded, "mass of link2", problem=problem)
+    assert found.objective[0] == pytest.approx(wanted.objective[0], rel=1e-9)
 
 
 def test_refined_solutions(tmp_path: Path) -> None:

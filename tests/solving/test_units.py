@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -115,6 +116,30 @@ def test_the_same_answer_in_any_units(kind: str) -> None:
         assert (found.status, found.iterations) == (known.status, known.iterations), (F, t)
         assert numbers(found, t) == pytest.approx(numbers(known, 1.0), abs=1e-9), (F, t)
         assert found.max_violation <= 2e-8
+
+
+@pytest.mark.parametrize("F", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("far", [0.0, 1e-9, 1e-6, 1e-3])
+def test_standing_still_and_nearly_so(far: float, F: float) -> None:
+    """Costs of zero at the guess, apart from rounding errors, have no size of their own."""
+    still, q = np.zeros(2), np.array([0.3, 0.7])
+    model = replace(arm(F, 1.0), gravity=np.zeros(3), stiffness=still)
+    phase = Phase(0.7, State(q, still), State(q + [far, 0.0], still))
+    for term in (Effort(), Smoothness(), MechanicalEnergy(), Effort(form="abs")):
+        problem = Problem(model, (phase,), (Cost(term),), transcription=Spline(segments=8))
+        found = predyn.solve(problem).check()
+        assert "instead of" not in found.message
+        if not isinstance(term, Smoothness):
+            assert np.abs(found.tau).max() <= 1e3 * F * max(far, 1e-12)
+
+
+def test_holding_a_load_takes_no_mechanical_energy() -> None:
+    still = np.zeros(2)
+    phase = Phase(0.7, State((0.3, 0.7), still), State((0.3, 0.7), still))
+    problem = Problem(predyn.models.two_link(), (phase,), (Cost(MechanicalEnergy()),))
+    found = predyn.solve(problem).check()
+    assert found.unsmoothed["energy"] <= 1e-9
+    assert found.iterations <= 20
 
 
 def test_a_small_bound_is_met_to_its_own_size() -> None:

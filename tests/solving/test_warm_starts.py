@@ -169,6 +169,9 @@ def test_other_paths_where_the_optimality_conditions_contradict() -> None:
     found, calls = attempts(["diverged", "diverged", "optimal"], multipliers=False)
     assert found.status == "optimal"
     assert "found with Gauss-Newton second derivatives" in found.message
+    found, _ = attempts(["diverged", "iteration_limit"], multipliers=False)
+    assert found.status == "diverged"
+    assert found.message == "x; also tried with a smaller scaled objective"
 
 
 def test_no_attempt_after_a_stop_or_without_time() -> None:

@@ -49,7 +49,10 @@ BAD: list[tuple[Callable[[], Term], str]] = [
     (lambda: Effort(normalised=True, per=1.0), "either normalised or per"),
     (lambda: Effort(weights=(1.0, 0.0, 1.0)), "got 0 for 'j1'"),
     (lambda: Effort(form="cube"), "unknown form of effort 'cube'"),  # type: ignore[arg-type]
-    (lambda: Effort(width=0.0), "effort: width: expected numbers above 0"),
+    (lambda: Effort(width=0.0), "effort: width: expected a number above 0 and at most 1e+12"),
+    (lambda: Effort(width=np.nan), "1e+12, got nan"),
+    (lambda: Effort(width=1e300), "1e+12, got 1e+300"),
+    (lambda: Effort(width="1"), "1e+12, got '1'"),  # type: ignore[arg-type]
     (lambda: ElectricalEnergy(efficiency=0.0), "efficiency: expected numbers above 0"),
     (lambda: ElectricalEnergy(efficiency=80.0), "efficiency: expected shares from 0 to 1"),
     (lambda: ElectricalEnergy(regeneration=-0.1), "regeneration: expected shares from 0 to 1"),
@@ -57,7 +60,7 @@ BAD: list[tuple[Callable[[], Term], str]] = [
     (lambda: ElectricalEnergy(copper_loss=1.0, gear=2.0), "got copper_loss and gear"),
     (lambda: ElectricalEnergy(resistance=1.0), "torque_constant is missing"),
     (lambda: ElectricalEnergy(gear=1.0), "gear needs resistance and torque_constant"),
-    (lambda: ElectricalEnergy(width=-1.0), "electrical_energy: width: expected numbers above 0"),
+    (lambda: ElectricalEnergy(width=-1.0), "electrical_energy: width: expected a number above 0"),
     (lambda: ElectricalEnergy(("elbow",)), "elbow"),
     (lambda: MechanicalEnergy(form="nett"), "did you mean 'net'"),  # type: ignore[arg-type]
     (lambda: FramePosition("l9"), "unknown frame or link 'l9'"),

@@ -105,7 +105,7 @@ def problem_of(seed: int, quantities: tuple[str | tuple[str, ...], ...], push=PU
     return replace(problem, parameters=tuple(parameters))
 
 
-def compare(problem: Problem, seed: int = 0, scale: float = 0.1) -> None:
+def compare(problem: Problem, seed: int = 0, scale: float = 0.1, spread: float = 0.5) -> None:
     program = transcribe(problem)
     motion = ParametricMotion(program)
     rng = np.random.default_rng(seed)
@@ -114,7 +114,7 @@ def compare(problem: Problem, seed: int = 0, scale: float = 0.1) -> None:
         x[phase.T_column] = rng.uniform(0.6, 1.4)
     for name, column in program.parameter_columns().items():
         (guess,) = (p.guess for p in problem.parameters if p.name == name)
-        x[column] = guess * rng.uniform(0.5, 1.5) + scale * rng.uniform()
+        x[column] = guess * rng.uniform(1.0 - spread, 1.0 + spread) + scale * rng.uniform()
     f, g = 0.0, []
     for p in range(2):
         for s, w in motion.gauss(p, 1):
@@ -144,6 +144,16 @@ def test_small_numbers_of_a_heavy_model() -> None:
         Parameter("k", 0.0, 2e-9, 1e-9, quantity="stiffness of j2"),
     )
     compare(replace(problem, parameters=parameters), scale=0.0)
+
+
+@pytest.mark.parametrize("more", [0.0, 1e-12])
+def test_a_payload_as_heavy_as_its_link(more: float) -> None:
+    """No model in comparison has a link without mass but with a first moment."""
+    problem = problem_of(5, ())
+    load = replace(LOAD, mass=0.7 + more)
+    both = Parameter("p", 0.5, 0.7, 0.7, quantity=("length of l3", "mass of l3"))
+    problem = replace(problem, systems={"loaded": System(payloads=(load,))}, parameters=(both,))
+    compare(problem, scale=0.0, spread=0.0)
 
 
 def test_a_place_of_an_unknown_force_is_a_parameter() -> None:

@@ -165,3 +165,10 @@ def test_stretched_arm_gives_no_dependent_equation() -> None:
     reach = Constraint(FramePosition("tip", (1.0, 0.0, None)), at="end", name="reach")
     stretched = replace(problem(reach), guess=(np.array([0.0, 1.0]), np.zeros((2, 2))))
     assert said(stretched) == []
+
+
+def test_warnings_point_to_the_caller() -> None:
+    again = replace(ON_A_LINE, name="again")
+    with pytest.warns(ProblemWarning, match="depend on each other") as caught:
+        predyn.solve(problem(ON_A_LINE, again))
+    assert {w.filename for w in caught} == {__file__}

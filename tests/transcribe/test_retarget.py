@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import predyn
-from predyn import Constraint, InputError, tasks, terms
+from predyn import Constraint, Cost, InputError, tasks, terms
 from predyn.kernels.forces import ExternalForce
 from predyn.problem import Problem
 from predyn.transcribe.methods import transcribe
@@ -101,6 +101,33 @@ def test_goals_and_forces() -> None:
     assert_same(program, transcribe(stronger))
 
 
+@pytest.mark.parametrize("points", [2, 400])
+def test_a_force_over_time_in_a_longer_phase(points: int) -> None:
+    """The forces are the same objects, but not their values at the instants of the phase."""
+    rng = np.random.default_rng(points)
+    push = predyn.Profile(np.linspace(0.0, 3.0, points), rng.uniform(-1.0, 1.0, (points, 3)))
+    task = problem("two-link-pick-place")
+    task = replace(task, forces=(ExternalForce(task.model.link_names[-1], push),))
+    short, long = (
+        replace(task, phases=tuple(replace(x, duration=T) for x in task.phases)) for T in (0.8, 0.9)
+    )
+    program = transcribe(short)
+    program.retarget(long)
+    assert_same(program, transcribe(long))
+
+
+def test_another_width_of_a_kink() -> None:
+    task = problem("two-link-pick-place")
+    wide, narrow = (
+        replace(task, costs=(Cost(terms.MechanicalEnergy(width=width)),)) for width in (1.0, 0.01)
+    )
+    program = transcribe(wide)
+    program.retarget(narrow)
+    other = transcribe(narrow)
+    with program.following_kinks(), other.following_kinks():
+        assert_same(program, other)
+
+
 def test_a_program_is_solved_again_and_again() -> None:
     task = problem("arm6-pick")
     program = transcribe(task)
@@ -152,4 +179,35 @@ def test_another_pattern_is_refused_and_nothing_changes() -> None:
         program.retarget(replace(task, constraints=(*task.constraints, slow)))
     with pytest.raises(InputError, match="problem"):
         program.retarget(replace(task, phases=()))
+    with pytest.raises(InputError, match="problem: expected a Problem, got str"):
+        program.retarget("two-link-time-optimal")  # type: ignore[arg-type]
     assert_same(program, transcribe(task))
+
+
+def test_given_values_outside_new_bounds_change_nothing() -> None:
+    task = problem("two-link-pick-place")
+    near = Constraint(terms.JointPosition(), -10.0, 10.0, at="start")
+    task, wrong = (
+        replace(task, constraints=(*task.constraints, replace(near, lower=low)))
+        for low in (-10.0, 5.0)
+    )
+    program = transcribe(task)
+    with pytest.raises(InputError, match="the given values leave it no freedom"):
+        program.retarget(replace(heavier(wrong), limits=weaker(task).limits))
+    assert_same(program, transcribe(task))
+
+
+def test_methods() -> None:
+    task = problem("two-link-time-optimal")
+    options = task.transcription
+    hybrid = replace(task, transcription=predyn.Hybrid(options.degree, options.segments))
+    single = replace(hybrid, transcription=replace(hybrid.transcription, shooting="single"))
+    made = [task, hybrid, single]
+    for mine in made:
+        program = transcribe(mine)
+        for other in made:
+            if other is not mine:
+                with pytest.raises(InputError, match="makes another kind of program"):
+                    program.retarget(other)
+        program.retarget(weaker(mine))  # with the number of steps left open
+        assert_same(program, transcribe(weaker(mine)))

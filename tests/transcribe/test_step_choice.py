@@ -13,10 +13,10 @@ from predyn import ModelBuilder, tasks
 from predyn.config import read_task
 from predyn.errors import ProblemWarning
 from predyn.model import Model
-from predyn.problem import Cost, Duration, Hybrid, Parameter, Phase, Problem, State
+from predyn.problem import Cost, Duration, Hybrid, Parameter, Phase, Problem, Spline, State
 from predyn.terms import Effort, TotalTime
 from predyn.transcribe.methods import transcribe
-from predyn.transcribe.shooting.step_choice import with_chosen_steps
+from predyn.transcribe.shooting.step_choice import STABLE, with_chosen_steps
 
 J = 0.5 * 0.1**2 + 5e-3  # kg m^2, of the tip about its joint
 T = 0.8  # s
@@ -68,6 +68,19 @@ def test_steps_of_a_damper(damping: float) -> None:
     assert chosen(swing(flexible_arm(0.0, damping))) == multiple_of_ten(damping / J * T / 20)
 
 
+@pytest.mark.parametrize(("speed", "most"), [(0.06, 1000), (0.002, 100)])
+def test_dry_friction_counts_as_damping_at_rest(speed: float, most: int) -> None:
+    model = flexible_arm(0.0)
+    rough = replace(model, coulomb=np.array([0.0, 0.5]), coulomb_speed=np.full(2, speed))
+    wanted = min(multiple_of_ten(0.5 / speed / J * T / 20), most)
+    assert chosen(swing(rough)) == wanted
+
+
+def test_steps_are_stable_in_all_directions() -> None:
+    z = STABLE * np.exp(1j * np.linspace(0.5 * np.pi, np.pi, 1000))
+    assert np.abs(1.0 + z + z**2 / 2 + z**3 / 6 + z**4 / 24).max() < 1.0
+
+
 def test_steps_of_coupled_springs() -> None:
     """The highest of the generalized eigenvalues of K and M, at the stiffest posture."""
     model = flexible_arm(1e5, tips=3)
@@ -91,6 +104,21 @@ def test_soft_joints_take_ten_steps_and_given_ones_stay() -> None:
     assert chosen(unequal) == multiple_of_ten(np.sqrt(1e4 / J) * T / 2 / 1.5)
     program = transcribe(swing(flexible_arm(1e4)))
     assert program.problem.transcription == Hybrid(segments=20, steps=30)
+
+
+def test_another_problem_in_a_program_has_steps_of_its_own() -> None:
+    program = transcribe(swing(flexible_arm(1e4)))
+    program.retarget(swing(flexible_arm(3e4)))
+    wanted = transcribe(swing(flexible_arm(3e4)))
+    assert program.problem.transcription == wanted.problem.transcription
+    x = np.linspace(0.5, 1.0, program.n)
+    both = np.empty((2, program.m))
+    for made, out in zip((program, wanted), both, strict=True):
+        made.move(x)
+        made.constraints(out)
+    assert np.array_equal(*both)
+    with pytest.raises(predyn.InputError, match="makes another kind of program"):
+        program.retarget(replace(swing(flexible_arm(1e4)), transcription=Spline()))
 
 
 @pytest.mark.parametrize("name", tasks.NAMES)

@@ -24,16 +24,23 @@ from predyn.kernels.batch import aligned
 from predyn.kernels.lanes import WIDTH
 from predyn.model import Model
 
-# d/dx of a polynomial by its degree: (offset in steps, weight), for a step of 1; in an order in
-# which equal values cancel exactly
+# d/dx of a polynomial by its degree: (offset in steps, weight), for a step of 1. Masses only grow:
+# where one and that of a payload added up to zero, there would be no centre of mass.
 FIRST = {
     1: ((0, -1.0), (1, 1.0)),
     2: ((-1, -0.5), (1, 0.5)),
-    4: ((-1, -8 / 12), (1, 8 / 12), (-2, 1 / 12), (2, -1 / 12)),
+    3: ((0, -11 / 6), (1, 3.0), (2, -1.5), (3, 1 / 3)),
 }
 SECOND = {
     2: ((-1, 1.0), (0, -2.0), (1, 1.0)),
-    4: ((-2, -1 / 12), (-1, 16 / 12), (0, -30 / 12), (1, 16 / 12), (2, -1 / 12)),
+    3: ((0, 2.0), (1, -5.0), (2, 4.0), (3, -1.0)),
+}
+# to find out what is zero: in an order in which equal values cancel exactly, and without offset 0,
+# whose values come from another kernel and differ by rounding
+WHETHER = {
+    1: FIRST[2],
+    2: FIRST[2],
+    3: ((-1, -8 / 12), (1, 8 / 12), (-2, 1 / 12), (2, -1 / 12)),
 }
 SEPARATE = ({"load"}, {"rest"})  # families in which values are linear jointly
 
@@ -61,9 +68,8 @@ class Parametric(Derived):
         count = len(self._at)
         self._families = [parameters.families(k) for k in range(count)]
         # of the polynomial in one parameter
-        self._degrees = [4 if len(x) > 1 else 2 if "place" in x else 1 for x in self._families]
-        # at first without offset 0, whose values come from another kernel and differ by rounding
-        self._stencils = [FIRST[max(2, degree)] for degree in self._degrees]
+        self._degrees = [3 if len(x) > 1 else 2 if "place" in x else 1 for x in self._families]
+        self._stencils = [WHETHER[degree] for degree in self._degrees]
         self.value, self.weights = own.value, own.weights
         chunks, inputs, outputs = len(own.dq), own.dq.shape[1], own.value.shape[1]
         self.dq, self.dv, self.da = aligned(chunks, inputs + count * outputs, WIDTH), own.dv, own.da

@@ -160,7 +160,7 @@ class ParameterTable(Table):
     max: float
     guess: Finite | None = None
     unit: str = "1"
-    quantity: str | list[str] = []
+    quantity: Any = ()  # a text or a list of texts
 
 
 class SystemTable(Table):

@@ -53,6 +53,6 @@ def parameters_of(tables: list[ParameterTable], findings: Findings) -> tuple[Par
                 findings.add(("parameters", k, "guess"), message)
                 guess = 0.0
         given = table.quantity
-        quantity = given if isinstance(given, str) else tuple(given)
+        quantity = tuple(given) if isinstance(given, list) else given
         made.append(Parameter(table.name, table.min, table.max, guess, table.unit, quantity))
     return tuple(made)

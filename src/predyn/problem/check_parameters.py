@@ -41,7 +41,7 @@ def quantity_problems(problem: Problem, parameters: Sequence[Parameter]) -> Iter
 def _own_problems(
     problem: Problem, parameter: Parameter, where: Path, claimed: dict[str, str]
 ) -> Iterator[Finding]:
-    given: Any = parameter.quantity
+    given: Any = () if parameter.quantity is None else parameter.quantity
     at = (*where, "quantity")
     if not isinstance(given, str | tuple | list) or not all(isinstance(x, str) for x in given):
         yield at, f"expected text such as 'mass of LINK', or a list of texts, got {given!r:.60}"
@@ -79,6 +79,19 @@ def _own_problems(
                 f"the bounds make the model impossible: {text} must be {least}, and min is "
                 f"{parameter.min:g}",
             )
+        elif parameter.guess == 0.0 and _scales_inertia(problem, text):
+            yield (
+                (*where, "guess"),
+                f"{text} scales the inertia, which is not known at 0; give a guess above 0",
+            )
+
+
+def _scales_inertia(problem: Problem, text: str) -> bool:
+    """Whether there is inertia in proportion to a mass."""
+    kind, name = text.split(" of ", 1)
+    loads = (load for system in problem.systems.values() for load in system.payloads)
+    carried = any(load.link == name and load.inertia is not None for load in loads)
+    return kind == "mass" or (kind == "payload" and carried)
 
 
 def _taken(problem: Problem, text: str) -> list[str]:

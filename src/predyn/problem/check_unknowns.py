@@ -37,7 +37,7 @@ def unknown_problems(problem: Problem) -> Iterator[Finding]:
     """Errors in signals and parameters, and names that are used twice."""
     wrong = list(_unknown_problems(problem))
     yield from wrong
-    if not wrong and any(parameter.quantity for parameter in problem.parameters):
+    if not wrong and any(x.quantity not in ((), None) for x in problem.parameters):
         from predyn.problem.check_parameters import quantity_problems
 
         yield from quantity_problems(problem, problem.parameters)

@@ -268,6 +268,8 @@ def _forces(problem: Problem, part: str, name: str) -> list[ExternalForce]:
     found = [force for force in every if _given(force, part, name)]
     if not every:
         raise InputError(f"{part} of {name}: the problem has no external forces; add one")
+    if any(force.link == name for force in every) and not found:
+        raise InputError(f"{part} of {name}: it varies over time; a constant {part} is needed")
     if not found:
         raise unknown_name(
             f"link with a constant {part}", name, dict.fromkeys(x.link for x in every)

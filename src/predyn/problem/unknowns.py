@@ -60,4 +60,4 @@ class Parameter:
     @property
     def quantities(self) -> tuple[str, ...]:
         """All numbers that it stands for."""
-        return (self.quantity,) if isinstance(self.quantity, str) else tuple(self.quantity)
+        return (self.quantity,) if isinstance(self.quantity, str) else tuple(self.quantity or ())

@@ -213,15 +213,18 @@ def _short(
     """The last converged stage, solved to the end, where a narrower one failed.
 
     A wider rounding of a cost is a less accurate answer, but other friction is another model, and a
-    bound on a wider rounding another bound: no success.
+    bound on a wider rounding another bound: no success. Nor is a stage that was solved loosely.
     """
     note = f"{_list(reached, narrow)}: that stage ended with {failed.status}"
+    loose = True
     if failed.status != "time_limit":
         finished = stages.follow(reached, solution, True, LONGEST)
-        solution = finished if finished.status in CONVERGED else solution
-    other = stages.friction or bounds_kinks(stages.problem)
+        if finished.status in CONVERGED:
+            solution, loose = finished, False
+    note += ", and this one has a loose tolerance" if loose else ""
+    other = loose or stages.friction or bounds_kinks(stages.problem)
     status = failed.status if other else "acceptable"
-    advice = "try another guess, more segments, or a larger width"
+    advice = "allow more iterations and time, try another guess, more segments, or a larger width"
     if stages.friction:
         advice = "try another guess, more segments, or a larger coulomb_speed of the model"
     return replace(solution, status=status, message=f"{note}; {advice}")
@@ -234,7 +237,7 @@ def _list(reached: Widths, narrow: Widths) -> str:
         for name in reached
         if reached[name] > narrow[name]
     ]
-    return f"with the widths {listed(parts, NAMED)}"
+    return f"with the widths {listed(parts, NAMED)}" if parts else "with a loose tolerance"
 
 
 def _named(solution: Solution, asked: Mapping[str, float | None]) -> Solution:

@@ -107,8 +107,9 @@ class Partials:
         weights = weights / h
 
         def slope(values: list[Floats]) -> Floats:
+            """Differences from the first, so that constants give exactly zero."""
             with np.errstate(invalid="ignore"):  # infinite bounds
-                found = np.tensordot(weights, np.stack(values), 1)
+                found = np.tensordot(weights, np.stack(values) - values[0], 1)
             return np.where(np.isfinite(found), found, 0.0)
 
         self.f = float(weights @ [point.f for point in points])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.nlp import Multipliers
-from predyn.solution import Solution
+from predyn.solution import CONVERGED, Solution
 from predyn.solving.totals import Totals
 from predyn.transcribe.guess import perturbed
 from predyn.transcribe.methods import transcribe
@@ -49,7 +49,7 @@ def run_with_retries(
             break
     if not tried:
         return first
-    if last.status in FAILED:
+    if last.status not in (*CONVERGED, "interrupted"):
         note, best = f"also tried {' and '.join(tried)}", first
     else:
         note, best = f"found {tried[-1]}; the first attempt ended with {first.status}", last

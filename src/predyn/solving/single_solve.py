@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 Report = Callable[[Iterate], bool | None]
 OBJECTIVE = 100.0  # scaled objective at the guess: the solver's tolerance is an absolute one
 NEAR = 1e-4  # initial barrier parameter where the guess is a motion on coarser points
-SLOPE = 1e-3  # rad or m; a change of the objective counts as its size if that is zero
+STIR = 3e-3  # of the scale of a variable; how much it changes the objective counts as its size
 
 
 @np.errstate(all="ignore")  # the status reports what is not finite
@@ -136,14 +136,25 @@ def stopped(solution: Solution, when: str) -> Solution:
 def scale_objective(program: Program, x0: Floats) -> None:
     """Make the scaled objective OBJECTIVE at the guess, whatever its unit is.
 
-    Where it is zero there, the slope counts.
+    Where it is zero there, or no more than rounding errors, slope and curvature count.
     """
     program.move(x0)
     gradient = np.empty(program.n)
     program.gradient(gradient)
     slope = float(np.abs(gradient * program.x_scale).max(initial=0.0))
-    size = max(abs(program.objective()), SLOPE * slope)
+    size = max(abs(program.objective()), STIR * slope, 0.5 * STIR**2 * _curvature(program))
     program.f_scale = size / OBJECTIVE if 0.0 < size < np.inf else 1.0
+
+
+def _curvature(program: Program) -> float:
+    """The largest second derivative of the objective in one scaled variable."""
+    if program.problem.solver.hessian == "limited_memory":
+        return 0.0
+    rows, columns = program.hessian_pattern
+    hessian = np.empty(len(rows))
+    program.hessian(1.0, np.zeros(program.m), hessian)
+    own = rows == columns
+    return float(np.abs(hessian[own] * program.x_scale[rows[own]] ** 2).max(initial=0.0))
 
 
 def evaluate_all(program: Program) -> None:

@@ -8,14 +8,15 @@ from predyn.config import problem_of_text
 from predyn.errors import FileError, InputError
 from predyn.problem import Problem
 from predyn.solution import Solution
+from predyn.solving.continuation import settled
 from predyn.solving.refinement import halved
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.program import Program
 
 
 def solved_program(solution: Solution, problem: Problem | None) -> Program:
-    """The program of a solution, with exact second derivatives; refined as the solution is."""
-    problem = problem or solution.problem or _written(solution)
+    """The program of a solution, with exact second derivatives, its refinements and its widths."""
+    problem = settled(problem or solution.problem or _written(solution), solution)
     if problem.transcription.knots == "free":
         raise InputError(
             f"{solution.name!r}: its knots are free, which sensitivities do not support; use knots "

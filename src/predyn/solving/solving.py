@@ -210,6 +210,7 @@ def _excess_text(problem: Problem, solution: Solution, refined: bool) -> str:
             f"largest, between the points where it is zero: {advice}, or use more segments, {other}"
         )
     everywhere = options.limits == "points" and not hybrid and "effort" not in worst.name
+    everywhere &= worst.lower < worst.upper  # equations hold at points only
     other = ", or limits = 'everywhere' for q, v, a and jerk" if everywhere else ""
     return (
         f"{worst.name} is outside its bounds by {100 * worst.relative:.3g} %{when}, between the "

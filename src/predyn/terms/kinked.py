@@ -6,15 +6,17 @@ without a width takes one from the task: solving/continuation.py starts wide and
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 from numpy.typing import NDArray
 
+from predyn.errors import InputError
 from predyn.samples import Offer
-from predyn.terms.selection import read_positive
 from predyn.terms.term import Residual, Smoothed, Term
 
 NARROW = 3e-3  # final width over the size of the rounded quantity, summed over the rows
+LARGEST = 1e12  # a width; squares of larger ones overflow
 
 
 class Kinked(Term):
@@ -27,8 +29,13 @@ class Kinked(Term):
 
     def check_width(self) -> None:
         """Raise an InputError unless the width is None or above zero."""
-        if self.width is not None:
-            read_positive(self.width, f"{self.kind}: width", ("width",))
+        width: Any = self.width
+        number = isinstance(width, numbers.Real) and not isinstance(width, bool)
+        if width is not None and not (number and 0.0 < width <= LARGEST):
+            raise InputError(
+                f"{self.kind}: width: expected a number above 0 and at most {LARGEST:g}, got "
+                f"{width!r:.60}"
+            )
 
     def width_for(self, scale: NDArray) -> float:
         """The given width, or a small part of the rows' scales outside of a solve."""

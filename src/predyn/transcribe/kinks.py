@@ -32,22 +32,22 @@ class Kinks:
     """The smooth |r| of a set, with the slopes u of the current point while they are followed."""
 
     def __init__(self, values: RowValues, row_of: Ints) -> None:
-        sums = values.sums
-        self.rows: Ints = np.flatnonzero((sums.kind == ABS) & (sums.bent != 0.0))
         self.followed = False
         self._values, self._row_of = values, row_of
-        self._width = sums.width[self.rows][:, None]
-        self._bent = sums.bent[self.rows][:, None]
-        self._r: Floats | None = None
+        self._rows: Ints
         self._u: Floats
 
     def follow(self, on: bool) -> None:
         """Begin or end to follow; the second derivatives of the first point are the true ones."""
-        self.followed, self._r = on, None
+        sums = self._values.sums  # whose numbers a retargeted program has changed
+        rows = self._rows = np.flatnonzero((sums.kind == ABS) & (sums.bent != 0.0))
+        self._width, self._bent = sums.width[rows][:, None], sums.bent[rows][:, None]
+        self.followed = on and len(rows) > 0
+        self._r: Floats | None = None
 
     def bend(self, sigma: float, lam: Floats) -> None:
         """Replace the second derivatives where the Lagrangian counts |r| positively."""
-        r = self._values.values[:, self.rows]
+        r = self._values.values[:, self._rows]
         root = np.sqrt(r * r + self._width**2)
         if self._r is None:
             self._u = r / root
@@ -58,12 +58,12 @@ class Kinks:
         self._r = r
         bend = self._bent * self._values.weights * (1.0 - self._u * r / root) / root
         counted = self._counted(sigma, lam)
-        self._values.sums.bend[:, self.rows[counted]] = bend[:, counted]
+        self._values.sums.bend[:, self._rows[counted]] = bend[:, counted]
 
     def _counted(self, sigma: float, lam: Floats) -> NDArray[np.bool_]:
         """Rows whose curvature has a positive factor."""
         sums = self._values.sums
-        row = self._row_of[0, self.rows, 0]
+        row = self._row_of[0, self._rows, 0]
         multiplier = lam[row] if len(lam) else np.zeros(len(row))
-        factor = np.where(sums.objective[self.rows] == 1, sigma, multiplier)
-        return np.asarray(factor * sums.weight[self.rows] * sums.bent[self.rows] > 0.0)
+        factor = np.where(sums.objective[self._rows] == 1, sigma, multiplier)
+        return np.asarray(factor * sums.weight[self._rows] * sums.bent[self._rows] > 0.0)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from predyn.errors import InputError
 from predyn.problem import Hybrid, Problem, Spline
-from predyn.transcribe.program import Program, require_valid
+from predyn.transcribe.program import Program, require_problem, require_valid
 from predyn.transcribe.spline import SplineProgram
 
 
@@ -44,6 +44,7 @@ def register_method(options: type[Spline], program: Callable[[Problem], Program]
 
 def transcribe(problem: Problem) -> Program:
     """Build the nonlinear program of a problem. Raises an InputError that lists all errors."""
+    require_problem(problem)
     for kind in type(problem.transcription).__mro__:
         if kind in METHODS:
             return METHODS[kind](problem)

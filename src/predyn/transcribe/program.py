@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,18 +151,27 @@ class Program(NLP):
 
         Raises an InputError, and changes nothing, if the pattern differs.
         """
-        made: Callable[[Problem], Program] = type(self)
-        other = made(problem)
+        from predyn.transcribe.methods import transcribe  # which knows the programs of all methods
+
+        other = transcribe(problem)
+        if type(other) is not type(self):
+            raise InputError(
+                f"retarget: the method of {problem.name!r} makes another kind of program: "
+                f"{type(other).__name__}, here {type(self).__name__}; transcribe it on its own"
+            )
         for one, new in (
             (self.jacobian_pattern, other.jacobian_pattern),
             (self.hessian_pattern, other.hessian_pattern),
         ):
             same = all(np.array_equal(a, b) for a, b in zip(one, new, strict=True))
             if not same or (self.n, self.m) != (other.n, other.m):
+                differs = "other dependencies"
+                if (self.n, self.m) != (other.n, other.m):
+                    differs = f"{other.n} variables and {other.m} constraints, "
+                    differs += f"here {self.n} and {self.m}"
                 raise InputError(
                     f"retarget: the program of {other.problem.name!r} has another pattern: "
-                    f"{other.n} variables and {other.m} constraints, here {self.n} and {self.m}; "
-                    "transcribe it on its own"
+                    f"{differs}; transcribe it on its own"
                 )
         self.__dict__ = other.__dict__
 
@@ -196,7 +206,7 @@ class Program(NLP):
     @contextmanager
     def following_kinks(self) -> Iterator[None]:
         """While a solver moves from point to point: the Hessian of smooth |r| from kinks.py."""
-        kinks = [points.kinks for points in self.sets if len(points.kinks.rows)]
+        kinks = [points.kinks for points in self.sets]
         for kink in kinks:
             kink.follow(True)
         try:
@@ -240,8 +250,15 @@ class Program(NLP):
         raise IndexError(i)
 
 
+def require_problem(problem: Any) -> None:
+    """Raise an InputError for anything but a Problem."""
+    if not isinstance(problem, Problem):
+        raise InputError(f"problem: expected a Problem, got {type(problem).__name__}")
+
+
 def require_valid(problem: Problem) -> None:
     """Raise an InputError that lists all errors of a problem, if there are any."""
+    require_problem(problem)
     wrong = problem.validate()
     if wrong:
         raise InputError(f"problem {problem.name!r}: " + "; ".join(wrong))

@@ -1,6 +1,6 @@
 """Another problem in place of that of a program: the same pattern, other numbers.
 
-Boundary values, limits, weights, targets, durations and the numbers of the model and of constant
+Boundary values, limits, weights, targets, durations and the numbers of the model and of given
 forces are written into the arrays of the program, which keeps its patterns, its places in the
 derivatives and its compiled calls.
 """
@@ -11,7 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from predyn.curves.profile import Profile
 from predyn.errors import InputError
+from predyn.kernels.forces import ExternalForce
 from predyn.problem import Problem
 from predyn.transcribe.arrange import Arrangement
 from predyn.transcribe.instants import Block, InstantSet
@@ -28,6 +30,8 @@ def new_numbers(
     old: Problem, layouts: Sequence[PhaseLayout], sets: Sequence[InstantSet], new: Problem
 ) -> tuple[list[PhaseLayout], Arrangement]:
     """Layouts and rows of another problem, all checked to have the form of the present ones."""
+    if type(old.transcription) is not type(new.transcription):
+        raise Unlike("the methods differ")
     if (old.model.n, old.model.joint_names) != (new.model.n, new.model.joint_names):
         raise Unlike("the joints differ")
     if len(old.phases) != len(new.phases):
@@ -100,5 +104,8 @@ def write_models(
                 raise Unlike(f"{name} depends on other joints")
 
 
-def _identical(one: Sequence[object], other: Sequence[object]) -> bool:
-    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+def _identical(one: Sequence[ExternalForce], other: Sequence[ExternalForce]) -> bool:
+    """Whether forces are the same, and constant: curves also depend on the duration."""
+    curves = any(isinstance(x, Profile) for f in other for x in (f.force, f.moment))
+    same = len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+    return same and not curves

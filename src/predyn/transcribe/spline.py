@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.errors import InputError
 from predyn.kernels.batch import Direct
 from predyn.problem import Problem
 from predyn.problem.offers import name_in
@@ -65,6 +66,7 @@ class SplineProgram(Program):
         built anew. Raises an InputError, and changes nothing, if the pattern differs.
         """
         require_valid(problem)
+        before = self.problem
         try:
             layouts, arrangement = new_numbers(self.problem, self.phases, self.sets, problem)
             write_models(self._pools, self._arrangement, arrangement)
@@ -77,7 +79,11 @@ class SplineProgram(Program):
         self.problem, self.model, self._arrangement = problem, problem.model, arrangement
         self._gather_bounds()
         self._variable_bounds(self.n)
-        self._check_fixed_rows()
+        try:
+            self._check_fixed_rows()
+        except InputError:
+            self.retarget(before)
+            raise
 
     # -- construction -------------------------------------------------------------------------
 

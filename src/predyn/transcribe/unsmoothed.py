@@ -47,6 +47,7 @@ def unsmoothed(program: Program, motion: Motion, g: Floats) -> dict[str, float]:
 
 def _inaccurate(program: Program, motion: Motion) -> dict[str, float]:
     """Costs without a kink whose integral differs notably with more points."""
+    unresolved = program.problem.solver.tolerance * program.f_scale
     exact: dict[str, float] = {}
     given: dict[str, float] = {}
     gauss = program.problem.transcription.gauss_points
@@ -58,7 +59,7 @@ def _inaccurate(program: Program, motion: Motion) -> dict[str, float]:
     return {
         name: value
         for name, value in exact.items()
-        if abs(value - given[name]) > NOTABLE * abs(value)
+        if abs(value - given[name]) > max(NOTABLE * abs(value), unresolved)
     }
 
 

@@ -25,6 +25,7 @@ from predyn.transcribe.recheck import residual_values
 Floats = NDArray[np.float64]
 Entry = TypeVar("Entry", Cost, Constraint)
 FRICTION = "coulomb_speed"  # and the name of a joint
+STILL = 1e-4  # rad or m; the power of such a motion counts as that of one which stands still
 INSTANTS = np.linspace(0.0, 1.0, 201)
 
 
@@ -92,6 +93,9 @@ def sizes_at(program: Program, x: Floats) -> dict[str, float]:
             rounded = np.broadcast_to(loss.bent, len(residual.rows)) != 0.0
             r = residual_values(residual, samples[p], len(INSTANTS))[rounded]
             size = float(np.sqrt(np.mean(r * r, axis=1)).sum())
+            if "v" in residual.channels:  # of a motion that stands still, only rounding errors
+                speed = STILL / motion.curves[p].duration
+                size = max(size, speed * float(np.abs(samples[p]["tau"]).max()))
             if not 0.0 < size < np.inf:
                 size = float(residual.scale[rounded].sum())
             sizes[name] = max(sizes.get(name, 0.0), size)

@@ -1,10 +1,13 @@
 """Steps of the Runge-Kutta method from the fastest mode of the passive joints.
 
 Small motions x of the passive joints about a posture follow M x'' + D x' + K x = 0, with springs K
-and damping D. RK4 is stable while |lambda| h is below about 2.8 for each eigenvalue lambda (2.83 on
-the imaginary axis, 2.79 on the real one). Steps with |Im lambda| h <= 1.5 and |Re lambda| h <= 1
-leave room for longer durations; the fastest oscillation then loses 6 % of its amplitude in a step,
-and one ten times as slow is off by less than 1e-6 of it.
+and damping D. RK4 is stable while |lambda| h is below 2.6 for each eigenvalue lambda (2.83 on the
+imaginary axis, 2.79 on the real one, 2.616 in between). Steps with |Im lambda| h <= 1.5 and
+|Re lambda| h <= 1 leave room for longer durations; the fastest oscillation then loses 6 % of its
+amplitude in a step, and one ten times as slow is off by less than 1e-6 of it.
+
+Dry friction is damping where a joint stands: coulomb / coulomb_speed. It acts for a short time
+only, so it asks for no more than RUBBING steps.
 """
 
 from __future__ import annotations
@@ -24,7 +27,8 @@ from predyn.problem.quantities import at_guesses
 from predyn.transcribe.branches import nearest_route
 
 Floats = NDArray[np.float64]
-STABLE = 2.7  # largest |lambda| h of given steps
+STABLE = 2.6  # largest |lambda| h of given steps
+RUBBING = 100  # steps per segment for the sake of dry friction, at most
 OSCILLATION, DECAY = 1.5, 1.0  # largest |Im lambda| h and |Re lambda| h of chosen ones
 
 
@@ -49,8 +53,11 @@ def with_chosen_steps(problem: Problem, warn: bool = False) -> Problem:
         given = duration_of(problem, phase)
         T = given.guess if isinstance(given, Duration) else float(given)
         longest = T * float(np.diff(step_grid(replace(method, steps=1), phase)).max())  # segment
-        enough = LEAST_STEPS * int(np.ceil(mode.pace * longest / LEAST_STEPS))
-        needed = max(needed, enough)
+        rubbing = _fastest_mode(guessed, p, friction=True)
+        enough, more = (
+            LEAST_STEPS * int(np.ceil(x.pace * longest / LEAST_STEPS)) for x in (mode, rubbing)
+        )
+        needed = max(needed, enough, min(more, RUBBING))
         most = STABLE * (MOST_STEPS if steps is None else steps)
         if mode.rate * longest > most and not message:
             message = (
@@ -70,12 +77,19 @@ def _advice(steps: int | None, needed: int) -> str:
     return f"but steps = {steps}: raise it, or leave it out to have it chosen"
 
 
-def _fastest_mode(problem: Problem, p: int) -> _Mode:
-    """The fastest mode of the passive joints of phase p at the way points that are given."""
+def _fastest_mode(problem: Problem, p: int, friction: bool = False) -> _Mode:
+    """The fastest mode of the passive joints of phase p at the way points that are given.
+
+    friction: with the damping by dry friction at rest.
+    """
     system = system_of(problem, p)
     model = system.model
     passive = np.flatnonzero(np.isin(model.joint_names, system.passive))
-    K, D = (np.diag(np.asarray(x)[passive]) for x in (model.stiffness, model.damping))
+    damping = np.array(model.damping)
+    if friction:
+        rubs = model.coulomb > 0.0
+        damping[rubs] += model.coulomb[rubs] / model.coulomb_speed[rubs]
+    K, D = (np.diag(np.asarray(x)[passive]) for x in (model.stiffness, damping))
     if not (K.any() or D.any()):
         return _Mode(0.0, 0.0, "")
     from predyn.dynamics.crba import mass_matrix
