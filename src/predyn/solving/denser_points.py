@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from predyn.problem import Constraint, Hybrid, Problem
+from predyn.problem import Constraint, Hybrid, Problem, Spline
 from predyn.problem.offers import name_in
 from predyn.solution import CONVERGED, EXCEEDS, Solution
 from predyn.solution.evaluation import phase_starts
@@ -35,11 +35,12 @@ def with_enough_points(
     Returns the problem with the points that were used. Torques of passive joints are zero at given
     points of the spline, to which limit points add nothing.
     """
-    totals = Totals(solution)
+    totals, given = Totals(solution), problem.transcription
+    notes: dict[str, str] = {}
     for _ in range(ROUNDS):
-        denser, note = _denser(problem, solution)
+        denser, more = _denser(problem, solution, given)
         left = totals.seconds_left(problem.solver)
-        if not note or (left is not None and left <= 0.0):
+        if not more or (left is not None and left <= 0.0):
             break
         timed = replace(denser, solver=replace(denser.solver, max_seconds=left))
         same = denser.transcription == problem.transcription  # the multipliers fit
@@ -57,32 +58,36 @@ def with_enough_points(
             ended = f"a solve with more points per segment ended with {finer.status}"
             solution = replace(solution, message=f"{solution.message}; {ended}")
             break
-        problem, solution = denser, replace(finer, message=f"{finer.message}; {note}")
+        notes |= more
+        message = "; ".join((finer.message, *notes.values()))
+        problem, solution = denser, replace(finer, message=message)
     return problem, totals.of(solution)
 
 
-def _denser(problem: Problem, solution: Solution) -> tuple[Problem, str]:
-    """The problem with more points where the solution needs them, and why; '' if nowhere."""
-    notes, denser = [], problem
+def _denser(problem: Problem, solution: Solution, given: Spline) -> tuple[Problem, dict[str, str]]:
+    """The problem with more points where the solution needs them, and how that differs from the
+    given points and why, for limits and for costs; nothing if the points suffice.
+    """
+    notes, denser = {}, problem
     if solution.status == EXCEEDS and PASSIVE_TORQUE not in solution.dense_violations[0].name:
         denser, worst = at_peaks(with_more_points(problem), solution), solution.dense_violations[0]
-        points, given = denser.transcription.limit_points, problem.transcription.limit_points
-        more = f"at {points} points per segment instead of {given}"
-        where = "also at the peaks" if points == given else more
-        if points > given or denser.phases != problem.phases:
-            notes.append(
+        points, before = denser.transcription.limit_points, problem.transcription.limit_points
+        more = f"at {points} points per segment instead of {given.limit_points}"
+        where = more if points > given.limit_points else "also at the peaks"
+        if points > before or denser.phases != problem.phases:
+            notes["limits"] = (
                 f"limits were imposed {where}, because {worst.name} exceeded its bounds by "
                 f"{100 * worst.relative:.3g} % between the points"
             )
     options, worst_cost = denser.transcription, _worst_integral(problem, solution)
     if worst_cost and not isinstance(options, Hybrid) and options.gauss_points < MOST_GAUSS:
         points = min(2 * options.gauss_points, MOST_GAUSS)
-        notes.append(
+        notes["costs"] = (
             f"costs were integrated with {points} points per segment instead of "
-            f"{options.gauss_points}, because {worst_cost} was inaccurate"
+            f"{given.gauss_points}, because {worst_cost} was inaccurate"
         )
         denser = replace(denser, transcription=replace(options, gauss_points=points))
-    return denser, "; ".join(notes)
+    return denser, notes
 
 
 def _worst_integral(problem: Problem, solution: Solution) -> str:
