@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import sys
+import warnings
+from collections.abc import Iterable, Sequence
 
 
 class PredynError(Exception):
@@ -49,14 +51,32 @@ def unknown_name(what: str, got: object, valid: Iterable[str]) -> InputError:
     searched = {name[:60]: name for name in names[:500]}  # a search takes a while
     near = [searched[x] for x in difflib.get_close_matches(got[:60], searched, n=3, cutoff=0.5)]
     if near:
-        hint = f"did you mean {_listed(near)}? ({len(names)} name{'s' * (len(names) > 1)} in all)"
+        hint = f"did you mean {_quoted(near)}? ({len(names)} name{'s' * (len(names) > 1)} in all)"
     elif names:
         more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-        hint = f"valid names: {_listed(names[:12])}{more}"
+        hint = f"valid names: {_quoted(names[:12])}{more}"
     else:
         hint = "there are none"
     return InputError(f"unknown {what} {got!r:.60}: {hint}")
 
 
-def _listed(names: list[str]) -> str:
+def _quoted(names: list[str]) -> str:
     return ", ".join(f"{name!r:.60}" for name in names)
+
+
+def warn_of_problem(name: str, message: str) -> None:
+    """Give a ProblemWarning at the place of the outermost call of this package."""
+    package = __file__.removesuffix("errors.py")
+    frame, level, outermost = sys._getframe(), 1, 1
+    while frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+        if frame.f_code.co_filename.startswith(package):
+            outermost = level
+    text = f"problem {name!r}: {message}"
+    warnings.warn(text, ProblemWarning, stacklevel=outermost + 1)
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Names in a message: the first ones, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

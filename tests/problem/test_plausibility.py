@@ -17,7 +17,14 @@ from predyn.model import Model
 from predyn.models import two_link
 from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Spline, State, System
 from predyn.problem.plausibility import floating_bases, implausible, like_degrees
-from predyn.terms import Effort, FrameOrientation, FramePosition, JointPosition, TotalTime
+from predyn.terms import (
+    Effort,
+    FrameOrientation,
+    FramePosition,
+    JointPosition,
+    MechanicalEnergy,
+    TotalTime,
+)
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.rank import used_up_splines
 
@@ -51,6 +58,20 @@ def test_solve_warns_once_and_the_caller_is_named() -> None:
     assert warning.category is ProblemWarning
     assert warning.filename == __file__
     assert "problem 'problem': there is no cost" in str(warning.message)
+
+
+def test_equations_are_warned_of_once_in_all_stages() -> None:
+    """Energy is solved in stages, each with a program of its own."""
+    half = Constraint(JointPosition(target=(0.3, 0.2)), 0.0, 0.0, at=(0.5,))
+    asked = reach(
+        costs=(Cost(MechanicalEnergy()),), constraints=(half, replace(half, name="again"))
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        predyn.solve(asked)
+    (warning,) = caught
+    assert warning.filename == __file__
+    assert "depend on each other" in str(warning.message)
 
 
 # -- cost --------------------------------------------------------------------------------------

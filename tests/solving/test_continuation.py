@@ -197,6 +197,21 @@ def test_friction_that_is_not_reached_is_no_success(monkeypatch: pytest.MonkeyPa
     assert solution.model.coulomb_speed[0] == reached
 
 
+@pytest.mark.parametrize("phases", [1, 2])
+def test_a_wide_rounding_is_not_taken_for_inaccurate_integration(phases: int) -> None:
+    """Names of costs and of widths differ: one width serves a cost of the problem in all phases."""
+    costs = (Cost(MechanicalEnergy(width=0.3)),)
+    ends = [State([0.5 * k / phases], REST if k in (0, phases) else None) for k in range(3)]
+    parts = tuple(Phase(1.0 / phases, ends[k] if k == 0 else State(), ends[k + 1],
+                        costs=costs if phases == 1 else ()) for k in range(phases))  # fmt: skip
+    problem = Problem(slider(), parts, costs[: phases - 1], transcription=Spline(segments=12))
+    solution = predyn.solve(problem).check()
+    assert solution.widths == {"energy": 0.3}
+    assert sum(solution.unsmoothed.values()) > 1.1 * sum(solution.costs.values())
+    assert solution.problem is not None
+    assert solution.problem.transcription == problem.transcription
+
+
 def test_progress_counts_all_stages_and_stopping_keeps_a_motion() -> None:
     problem = push(slider(), Cost(MechanicalEnergy()))
     seen: list[int] = []

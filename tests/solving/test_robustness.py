@@ -146,7 +146,7 @@ def test_maximal_effort_is_bounded_by_the_limits() -> None:
     found = solve(problem(cost=Cost(Effort(), -1.0), transcription=Spline(segments=6)))
     assert found.max_violation < 1e-6
     assert 0.01 < found.max_violation_dense < 0.05
-    assert "limits were imposed at 12 points per segment instead of 3" in found.message
+    assert "limits were imposed at 6 points per segment instead of 3" in found.message
     assert "between the points" in found.message
 
 

@@ -25,14 +25,8 @@ from predyn.problem import (
     Spline,
     State,
 )
-from predyn.problem.task_quantities import (
-    TASK_QUANTITIES,
-    number_unit,
-    number_value,
-    with_number,
-)
+from predyn.problem.task_quantities import with_number
 from predyn.solution import Solution
-from predyn.solving.null_space import NullSpace
 from predyn.terms import (
     Effort,
     JointVelocity,
@@ -417,70 +411,6 @@ def test_single_shooting() -> None:
         for x in (problem, replace(problem, transcription=single))
     ]
     assert slopes[1] == pytest.approx(slopes[0], rel=1e-7)
-
-
-# -- numbers of a task ----------------------------------------------------------------------------
-
-
-def test_numbers_of_a_task() -> None:
-    problem = load_task("two-link-pick-place")
-    for text, value in (
-        ("start q of joint1", 1.32),
-        ("end q of joint2", -2.37),
-        ("end q of joint2 in carry", -1.6),
-        ("start v of joint2", 0.0),
-        ("effort limit of joint1", 10.0),
-        ("weight of time", 0.99),
-        ("mass of link1", 0.5),
-    ):
-        assert number_value(problem, text) == pytest.approx(value)
-        changed = with_number(problem, text, value + 0.25)
-        assert number_value(changed, text) == pytest.approx(value + 0.25)
-        assert number_value(problem, text) == pytest.approx(value)
-    fixed = load_task("gymnast-swing")
-    assert (
-        number_value(with_number(fixed, "duration of phase 1", 2.3), "duration of phase 1") == 2.3
-    )
-    assert {text.split(" of ")[0] for text in TASK_QUANTITIES} >= {"start q", "effort limit"}
-
-
-def test_units_of_numbers() -> None:
-    problem = load_task("cart-pole-swingup")
-    for text, unit in (
-        ("end q of slide", "m"),
-        ("end q of hinge", "rad"),
-        ("start v of slide", "m/s"),
-        ("effort limit of slide", "N"),
-        ("stiffness of slide", "N/m"),
-        ("stiffness of hinge", "N m/rad"),
-        ("duration of phase 1", "s"),
-    ):
-        assert number_unit(problem, text) == unit
-
-
-def test_null_space_method() -> None:
-    """Against a dense solve; dependent rows are found, and flat directions left alone."""
-    rng = np.random.default_rng(3)
-    M = rng.normal(size=(9, 9))
-    W = M @ M.T
-    A = rng.normal(size=(4, 9))
-    r, b = rng.normal(size=(9, 2)), rng.normal(size=(4, 2))
-    K = np.block([[W, A.T], [A, np.zeros((4, 4))]])
-    wanted = np.linalg.solve(K, np.concatenate([r, b]))
-    factors = NullSpace(W, A, 1e-10)
-    dx, dy = factors.solve(r, b)
-    assert dx == pytest.approx(wanted[:9], abs=1e-10)
-    assert dy == pytest.approx(wanted[9:][factors.independent], abs=1e-10)
-    assert not factors.related.any()
-    twice = NullSpace(W, np.concatenate([A, A[:1] + A[1:2]]), 1e-10)
-    again, _ = twice.solve(r, np.concatenate([b, b[:1] + b[1:2]]))
-    assert again == pytest.approx(dx, abs=1e-10)
-    assert twice.related.tolist() == [True, True, False, False, True]
-    assert factors.spans(A[:1] / np.linalg.norm(A[0])).all()
-    flat = NullSpace(np.diag([1.0, 1.0, 0.0]), np.array([[1.0, 0.0, 0.0]]), 1e-10)
-    assert np.abs(flat.flat.T) == pytest.approx(np.array([[0.0, 0.0, 1.0]]))
-    assert NullSpace(np.diag([1.0, -1.0]), np.zeros((0, 2)), 1e-10).is_indefinite
-    assert not factors.is_indefinite
 
 
 def test_a_number_without_effect() -> None:

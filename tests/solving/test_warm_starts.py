@@ -109,6 +109,16 @@ def test_multipliers_are_matched_by_name() -> None:
     assert multipliers_of(transcribe(finer), known) is None
 
 
+def test_options_of_a_solve_stay_out_of_programs_and_solutions() -> None:
+    """A barrier parameter to resume with is that of one solve."""
+    task = problem("two-link-time-optimal")
+    program = transcribe(task)
+    found = predyn.solve(program, resume=cold(task.name)).check()
+    assert program.problem.solver == task.solver
+    assert found.problem is not None
+    assert found.problem.solver == task.solver
+
+
 def test_resume_accepts_a_solution() -> None:
     name = "two-link-time-optimal"
     stopped = predyn.solve(problem(name), report=lambda iterate: iterate.iteration < 12)

@@ -133,7 +133,7 @@ def test_limits_hold_at_all_times(seed: int) -> None:
     )
     rough = replace(rough, limits=limits, jerk_limit=rng.uniform(500.0, 2000.0, 2))
     strict = replace(rough, transcription=replace(rough.transcription, limits="everywhere"))
-    at_points, found = solve_once(rough, None, ""), predyn.solve(strict)
+    at_points, found = solve_once(rough, None), predyn.solve(strict)
     assert found.status in ("optimal", "acceptable", "exceeds_limits"), found.message
     for kind in KINDS:
         assert excess(found, kind) < 1e-7  # the solver relaxes bounds by 1e-8

@@ -13,7 +13,7 @@ from predyn.model.builder import ModelBuilder
 from predyn.models import pendulum_chain, two_link
 from predyn.problem import Constraint, Cost, Duration, Hybrid, Phase, Problem, Spline, State
 from predyn.solution import MOST_EXCESS, Violation
-from predyn.solving.refinement import at_peaks
+from predyn.solving.denser_points import at_peaks
 from predyn.solving.several_starts import _best
 from predyn.solving.single_solve import solve_once
 from predyn.terms import Effort, FramePosition, TotalTime
@@ -146,7 +146,7 @@ def coarse() -> Problem:
 
 
 def test_limit_points_are_added_where_few_do_not_suffice() -> None:
-    once = solve_once(coarse(), None, "")
+    once = solve_once(coarse(), None)
     assert once.status == "exceeds_limits"
     worst = once.dense_violations[0]
     found = predyn.solve(coarse())

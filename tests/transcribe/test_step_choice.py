@@ -153,5 +153,5 @@ def test_too_few_steps_are_named() -> None:
 def test_more_steps_than_possible_are_named() -> None:
     problem = swing(flexible_arm(1e9))
     with pytest.warns(ProblemWarning, match="more than 1000: use more segments, or lock the joint"):
-        made = with_chosen_steps(problem, stacklevel=1)
+        made = with_chosen_steps(problem, warn=True)
     assert made.transcription == Hybrid(segments=20, steps=1000)

@@ -57,7 +57,7 @@ def check(
             say(f"predyn: note: this is the task; to check its solution: predyn check ./{file}")
         show(descriptions.problem_text(problem))
         show(descriptions.model_text(problem.model, problem.limits))
-        warn_if_implausible(problem, stacklevel=1)
+        warn_if_implausible(problem)
     else:
         raise InputError(
             f"{file}: expected a task (.toml, or a name from `predyn examples`), a model (.urdf), "
@@ -143,4 +143,4 @@ def export(
         loaded.export(to)
     show(f"wrote {to}")
     if not loaded.success:
-        say(f"predyn: note: the result is no success: {loaded.status}")
+        say(f"predyn: note: the result is not a success: {loaded.status}")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from predyn.kernels.forces import ExternalForce
 from predyn.model import Limits, Model
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +34,15 @@ def loaded_model(model: Model, payloads: tuple[Payload, ...]) -> Model:
     for load in payloads:
         model = model.attach_payload(load.link, load.mass, load.point, load.inertia)
     return model
+
+
+def limits_by_kind(limits: Limits, jerk_limit: ArrayLike | None) -> dict[str, Floats]:
+    """Lower and upper bounds (n, 2) of each kind."""
+    found = {kind: np.array(bounds, float) for kind, bounds in limits._asdict().items()}
+    if jerk_limit is not None:
+        jerk = np.broadcast_to(np.asarray(jerk_limit, float), (len(limits.position),))
+        found["jerk"] = np.stack([-jerk, jerk], axis=1)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

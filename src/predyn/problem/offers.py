@@ -44,5 +44,14 @@ def phase_name(problem: Problem, p: int) -> str:
     return problem.phases[p].name or f"phase {p + 1}"
 
 
+def phase_names(problem: Problem) -> list[str]:
+    return [phase_name(problem, p) for p in range(len(problem.phases))]
+
+
+def name_in(problem: Problem, p: int, name: str) -> str:
+    """The name of something in phase p: after that of the phase, if there are several."""
+    return name if len(problem.phases) == 1 else f"{phase_name(problem, p)}: {name}"
+
+
 def _sizes(scale: ArrayLike, count: int) -> tuple[float, ...]:
     return tuple(np.broadcast_to(np.asarray(scale, float), (count,)).tolist())

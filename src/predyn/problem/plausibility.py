@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.errors import ProblemWarning
+from predyn.errors import listed, warn_of_problem
 from predyn.model import PRISMATIC, REVOLUTE, Limits, Model
 from predyn.model.parts import Array
 from predyn.problem.offers import phase_name
@@ -28,11 +27,10 @@ UNLIMITED = (100.0,)  # rad, a common way to write "no limit"
 NAMED = 4  # places that a message names
 
 
-def warn_if_implausible(problem: Problem, stacklevel: int) -> None:
-    """A ProblemWarning for each thing in a valid problem that is probably not meant."""
+def warn_if_implausible(problem: Problem) -> None:
+    """Give a ProblemWarning for each thing in a valid problem that is probably not meant."""
     for message in implausible(problem):
-        text = f"problem {problem.name!r}: {message}"
-        warnings.warn(text, ProblemWarning, stacklevel=stacklevel + 1)
+        warn_of_problem(problem.name, message)
 
 
 def implausible(problem: Problem) -> list[str]:
@@ -65,10 +63,10 @@ def _driven_base(problem: Problem) -> Iterator[str]:
             ]
             if motors:
                 where = "" if len(problem.phases) == 1 else f" in {phase_name(problem, p)!r}"
-                listed = ", ".join(motors)
                 yield (
-                    f"a floating base has motors{where}: {listed}; nothing holds such a base, so "
-                    f"name these joints in `passive` (forces on it are external forces or signals)"
+                    f"a floating base has motors{where}: {', '.join(motors)}; nothing holds such a "
+                    "base, so name these joints in `passive` (forces on it are external forces or "
+                    "signals)"
                 )
                 break
 
@@ -107,9 +105,8 @@ def _degrees(problem: Problem) -> Iterator[str]:
         for constraint in part.constraints:
             places += _bound_degrees(problem, constraint)
     if places:
-        more = f" and {len(places) - NAMED} more" if len(places) > NAMED else ""
         yield (
-            f"angles that look like degrees: {', '.join(places[:NAMED])}{more}; angles are in "
+            f"angles that look like degrees: {listed(places, NAMED)}; angles are in "
             "radians: use numpy.radians, or in task files q_deg, position_deg, orientation_deg"
         )
 

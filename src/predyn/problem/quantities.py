@@ -25,14 +25,10 @@ if TYPE_CHECKING:
 
 
 class Quantity(NamedTuple):
-    """One kind of number: what it belongs to, its unit, how to read and to replace it.
-
-    linear: whether torques are linear in it, all else being equal.
-    """
+    """One kind of number: what it belongs to, its unit, how to read and to replace it."""
 
     owner: str  # "link", "joint", "payload" or "force": what the name after "of" refers to
     unit: str  # of a revolute joint
-    linear: bool
     value: Callable[[Problem, str], float]
     change: Callable[[Draft, str, float], None]
     least: float = -np.inf  # below, no model is possible
@@ -41,15 +37,18 @@ class Quantity(NamedTuple):
 
 def split_quantity(problem: Problem, text: Any) -> tuple[Quantity, str]:
     """The kind of a quantity and the name of its owner, from "KIND of NAME"."""
-    if not isinstance(text, str) or " of " not in text:
-        raise InputError(
-            f"quantity: expected text such as 'stiffness of {problem.model.joint_names[0]}', got "
-            f"{text!r:.60}"
-        )
-    kind, name = text.split(" of ", 1)
-    if kind not in QUANTITIES:
-        raise unknown_name("quantity", kind, QUANTITIES)
+    kind, name = split_text(text, QUANTITIES, f"'stiffness of {problem.model.joint_names[0]}'")
     return QUANTITIES[kind], name
+
+
+def split_text(text: Any, kinds: Iterable[str], examples: str) -> tuple[str, str]:
+    """Kind and name, from "KIND of NAME"."""
+    if not isinstance(text, str) or " of " not in text:
+        raise InputError(f"quantity: expected text such as {examples}, got {text!r:.60}")
+    kind, name = text.split(" of ", 1)
+    if kind not in kinds:
+        raise unknown_name("quantity", kind, kinds)
+    return kind, name
 
 
 def quantity_value(problem: Problem, text: str) -> float:
@@ -171,7 +170,7 @@ def _inertial(k: int, unit: str) -> Quantity:
         draft.field("inertia")[draft.model.link_index(name), k] = x
 
     least = 0.0 if INERTIA[k] in ("inertia.xx", "inertia.yy", "inertia.zz") else -np.inf
-    return Quantity("link", unit, True, _row(k), change, least)
+    return Quantity("link", unit, _row(k), change, least)
 
 
 def _row(k: int) -> Callable[[Problem, str], float]:
@@ -187,7 +186,7 @@ def _placed(k: int) -> Quantity:
     def value(problem: Problem, name: str) -> float:
         return float(problem.model.p[problem.model.joint_index(name), k])
 
-    return Quantity("joint", "m", False, value, change)
+    return Quantity("joint", "m", value, change)
 
 
 def _per_joint(field: str, unit: str, slide_unit: str) -> Quantity:
@@ -198,7 +197,7 @@ def _per_joint(field: str, unit: str, slide_unit: str) -> Quantity:
         return float(getattr(problem.model, field)[problem.model.joint_index(name)])
 
     least = -np.inf if field in ("rest", "stiffness") else 0.0
-    return Quantity("joint", unit, True, value, change, least, slide_unit)
+    return Quantity("joint", unit, value, change, least, slide_unit)
 
 
 def _length(problem: Problem, name: str) -> float:
@@ -303,7 +302,7 @@ def _pushed(part: str, k: int, unit: str) -> Quantity:
     def value(problem: Problem, name: str) -> float:
         return float(np.asarray(getattr(_forces(problem, part, name)[0], part))[k])
 
-    return Quantity("force", unit, True, value, change)
+    return Quantity("force", unit, value, change)
 
 
 _JOINT_UNITS = {
@@ -314,13 +313,14 @@ _JOINT_UNITS = {
     "armature": ("kg m^2", "kg"),
 }
 QUANTITIES: dict[str, Quantity] = {
-    "mass": Quantity("link", "kg", True, _row(0), _mass, 0.0),
+    "mass": Quantity("link", "kg", _row(0), _mass, 0.0),
     **{INERTIA[k]: _inertial(k, "kg m" if k < 4 else "kg m^2") for k in range(1, 10)},
-    "length": Quantity("link", "m", False, _length, _lengthen, 0.0),
+    "length": Quantity("link", "m", _length, _lengthen, 0.0),
     **{f"origin.{x}": _placed(k) for k, x in enumerate(AXES)},
     **{name: _per_joint(name, *_JOINT_UNITS[name]) for name in PER_JOINT},
     "payload": Quantity(
-        *("payload", "kg", True),
+        "payload",
+        "kg",
         lambda problem, name: _payloads(problem, name)[0].mass,
         _with_payload,
         0.0,

@@ -13,14 +13,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from predyn.errors import InputError, unknown_name
-from predyn.model import Limits
-from predyn.problem.offers import phase_name
+from predyn.model import PRISMATIC, Limits
+from predyn.problem.offers import phase_names
 from predyn.problem.problem import Cost, Phase, Problem, State, name_of
-from predyn.problem.quantities import QUANTITIES, quantity_value, with_quantity
+from predyn.problem.quantities import (
+    QUANTITIES,
+    quantity_unit,
+    quantity_value,
+    split_text,
+    with_quantity,
+)
 
 STATES = {"q": "rad", "v": "rad/s", "a": "rad/s^2"}
 LIMITS = {"velocity": "rad/s", "acceleration": "rad/s^2", "effort": "N m"}
-PRISMATIC = {"rad": "m", "N m": "N", "kg m^2": "kg"}  # units of revolute joints, and of prismatic
+SLIDE_UNITS = {"rad": "m", "rad/s": "m/s", "rad/s^2": "m/s^2", "N m": "N"}  # of prismatic joints
 
 
 class TaskQuantity(NamedTuple):
@@ -50,29 +56,20 @@ def with_number(problem: Problem, text: str, value: float) -> Problem:
 def number_unit(problem: Problem, text: str) -> str:
     """The unit of a quantity, for the kind of its joint."""
     kind, name = _split(problem, text)
-    known = TASK_QUANTITIES.get(kind) or QUANTITIES[kind]
-    joint = name.split(" in ")[0] if kind in TASK_QUANTITIES else name
-    names = problem.model.joint_names
-    prismatic = joint in names and problem.model.kind[names.index(joint)] == 1
-    per_joint = kind in TASK_QUANTITIES or QUANTITIES[kind].owner == "joint"
-    if not (prismatic and per_joint) or kind.startswith("origin"):
-        return known.unit
-    parts = known.unit.split("/")
-    first = PRISMATIC.get(parts[0]) or parts[0].replace("N m", "N")
-    return "/".join([first, *(PRISMATIC.get(x, x) for x in parts[1:])])
+    if kind not in TASK_QUANTITIES:
+        return quantity_unit(problem, text)
+    unit, model = TASK_QUANTITIES[kind].unit, problem.model
+    joint = name if name in model.joint_names else name.rpartition(" in ")[0]
+    slides = joint in model.joint_names and model.kind[model.joint_index(joint)] == PRISMATIC
+    return SLIDE_UNITS.get(unit, unit) if slides else unit
 
 
 def _split(problem: Problem, text: Any) -> tuple[str, str]:
     """Kind and name, from "KIND of NAME"."""
-    if not isinstance(text, str) or " of " not in text:
-        raise InputError(
-            f"quantity: expected text such as 'mass of {problem.model.link_names[0]}' or 'end q of "
-            f"{problem.model.joint_names[0]}', got {text!r:.60}"
-        )
-    kind, name = text.split(" of ", 1)
-    if kind not in TASK_QUANTITIES and kind not in QUANTITIES:
-        raise unknown_name("quantity", kind, [*TASK_QUANTITIES, *QUANTITIES])
-    return kind, name
+    examples = (
+        f"'mass of {problem.model.link_names[0]}' or 'end q of {problem.model.joint_names[0]}'"
+    )
+    return split_text(text, [*TASK_QUANTITIES, *QUANTITIES], examples)
 
 
 # -- boundary values --------------------------------------------------------------------------
@@ -86,7 +83,7 @@ def _joint_and_phase(problem: Problem, name: str, end: str) -> tuple[int, int]:
         raise unknown_name("joint", joint or name, joints)
     if not phase:
         return joints.index(joint), 0 if end == "start" else len(problem.phases) - 1
-    phases = [phase_name(problem, p) for p in range(len(problem.phases))]
+    phases = phase_names(problem)
     if phase not in phases:
         raise unknown_name("phase", phase, phases)
     return joints.index(joint), phases.index(phase)
@@ -168,7 +165,7 @@ def _limit(kind: str, unit: str) -> TaskQuantity:
 
 
 def _fixed_phase(problem: Problem, name: str) -> int:
-    phases = [phase_name(problem, p) for p in range(len(problem.phases))]
+    phases = phase_names(problem)
     if name not in phases:
         raise unknown_name("phase", name, phases)
     p = phases.index(name)

@@ -15,7 +15,7 @@ FAILURE = (
     "infeasible", "iteration_limit", "time_limit", "interrupted", "diverged", "evaluation_error",
 )  # fmt: skip
 STATUSES = (*CONVERGED, *FAILURE)
-MOST_EXCESS = 0.05  # relative excess between the points above which a motion is no success
+MOST_EXCESS = 0.05  # relative excess between the points above which a motion is not a success
 MOST_LISTED = 10
 ROUNDING = 8 * float(np.finfo(float).eps)  # of the duration, in a time that was computed
 

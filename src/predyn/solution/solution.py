@@ -47,7 +47,7 @@ class Solution:
     iterations: int
     solve_seconds: float
     max_violation: float  # relative, at the points where constraints were imposed
-    max_violation_dense: float  # relative, between them too; above 0.05 the status is no success
+    max_violation_dense: float  # relative, between them too; above 0.05 it is not a success
     curves: tuple[Curve, ...]
     phase_names: tuple[str, ...]
     t: Floats  # (K,) s from the start of the motion

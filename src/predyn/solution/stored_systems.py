@@ -29,13 +29,12 @@ def is_plain(solution: Solution) -> bool:
     """Whether a reader that knows neither signals nor systems of phases misses nothing."""
     if solution.signal_curves or solution.parameters:
         return False
+    from predyn.dynamics.system import limits_by_kind
+
     limits = {name: np.asarray(x, float) for name, x in solution.limits.items()}
     forces = [tree_of_force(force) for force in solution.forces]
     for system in solution.systems:
-        own = {name: np.asarray(x, float) for name, x in system.limits._asdict().items()}
-        if system.jerk_limit is not None:
-            jerk = np.broadcast_to(np.asarray(system.jerk_limit, float), (solution.model.n,))
-            own["jerk"] = np.stack((-jerk, jerk), axis=1)
+        own = limits_by_kind(system.limits, system.jerk_limit)
         same = (
             not system.payloads
             and tuple(system.passive) == tuple(solution.passive)

@@ -115,11 +115,11 @@ Rows = list[tuple[str, str]]
 
 
 def _cost_rows(solution: Solution) -> Rows:
-    """Each cost; a rounded one also without rounding, and integrals that are bounded."""
+    """Each cost, with its exact integral where that differs; then exact bounded integrals."""
     rows = []
     for name, value in solution.costs.items():
         exact = solution.unsmoothed.get(name)
-        more = "" if exact is None else f" rounded, {exact:.8g} exact"
+        more = "" if exact is None else f" as optimised, {exact:.8g} exact"
         rows.append((f"  {name}", f"{value:.8g}{more}"))
     rest = [name for name in solution.unsmoothed if name not in solution.costs]
     return [*rows, *((name, f"{solution.unsmoothed[name]:.8g} exact") for name in rest)]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.errors import NotConverged
+from predyn.errors import NotConverged, listed
 from predyn.nlp import Multipliers, SolverOptions
 from predyn.solvers.ipopt import solve_nlp
 from predyn.solving.null_space import NullSpace
@@ -222,8 +222,7 @@ class ActiveSet:
 
     def listed(self, rows: Ints) -> str:
         """Some of these names in a message."""
-        more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
-        return ", ".join(self.names(rows[:NAMED])) + more
+        return listed(self.names(rows), NAMED)
 
 
 def _solve_tightly(

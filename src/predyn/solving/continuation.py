@@ -16,11 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from predyn.errors import listed
 from predyn.nlp import SolverOptions
 from predyn.problem import Problem
 from predyn.solution import CONVERGED, Solution
 from predyn.solvers.ipopt_callbacks import Iterate
-from predyn.solving.single_solve import Checkpoints, Report, solve_once
+from predyn.solving.single_solve import Output, Report, solve_once
+from predyn.solving.totals import Totals
 from predyn.terms.kinked import NARROW
 from predyn.transcribe.guess import first_guess
 from predyn.transcribe.methods import transcribe
@@ -41,19 +43,18 @@ LOOSE, FRICTION_LOOSE = 1e-2, 1e-6  # tolerance before the last stage
 BARRIER, FRICTION_BARRIER = 1e-4, 1e-6  # initial barrier parameter after the first stage
 CLOSE = 2.0  # ratio of widths that takes no stage of its own
 HALVINGS = 2  # how often a stage that fails is approached by one in between
+AT_ONCE = 1e-3  # s, for a stage that has no time left
+NAMED = 3  # widths in a message
 LONGEST = 300  # iterations of a stage that may be approached in this way
 
 
 @dataclass
 class Stages:
-    """Solves a sequence of problems; counts iterations and seconds of all."""
+    """Solves problems that differ in their widths, one after another."""
 
     problem: Problem
-    text: str
-    report: Report | None
-    checkpoints: Checkpoints | None
-    iterations: int = 0
-    timings: dict[str, float] = field(default_factory=dict)
+    output: Output
+    totals: Totals = field(default_factory=Totals)
     began: float = field(default_factory=monotonic)
 
     @property
@@ -66,13 +67,9 @@ class Stages:
         """One stage; all but the last are solved loosely."""
         problem = with_widths(self.problem, widths)
         solver = self._solver(problem.solver, last, most)
-        report = self.report if self.iterations == 0 else self._continued(self.iterations)
-        solution = solve_once(
-            replace(problem, solver=solver), guess, self.text, report, self.checkpoints, **options
-        )
-        self.iterations += solution.iterations
-        for name, seconds in solution.timings.items():
-            self.timings[name] = self.timings.get(name, 0.0) + seconds
+        output = self.output._replace(report=self._continued(self.totals.iterations))
+        solution = solve_once(replace(problem, solver=solver), guess, output, **options)
+        self.totals.add(solution)
         return solution
 
     def follow(self, widths: Widths, solution: Solution, last: bool, most: int) -> Solution:
@@ -82,22 +79,20 @@ class Stages:
 
     def _solver(self, solver: SolverOptions, last: bool, most: int | None) -> SolverOptions:
         loose = FRICTION_LOOSE if self.friction else LOOSE
-        left = max(solver.max_iterations - self.iterations, 0)
-        seconds = solver.max_seconds
-        if seconds is not None:
-            seconds = max(seconds - self.timings.get("solve", 0.0), 1e-3)
+        left = max(solver.max_iterations - self.totals.iterations, 0)
+        seconds = self.totals.seconds_left(solver)
         return replace(
             solver,
             tolerance=solver.tolerance if last else max(solver.tolerance, loose),
             max_iterations=left if most is None else min(left, most),
-            max_seconds=seconds,
+            max_seconds=None if seconds is None else max(seconds, AT_ONCE),
         )
 
     def _continued(self, done: int) -> Report | None:
         """The report with iterations and seconds counted from the first stage on."""
-        report, before = self.report, monotonic() - self.began
-        if report is None:
-            return None
+        report, before = self.output.report, monotonic() - self.began
+        if report is None or done == 0:
+            return report
 
         def counted(iterate: Iterate) -> bool | None:
             elapsed = before + iterate.elapsed
@@ -105,22 +100,11 @@ class Stages:
 
         return counted
 
-    def total(self, solution: Solution) -> Solution:
-        """The solution with the iterations and seconds of all stages."""
-        return replace(
-            solution,
-            iterations=self.iterations,
-            timings=dict(self.timings),
-            solve_seconds=self.timings.get("solve", 0.0),
-        )
-
 
 def solve_in_stages(
     problem: Problem,
     guess: Any,
-    text: str,
-    report: Report | None = None,
-    checkpoints: Checkpoints | None = None,
+    output: Output,
     program: Program | None = None,
     **options: Any,
 ) -> Solution:
@@ -131,16 +115,16 @@ def solve_in_stages(
     wrong = program is None and problem.validate()  # or only its method makes it complete
     asked = {} if wrong else asked_widths(problem)
     if not asked:
-        return solve_once(problem, guess, text, report, checkpoints, program=program, **options)
+        return solve_once(problem, guess, output, program=program, **options)
     wide, narrow = _first_widths(problem, guess, asked)
-    stages = Stages(problem, text, report, checkpoints)
+    stages = Stages(problem, output)
     single = narrow is not None and not _steps(wide, narrow)
     solution = stages.solve(narrow if single and narrow else wide, guess, single, **options)
     if single or solution.status not in CONVERGED:
-        return stages.total(_named(solution, asked))
+        return stages.totals.of(_named(solution, asked))
     if narrow is None:
         narrow = _narrow(problem, solution, asked, wide)
-    return stages.total(_narrowed(stages, solution, wide, narrow))
+    return stages.totals.of(_narrowed(stages, solution, wide, narrow))
 
 
 def _first_widths(
@@ -253,8 +237,7 @@ def _list(reached: Widths, narrow: Widths) -> str:
         for name in reached
         if reached[name] > narrow[name]
     ]
-    more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
-    return f"with the widths {', '.join(parts[:3])}{more}" if parts else "with a loose tolerance"
+    return f"with the widths {listed(parts, NAMED)}" if parts else "with a loose tolerance"
 
 
 def _named(solution: Solution, asked: Mapping[str, float | None]) -> Solution:
@@ -266,7 +249,7 @@ def _named(solution: Solution, asked: Mapping[str, float | None]) -> Solution:
     ]
     if solution.status in CONVERGED or not other:
         return solution
-    note = f"this stage had the widths {', '.join(other[:3])}"
+    note = f"this stage had the widths {listed(other, NAMED)}"
     return replace(solution, message=f"{solution.message}; {note}")
 
 

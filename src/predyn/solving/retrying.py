@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from predyn.nlp import Multipliers
 from predyn.solution import CONVERGED, Solution
+from predyn.solving.totals import Totals
 from predyn.transcribe.guess import perturbed
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.program import Program
@@ -24,7 +25,7 @@ Floats = NDArray[np.float64]
 Run = Callable[[Program, Floats, Multipliers | None], Solution]
 Attempt = tuple[str, Program, Floats]  # what is different
 FAILED = ("infeasible", "diverged", "evaluation_error")
-FACTOR = 100.0  # of the scale of the objective
+FACTOR = 100.0  # by which the scaled objective is made smaller
 SIZE = 0.1  # rad or m, of the perturbation
 
 
@@ -33,10 +34,9 @@ def run_with_retries(
 ) -> Solution:
     """The first attempt that succeeds, or the first one; the message lists what was tried."""
     first = last = run(program, x0, multipliers)
-    total, iterations, tried = dict(first.timings), first.iterations, []
-    most = program.problem.solver.max_seconds
+    totals, tried, options = Totals(first), [], program.problem.solver
     for what, other, x in _attempts(program, x0, multipliers, first):
-        left = None if most is None else most - total["solve"]
+        left = totals.seconds_left(options)
         if left is not None and left <= 0.0:
             break
         other.problem = replace(
@@ -44,8 +44,7 @@ def run_with_retries(
         )
         last = run(other, x, None)
         tried.append(what)
-        iterations += last.iterations
-        total = {name: seconds + last.timings[name] for name, seconds in total.items()}
+        totals.add(last)
         if last.status not in FAILED:
             break
     if not tried:
@@ -54,13 +53,7 @@ def run_with_retries(
         note, best = f"also tried {' and '.join(tried)}", first
     else:
         note, best = f"found {tried[-1]}; the first attempt ended with {first.status}", last
-    return replace(
-        best,
-        message=f"{best.message}; {note}",
-        iterations=iterations,
-        timings=total,
-        solve_seconds=total["solve"],
-    )
+    return totals.of(replace(best, message=f"{best.message}; {note}"))
 
 
 def _attempts(

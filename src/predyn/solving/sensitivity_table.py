@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.errors import listed
+
 Floats = NDArray[np.float64]
 LISTED = 8  # quantities in a line of the table
 
@@ -93,5 +95,4 @@ def _counted(names: tuple[str, ...]) -> str:
     """Quantities without their instants, with the number of these."""
     counts = Counter(name.partition(" at ")[0] for name in names)
     parts = [name if n == 1 else f"{name} ({n} points)" for name, n in counts.items()]
-    more = f" and {len(parts) - LISTED} more" if len(parts) > LISTED else ""
-    return ", ".join(parts[:LISTED]) + more
+    return listed(parts, LISTED)

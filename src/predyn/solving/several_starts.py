@@ -24,7 +24,7 @@ from predyn.problem import Problem
 from predyn.solution import EXCEEDS, Solution
 from predyn.solvers.ipopt_callbacks import Iterate
 from predyn.solving.continuation import solve_in_stages
-from predyn.solving.single_solve import Report
+from predyn.solving.single_solve import Output, Report
 from predyn.storage.interrupts import held_back
 
 FIRST, GENERATION = 20, 10  # starts from the guess, then starts from the best so far at a time
@@ -33,7 +33,7 @@ FIRST, GENERATION = 20, 10  # starts from the guess, then starts from the best s
 def _start(job: tuple[Problem, Any, int, int, bool, str]) -> Solution:
     """One start, in a process of its own."""
     problem, guess, seed, number, near, text = job
-    return solve_in_stages(problem, guess, text, start=(seed, number), near=near)
+    return solve_in_stages(problem, guess, Output(text), start=(seed, number), near=near)
 
 
 def _begin_worker() -> None:

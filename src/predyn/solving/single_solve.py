@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic, perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from predyn.solvers.ipopt import SolverResult, solve_nlp
 from predyn.solvers.ipopt_callbacks import HISTORY_FIELDS, Iterate
 from predyn.solving.guess_ranking import starting_point
 from predyn.solving.retrying import FAILED, Run, run_with_retries
+from predyn.solving.totals import Totals
 from predyn.transcribe.guess import first_guess
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.program import Program
@@ -32,6 +33,7 @@ Report = Callable[[Iterate], bool | None]
 OBJECTIVE = 100.0  # scaled objective at the guess: the solver's tolerance is an absolute one
 RESCALED = 5  # at most, solves with the scale of the solution before
 TINY = 1e-4  # ratio of the objective's scales at the solution and at the guess
+NEAR = 1e-4  # initial barrier parameter where the guess is a motion on coarser points
 STIR = 3e-3  # of the scale of a variable; how much it changes the objective counts as its size
 
 
@@ -39,16 +41,20 @@ STIR = 3e-3  # of the scale of a variable; how much it changes the objective cou
 def solve_once(
     problem: Problem,
     guess: Any,
-    text: str,
-    report: Report | None = None,
-    checkpoints: Checkpoints | None = None,
+    output: Output | None = None,
     start: tuple[int, int] = (0, 0),
     near: bool = False,
     warm: bool = False,
     mu_init: float | None = None,
     program: Program | None = None,
 ) -> Solution:
-    """program: that of the problem, if it has been built."""
+    """Solve a problem from one start, again in other ways if that fails (retrying.py).
+
+    start    seed and number; the first has number 0
+    near     perturb the guess, a solution, in search of a better optimum
+    warm     continue the guess, a solution, with its barrier parameter
+    program  that of the problem, if it has been built
+    """
     began = perf_counter()
     if mu_init is None and warm and isinstance(guess, Solution):
         mu_init = _last_barrier(guess, problem.solver.tolerance)
@@ -63,7 +69,8 @@ def solve_once(
     scale_objective(program, x0)
     if not built:
         if start[1] == 0:
-            check_rank(program, x0)
+            # stages, refinements and warm starts would repeat the warnings
+            check_rank(program, x0, warn=not isinstance(guess, Solution))
         evaluate_all(program)
     multipliers = None
     if isinstance(guess, Solution) and start[1] == 0 and (warm or guess.status in CONVERGED):
@@ -71,37 +78,38 @@ def solve_once(
     seconds = perf_counter() - began
 
     def run(program: Program, x0: Floats, multipliers: Multipliers | None) -> Solution:
-        return run_program(program, x0, multipliers, text, report, checkpoints, seconds)
+        return run_program(program, x0, multipliers, output or Output())
 
     try:
-        solution = run_with_retries(run, program, x0, multipliers)
-        return _sharpened(run, program, solution)
+        solution = _sharpened(run, program, run_with_retries(run, program, x0, multipliers))
+        return with_transcription(solution, seconds)
     finally:
-        program.problem = given  # a Program may be solved again with other options
+        program.problem = given  # it may be the caller's
 
 
 def _sharpened(run: Run, program: Program, solution: Solution) -> Solution:
     """The solution; solved on with its own scale while its cost is a tiny part of the guess's."""
-    solver = program.problem.solver
+    solver, totals = program.problem.solver, Totals(solution)
     for _ in range(RESCALED):
-        coarse, x = program.f_scale, first_guess(program, solution)
-        scale_objective(program, x)
-        if solution.status not in CONVERGED or program.f_scale >= TINY * coarse:
+        tiny = TINY * program.f_scale
+        if solution.status not in CONVERGED or abs(solution.objective) >= tiny * OBJECTIVE:
             break
-        if solver.max_seconds is not None:
-            left = max(solver.max_seconds - solution.solve_seconds, 1e-3)
+        x = first_guess(program, solution)
+        scale_objective(program, x)
+        if program.f_scale >= tiny:
+            break
+        left = totals.seconds_left(solver)
+        if left is not None:
+            left = max(left, 1e-3)
             program.problem = replace(program.problem, solver=replace(solver, max_seconds=left))
         finer = run(program, x, multipliers_of(program, solution))
+        totals.add(finer)
         if finer.status in FAILED:
             note = f"with the scale of its own cost, the solve ended with {finer.status}"
-            return replace(solution, status=finer.status, message=f"{solution.message}; {note}")
-        total = {k: x + solution.timings.get(k, 0.0) for k, x in finer.timings.items()}
-        solution = replace(
-            finer,
-            timings=total,
-            solve_seconds=total["solve"],
-            iterations=solution.iterations + finer.iterations,
-        )
+            return totals.of(
+                replace(solution, status=finer.status, message=f"{solution.message}; {note}")
+            )
+        solution = totals.of(finer)
     return solution
 
 
@@ -116,25 +124,18 @@ def run_program(
     program: Program,
     x0: Floats,
     multipliers: Multipliers | None,
-    text: str,
-    report: Report | None,
-    checkpoints: Checkpoints | None,
-    transcribed: float,
+    output: Output,
 ) -> Solution:
     """Solve a program and return the outcome."""
-    problem = program.problem
-    if checkpoints is not None:
-        report = checkpoints.watch(program, report)
+    problem, report = program.problem, output.report
+    if output.checkpoints is not None:
+        report = output.checkpoints.watch(program, report)
     with program.following_kinks():
         result = solve_nlp(program, x0, problem.solver, multipliers, report)
     began = perf_counter()
     program.move(result.x)
     costs = program.cost_parts()
-    timings = {
-        "transcribe": transcribed,
-        "solve": result.seconds,
-        "evaluate": result.evaluation_seconds,
-    }
+    timings = {"solve": result.seconds, "evaluate": result.evaluation_seconds}
     solution = unpack(
         program,
         result.x,
@@ -146,10 +147,21 @@ def run_program(
         multipliers=result.multipliers,
         history=_history(result),
         timings=timings,
-        text=text,
+        text=output.text,
     )
     timings["check"] = perf_counter() - began
     return solution
+
+
+def with_transcription(solution: Solution, seconds: float) -> Solution:
+    """The solution with the time until its solve began."""
+    return replace(solution, timings={"transcribe": seconds, **solution.timings})
+
+
+def stopped(solution: Solution, when: str) -> Solution:
+    """The last converged motion before an interrupt."""
+    message = f"interrupted {when}; this is the last converged motion: {solution.message}"
+    return replace(solution, status="interrupted", message=message)
 
 
 def scale_objective(program: Program, x0: Floats) -> None:
@@ -190,6 +202,14 @@ def _history(result: SolverResult) -> dict[str, Floats]:
     return {
         name: np.array(column, float) for name, column in zip(HISTORY_FIELDS, columns, strict=True)
     }
+
+
+class Output(NamedTuple):
+    """What a solve passes on: the text of its task file, iterates, checkpoints."""
+
+    text: str = ""  # kept in solutions
+    report: Report | None = None
+    checkpoints: Checkpoints | None = None
 
 
 class Checkpoints:

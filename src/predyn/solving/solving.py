@@ -15,9 +15,10 @@ from predyn.problem import Hybrid, Problem
 from predyn.problem.plausibility import warn_if_implausible
 from predyn.solution import CONVERGED, MOST_EXCESS, Solution
 from predyn.solving.continuation import settled, solve_in_stages
-from predyn.solving.refinement import refined, with_enough_points, with_free_knots
+from predyn.solving.denser_points import with_enough_points
+from predyn.solving.refinement import refined, with_free_knots
 from predyn.solving.several_starts import best_of_starts
-from predyn.solving.single_solve import Checkpoints, Report
+from predyn.solving.single_solve import Checkpoints, Output, Report
 from predyn.transcribe.arrange import PASSIVE_TORQUE
 from predyn.transcribe.layout import end_values
 from predyn.transcribe.program import Program
@@ -57,50 +58,65 @@ def solve(
 
     The result is a local optimum of the transcribed program: limits hold at the limit points;
     violations between them are measured. If one exceeds 5 % of its bound, the motion is solved
-    again with twice the limit points, up to twice; if that does not suffice, it is no success.
+    again with more limit points, up to three times; if that does not suffice, it is not a success.
     """
-    text = ""
-    program = None
-    if isinstance(problem, Program):
-        program, problem = problem, problem.problem
-    elif not isinstance(problem, Problem):
-        task = read_task(problem)
-        problem, text = task.problem, task.text
+    problem, program, text = _read(problem)
     every = 1 if checkpoint_iterations is None else checkpoint_iterations
     _check_arguments(starts, seed, every, report, checkpoint, checkpoint_seconds, resume)
     if refine not in (None, True, False):
         raise InputError(f"refine: expected True, False or None, got {refine!r:.60}")
-    if resume is not None:
-        if guess is not None:
-            raise InputError("guess and resume: expected one of them, got both")
-        guess = resume
-        if not isinstance(resume, Solution):
-            from predyn.solution.file import load_solution  # few solves read files
-
-            guess = load_solution(resume)
+    guess = _checked_guess(guess, resume)
     if program is None:
         problem = _prepared(problem, warm=isinstance(guess, Solution))
+    output = Output(text, report)
     if starts > 1:
         if checkpoint is not None or resume is not None:
             raise InputError(
                 f"checkpoint and resume: expected starts=1, got {starts}; omit one or the other"
             )
-        solution = best_of_starts(problem, guess, starts, seed, text, report)
-        checkpoints = None
+        first = best_of_starts(problem, guess, starts, seed, text, report)
     else:
-        checkpoints = Checkpoints(checkpoint, checkpoint_seconds, checkpoint_iterations, text)
+        saved = Checkpoints(checkpoint, checkpoint_seconds, checkpoint_iterations, text)
+        output = output._replace(checkpoints=saved)
         warm = resume is not None
-        solution = solve_in_stages(
-            problem, guess, text, report, checkpoints, warm=warm, program=program
-        )
-    problem = settled(problem, solution)
-    asked = problem.transcription.refine if refine is None else refine
-    if not asked:  # refinement adds points itself
-        problem, solution = with_enough_points(problem, solution, text, report, checkpoints)
-    solution = refined(problem, solution, refine, text, report, checkpoints)
+        first = solve_in_stages(problem, guess, output, program, warm=warm)
+    refine = problem.transcription.refine if refine is None else refine
+    problem, solution = settled(problem, first), first
+    if refine:  # adds points itself
+        solution = refined(problem, solution, output)
+    else:
+        problem, solution = with_enough_points(problem, solution, output)
     if problem.transcription.knots == "free" and solution.status in CONVERGED:
-        solution = with_free_knots(problem, solution, text, report)
-    return _with_caution(problem, solution, asked)
+        solution = with_free_knots(problem, solution, output)
+    # stages and repeats have other options, such as the time that is left
+    solved = solution.problem and replace(solution.problem, solver=problem.solver)
+    solution = replace(solution, starts=first.starts, problem=solved)
+    return _with_caution(problem, solution, refine)
+
+
+def _read(
+    given: Problem | Program | str | os.PathLike[str],
+) -> tuple[Problem, Program | None, str]:
+    """The problem, its program if that is given, and the text of its task file."""
+    if isinstance(given, Program):
+        return given.problem, given, ""
+    if isinstance(given, Problem):
+        return given, None, ""
+    task = read_task(given)
+    return task.problem, None, task.text
+
+
+def _checked_guess(guess: Any, resume: str | os.PathLike[str] | Solution | None) -> Any:
+    """The guess, or the solution at which to resume."""
+    if resume is None:
+        return guess
+    if guess is not None:
+        raise InputError("guess and resume: expected one of them, got both")
+    if isinstance(resume, Solution):
+        return resume
+    from predyn.solution.file import load_solution  # few solves read files
+
+    return load_solution(resume)
 
 
 def _prepared(problem: Problem, warm: bool) -> Problem:
@@ -112,12 +128,12 @@ def _prepared(problem: Problem, warm: bool) -> Problem:
     if (warm and not hybrid) or problem.validate():
         return problem
     if not warm:
-        warn_if_implausible(problem, stacklevel=3)
+        warn_if_implausible(problem)
     if not hybrid:
         return problem
     from predyn.transcribe.shooting.step_choice import with_chosen_steps  # few solves need it
 
-    return with_chosen_steps(problem, stacklevel=None if warm else 3)
+    return with_chosen_steps(problem, warn=not warm)
 
 
 def _check_arguments(

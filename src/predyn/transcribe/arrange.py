@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from predyn.errors import InputError
 from predyn.kernels.forces import ExternalForce, UnknownForce, forces_at
 from predyn.problem import At, Constraint, Cost, Problem, name_of, row_bounds, system_of
-from predyn.problem.offers import offer_in
+from predyn.problem.offers import name_in, offer_in
 from predyn.terms.duration import TotalTime
 from predyn.terms.joints import JointAcceleration, JointPosition, JointTorque, JointVelocity
 from predyn.terms.kinked import NARROW
@@ -140,9 +140,6 @@ class Arrangement:
             known.append(force)
         return forces_at(known, s, self.layouts[p].T, lambda name: np.zeros(3))
 
-    def _label(self, p: int, name: str) -> str:
-        return name if len(self.layouts) == 1 else f"{self.layouts[p].name}: {name}"
-
     def bind(self, p: int, term: Term) -> Residual:
         """The residual of a term in phase p, with scales that do not depend on units."""
         residual = term.bind_to(self.offers[p])
@@ -257,7 +254,9 @@ class Arrangement:
 
     def _add_phase_constraint(self, p: int, constraint: Constraint) -> None:
         if constraint.term.pairs:
-            self._add_pair_constraint(constraint, p, p, self._label(p, name_of(constraint)))
+            self._add_pair_constraint(
+                constraint, p, p, name_in(self.problem, p, name_of(constraint))
+            )
         else:
             self._add_in_phase(p, constraint)
 
@@ -291,7 +290,7 @@ class Arrangement:
         throughout: bool = False,
     ) -> None:
         """Constrain a residual to bounds at each instant of a set of phase p."""
-        label = self._label(p, name)
+        label = name_in(self.problem, p, name)
         part = Part(points, points.add(Block(label, residual)))
         self.rows.append(
             Rows(label, residual.rows, [part], *bounds, residual.scale, throughout=throughout)
@@ -361,7 +360,7 @@ class Arrangement:
         return Part(points, points.add(block))
 
     def _add_cost(self, p: int, cost: Cost) -> None:
-        name = self._label(p, name_of(cost))
+        name = name_in(self.problem, p, name_of(cost))
         if cost.term.pairs:
             raise InputError(f"{name}: a term on pairs of instants can only be a constraint")
         at: At = "start" if _timeless(cost.term.bind_to(self.offers[p])) else cost.at
@@ -373,7 +372,7 @@ class Arrangement:
         """Add bounds on the sum of the losses over the instants of several phases."""
         name = constraint.name or f"integral of {name_of(constraint)}"
         if first == last:
-            name = self._label(first, name)
+            name = name_in(self.problem, first, name)
         parts = [
             self._add_summed(p, constraint.term, constraint.at, 1.0, name)
             for p in range(first, last + 1)

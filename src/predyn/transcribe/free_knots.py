@@ -92,7 +92,7 @@ def joined(solution: Solution, name: str, problem: Problem) -> Solution:
         costs=_added(solution.costs),
         unsmoothed=_added(solution.unsmoothed),
         widths={part.split(": ", 1)[-1]: width for part, width in solution.widths.items()},
-        problem=replace(problem, guess="linear"),
+        problem=replace(problem, guess="auto"),
         t=solution.t[keep],
         phase=np.zeros(int(keep.sum()), np.int64),
         **{x: getattr(solution, x)[keep] for x in ("q", "v", "a", "tau", "reactions")},

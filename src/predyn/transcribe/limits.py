@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from predyn.dynamics.system import PhaseSystem
+from predyn.dynamics.system import PhaseSystem, limits_by_kind
 from predyn.problem import Constraint
 from predyn.terms.joints import (
     JointAcceleration,
@@ -31,10 +31,7 @@ def limit_constraints(system: PhaseSystem, names: Sequence[str]) -> Iterator[Con
     Passive joints have no motor, so their effort is not limited.
     """
     passive = np.isin(names, system.passive)
-    limits = dict(system.limits._asdict())
-    if system.jerk_limit is not None:
-        j = np.broadcast_to(np.asarray(system.jerk_limit, float), (len(names),))
-        limits["jerk"] = np.stack([-j, j], axis=1)
+    limits = limits_by_kind(system.limits, system.jerk_limit)
     for kind, term in LIMIT_TERMS.items():
         if kind not in limits:
             continue

@@ -16,6 +16,7 @@ from predyn.samples import FRAME_PARTS, Samples
 from predyn.samples.registry import implementation
 from predyn.terms.term import Residual
 from predyn.transcribe.program import Program
+from predyn.transcribe.recheck import residual_values
 from predyn.transcribe.rows import row_scale
 
 Floats = NDArray[np.float64]
@@ -56,8 +57,7 @@ class PostureRows:
         total = np.zeros(len(q))
         samples = self._samples(p, q, {name for x in chosen for name in x.residual.channels})
         for residual, lower, upper, _ in chosen:
-            value = np.empty((len(residual.rows), len(q)))
-            residual.value(samples, value)
+            value = residual_values(residual, samples, len(q))
             outside = np.maximum(lower[:, None] - value, value - upper[:, None])
             scale = row_scale(lower, upper, residual.scale)
             total += np.maximum(outside / scale[:, None], 0.0).sum(axis=0)

@@ -9,14 +9,13 @@ problem, such as a stretched arm.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.errors import InputError, ProblemWarning
+from predyn.errors import InputError, listed, warn_of_problem
 from predyn.transcribe.program import Program
 
 Floats = NDArray[np.float64]
@@ -31,9 +30,9 @@ DENSE = 200  # maximum number of equations for dense matrices
 NAMED = 6  # maximum number of quantities named in a message
 
 
-def check_rank(program: Program, x: Floats) -> None:
+def check_rank(program: Program, x: Floats, warn: bool = True) -> None:
     """Raise an InputError for more equations than unknowns, and warn of equations that depend on
-    each other near a guess x; the program is left near x.
+    each other near a guess x, or that use up a spline; the program is left at x.
     """
     away = NEAR * program.x_scale * np.random.default_rng(0).uniform(-1.0, 1.0, len(x))
     free = np.flatnonzero(program.x_lower < program.x_upper)
@@ -48,17 +47,17 @@ def check_rank(program: Program, x: Floats) -> None:
             f"problem {program.problem.name!r}: {counts}: {_blocks(program, equal)}; leave some "
             "out or use inequalities"
         )
+    if not warn:
+        return
     for message in used_up_splines(program):
-        text = f"problem {program.problem.name!r}: {message}"
-        warnings.warn(text, ProblemWarning, stacklevel=6)  # the caller of predyn.solve
+        warn_of_problem(program.problem.name, message)
     dependent = equal[dependent_rows(J)]
     if len(dependent):
-        names = dict.fromkeys(program.g_quantity(int(i)) for i in dependent)
-        warnings.warn(
-            f"problem {program.problem.name!r}: some of its {counts} depend on each other at the "
-            f"guess, or contradict: {_listed(tuple(names))}; leave out what follows from the rest",
-            ProblemWarning,
-            stacklevel=6,  # the caller of predyn.solve
+        names = list(dict.fromkeys(program.g_quantity(int(i)) for i in dependent))
+        warn_of_problem(
+            program.problem.name,
+            f"some of its {counts} depend on each other at the guess, or contradict: "
+            f"{listed(names, NAMED)}; leave out what follows from the rest",
         )
 
 
@@ -81,9 +80,9 @@ def used_up_splines(program: Program) -> list[str]:
         count = sum(blocks.values())
         if count and count >= free:
             where = "" if len(program.phases) == 1 else f" of {phase.name!r}"
-            listed = _listed([f"{count} of {name}" for name, count in blocks.items()])
+            equations = listed([f"{n} of {name}" for name, n in blocks.items()], NAMED)
             messages.append(
-                f"{count} equations at instants ({listed}) use up all {free} free control points"
+                f"{count} equations at instants ({equations}) use up all {free} free control points"
                 f"{where}: they determine the motion alone, and hold at these instants only; give "
                 "bounds with a tolerance instead, or leave out equations or boundary values"
             )
@@ -167,9 +166,4 @@ def _blocks(program: Program, equal: Ints) -> str:
         count = int(((equal >= block.start) & (equal < block.stop)).sum())
         if count:
             parts.append(f"{count} of {name}")
-    return _listed(parts)
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    return listed(parts, NAMED)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from predyn.curves.bspline import BSpline
 from predyn.curves.derivative_spline import DerivativeSpline, derivative_spline
 from predyn.curves.extrema import maxima
+from predyn.problem.offers import name_in
 from predyn.samples import STATES, Samples
 from predyn.solution import Violation
 from predyn.terms.joints import JointTorque
@@ -175,6 +176,4 @@ def _passive_torque(program: Program, motion: Motion, p: int, tau: Floats) -> Bo
     motors = np.abs(tau[~np.isin(program.model.joint_names, system.passive)])
     usual = Sizes(system, motion.curves[p].duration).scale(residual)
     residual.scale = np.maximum(motors.max(initial=0.0), SMALL_BOUND * usual)
-    several = len(program.phases) > 1
-    name = f"{program.phases[p].name}: {PASSIVE_TORQUE}" if several else PASSIVE_TORQUE
-    return Bounded(name, residual, zero, zero)
+    return Bounded(name_in(program.problem, p, PASSIVE_TORQUE), residual, zero, zero)

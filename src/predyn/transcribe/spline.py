@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from predyn.errors import InputError
 from predyn.kernels.batch import Direct
 from predyn.problem import Problem
+from predyn.problem.offers import name_in
 from predyn.problem.quantities import at_guesses
 from predyn.solution import Curve
 from predyn.transcribe import kernels
@@ -217,8 +218,8 @@ class SplineProgram(Program):
     # -- names --------------------------------------------------------------------------------
 
     def x_name(self, i: int) -> str:
-        for phase in self.phases:
-            prefix = "" if len(self.phases) == 1 else f"{phase.name}: "
+        for p, phase in enumerate(self.phases):
+            prefix = name_in(self.problem, p, "")
             if i == phase.T_column:
                 return self.duration_name(phase)
             found = np.argwhere(phase.columns == i)

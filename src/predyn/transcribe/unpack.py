@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 import predyn
 from predyn.curves.profile import Profile
 from predyn.dynamics.reactions import joint_reactions
+from predyn.dynamics.system import limits_by_kind
 from predyn.nlp import Multipliers
 from predyn.problem import Problem
 from predyn.problem.quantities import unit_of
@@ -129,10 +130,6 @@ def unpack(
     if status in SUCCESS and dense and dense[0].relative > MOST_EXCESS:
         status = EXCEEDS
     dense = sorted([*dense, *imposed[:5]], key=lambda v: -v.relative)
-    limits = {k: np.array(v) for k, v in (problem.limits or model.limits)._asdict().items()}
-    if problem.jerk_limit is not None:
-        jerk = np.broadcast_to(np.asarray(problem.jerk_limit, float), (model.n,))
-        limits["jerk"] = np.stack([-jerk, jerk], axis=1)
     return Solution(
         name=problem.name,
         model=model,
@@ -152,7 +149,7 @@ def unpack(
         a=sampled["a"],
         tau=sampled["tau"],
         reactions=sampled["w"],
-        limits=limits,
+        limits=limits_by_kind(problem.limits or model.limits, problem.jerk_limit),
         costs=costs,
         violations=tuple(imposed),
         dense_violations=tuple(dense),
@@ -171,18 +168,23 @@ def unpack(
         parameters=motion.parameters,
         parameter_units={x.name: unit_of(problem, x) for x in problem.parameters},
         systems=motion.systems,
-        problem=replace(problem, guess="linear"),  # an earlier solution would be kept alive
+        problem=replace(problem, guess="auto"),  # an earlier solution would be kept alive
         unsmoothed={} if g is None or not finite else unsmoothed(program, motion, g),
         widths=used_widths(problem),
-        provenance={
-            "predyn_version": predyn.__version__,
-            "date": datetime.now(UTC).isoformat(timespec="seconds"),
-            "platform": f"{platform.system()} {platform.machine()}",
-            "python": platform.python_version(),
-            "transcription": repr(problem.transcription),
-            "task": text,
-        },
+        provenance=_provenance(problem, text),
     )
+
+
+def _provenance(problem: Problem, text: str) -> dict[str, str]:
+    """What a result was made with."""
+    return {
+        "predyn_version": predyn.__version__,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "transcription": repr(problem.transcription),
+        "task": text,
+    }
 
 
 def sample_motion(program: Program, motion: Motion) -> dict[str, NDArray]:

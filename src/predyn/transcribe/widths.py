@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from predyn.model import PRISMATIC
 from predyn.problem import Constraint, Cost, Problem, name_of
-from predyn.problem.offers import offer_in, phase_name
+from predyn.problem.offers import name_in, offer_in
 from predyn.terms.kinked import Kinked
 from predyn.terms.sums import WeightedSum
 from predyn.terms.term import Term
@@ -64,7 +64,7 @@ def with_widths(problem: Problem, widths: Mapping[str, float]) -> Problem:
     everywhere = changed("")
     phases = []
     for p, phase in enumerate(problem.phases):
-        here = changed(f"{phase_name(problem, p)}: ")
+        here = changed(name_in(problem, p, ""))
         phases.append(replace(phase, costs=here(phase.costs), constraints=here(phase.constraints)))
     model, speed = problem.model, problem.model.coulomb_speed.copy()
     for j, name in enumerate(model.joint_names):
@@ -128,7 +128,17 @@ def _kinked(problem: Problem) -> Iterator[tuple[str, Kinked, range]]:
         entries = (*phase.costs, *phase.constraints)
         for entry in entries:
             for term in _kinks_of(entry):
-                yield f"{phase_name(problem, p)}: {name_of(entry)}", term, range(p, p + 1)
+                yield name_in(problem, p, name_of(entry)), term, range(p, p + 1)
+
+
+def rounded_costs(problem: Problem) -> set[str]:
+    """Names of the costs with a kink, as in Solution.costs."""
+    return {
+        name_in(problem, p, name_of(cost))
+        for p, phase in enumerate(problem.phases)
+        for cost in (*problem.costs, *phase.costs)
+        if _kinks_of(cost)
+    }
 
 
 def bounds_kinks(problem: Problem) -> bool:

@@ -178,15 +178,15 @@ def violations(listed: Sequence[Violation]) -> str:
 
 
 def costs(solution: Solution) -> str:
-    """The objective by term, with bars; rounded terms also without rounding."""
+    """The objective by term, with bars, and exact integrals where they differ."""
     exact = solution.unsmoothed
     more = [
-        f"{escape(name)} {shown(value, 7)} ({shown(solution.costs[name], 7)} rounded)"
+        f"{escape(name)} {shown(value, 7)} ({shown(solution.costs[name], 7)} as optimised)"
         if name in solution.costs
         else f"{escape(name)} {shown(value, 7)}"
         for name, value in exact.items()
     ]
-    note = f"<p>Without the rounding of kinks: {'; '.join(more)}.</p>" if more else ""
+    note = f"<p>Integrated exactly along the motion: {'; '.join(more)}.</p>" if more else ""
     whole = sum(abs(value) for value in solution.costs.values()) or 1.0
     rows = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td class="n">{shown(value, 7)}</td>'

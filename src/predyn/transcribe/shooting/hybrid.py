@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from predyn.kernels.batch import aligned
 from predyn.kernels.lanes import WIDTH
 from predyn.problem import Problem
+from predyn.problem.offers import name_in
 from predyn.problem.quantities import at_guesses
 from predyn.solution import Curve
 from predyn.transcribe.pattern import Places, paced
@@ -90,10 +91,10 @@ class HybridProgram(Program):
         """Number the constraints that join segments, after all others."""
         self.first_gap = first = len(self.g_lower)
         self.gaps: list[Ints] = []  # (segments, 2 passive) of each phase
-        for phase in self.phases:
+        for p, phase in enumerate(self.phases):
             shape = (phase.spline.segments, 2 * len(phase.passive))
             self.gaps.append(first + np.arange(np.prod(shape)).reshape(shape))
-            name = GAP if len(self.phases) == 1 else f"{phase.name}: {GAP}"
+            name = name_in(self.problem, p, GAP)
             size = int(np.prod(shape))
             if size:
                 self._names.append((first, name, None, np.arange(size)))
@@ -293,8 +294,8 @@ class HybridProgram(Program):
     # -- names --------------------------------------------------------------------------------
 
     def x_name(self, i: int) -> str:
-        for phase in self.phases:
-            prefix = "" if len(self.phases) == 1 else f"{phase.name}: "
+        for p, phase in enumerate(self.phases):
+            prefix = name_in(self.problem, p, "")
             names = self.model.joint_names
             if i == phase.T_column:
                 return self.duration_name(phase)
@@ -328,9 +329,8 @@ class HybridProgram(Program):
         p, _, m = found
         passive = self.phases[p].passive
         what = "position" if m < len(passive) else "velocity"
-        prefix = "" if len(self.phases) == 1 else f"{self.phases[p].name}: "
         joint = self.model.joint_names[passive[m % len(passive)]]
-        return f"{prefix}{GAP} {joint} {what}"
+        return name_in(self.problem, p, f"{GAP} {joint} {what}")
 
     def g_instant(self, i: int) -> tuple[int, float] | None:
         found = self._gap(i)

@@ -12,14 +12,13 @@ only, so it asks for no more than RUBBING steps.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.errors import ProblemWarning
+from predyn.errors import warn_of_problem
 from predyn.problem import Duration, Hybrid, Problem, duration_of, system_of
 from predyn.problem.check_passive import LEAST_STEPS, step_grid
 from predyn.problem.check_transcriptions import MOST_STEPS
@@ -39,10 +38,10 @@ class _Mode(NamedTuple):
     joint: str  # moves most in it
 
 
-def with_chosen_steps(problem: Problem, stacklevel: int | None = None) -> Problem:
+def with_chosen_steps(problem: Problem, warn: bool = False) -> Problem:
     """A valid problem with a number of steps; one that is not given is chosen.
 
-    stacklevel: where a ProblemWarning of too few steps points to; None gives none.
+    warn: give a ProblemWarning if the steps are too few.
     """
     method = problem.transcription
     if not isinstance(method, Hybrid):
@@ -65,20 +64,17 @@ def with_chosen_steps(problem: Problem, stacklevel: int | None = None) -> Proble
                 f"{phase_name(problem, p)}: passive joint {mode.joint!r} has a mode of "
                 f"{mode.rate:.3g} 1/s at the guess, for which RK4 needs {enough} steps per segment"
             )
-    if message and stacklevel is not None:
-        _warn(problem.name, message, steps, needed, stacklevel + 1)
+    if message and warn:
+        warn_of_problem(problem.name, f"{message}, {_advice(steps, needed)}")
     if steps is not None:
         return problem
     return replace(problem, transcription=replace(method, steps=min(needed, MOST_STEPS)))
 
 
-def _warn(name: str, message: str, steps: int | None, needed: int, stacklevel: int) -> None:
+def _advice(steps: int | None, needed: int) -> str:
     if needed > MOST_STEPS:
-        advice = f"more than {MOST_STEPS}: use more segments, or lock the joint"
-    else:
-        advice = f"but steps = {steps}: raise it, or leave it out to have it chosen"
-    text = f"problem {name!r}: {message}, {advice}"
-    warnings.warn(text, ProblemWarning, stacklevel=stacklevel + 1)
+        return f"more than {MOST_STEPS}: use more segments, or lock the joint"
+    return f"but steps = {steps}: raise it, or leave it out to have it chosen"
 
 
 def _fastest_mode(problem: Problem, p: int, friction: bool = False) -> _Mode:
