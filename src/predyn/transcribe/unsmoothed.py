@@ -21,7 +21,7 @@ from predyn.transcribe.rows import Part
 
 Floats = NDArray[np.float64]
 PER_PIECE = 4  # intervals of a spline's piece in which a change of sign is looked for
-GAUSS = 5  # points in each interval
+GAUSS, IN_STEPS = 5, 3  # points in each interval, and in each step of an integrated motion
 NOTABLE = 1e-3  # relative difference of an integral that is listed
 STEPS = 8  # of regula falsi; an error e of a zero changes the integral by the order of e^2
 
@@ -88,7 +88,9 @@ def _smooth(motion: Motion, part: Part) -> float:
     """The integral of a block's linear or square loss, times its weight."""
     p, residual, loss = part.points.phase, part.block.residual, part.block.loss
     assert loss is not None
-    s, weights = _gauss(_divided(motion, p))
+    integrated = type(part.points) is not InstantSet  # in short steps, each a piece of the curve
+    divided = _divided(motion, p, 1 if integrated else PER_PIECE)
+    s, weights = _gauss(divided, IN_STEPS if integrated else GAUSS)
     r = _values(motion, p, residual, s)
     r = r if loss.loss == "linear" else r * r
     return float(part.block.weight * motion.curves[p].duration * (r @ weights).sum())
@@ -127,19 +129,19 @@ def _quadrature(motion: Motion, p: int, residual: Residual) -> tuple[Floats, Flo
     return _gauss(s)
 
 
-def _gauss(s: Floats) -> tuple[Floats, Floats]:
+def _gauss(s: Floats, count: int = GAUSS) -> tuple[Floats, Floats]:
     """Gauss points and weights between all pairs of neighbours."""
-    x, w = np.polynomial.legendre.leggauss(GAUSS)
+    x, w = np.polynomial.legendre.leggauss(count)
     low, width = s[:-1, None], np.diff(s)[:, None]
     return (low + width * (x + 1.0) / 2.0).ravel(), (width * w / 2.0).ravel()
 
 
-def _divided(motion: Motion, p: int) -> Floats:
+def _divided(motion: Motion, p: int, per_piece: int = PER_PIECE) -> Floats:
     """The ends of all pieces of the curves, and points between them."""
     curves = [motion.curves[p], *(signal.curves[p] for signal in motion.signals.values())]
     breaks = [BSpline(curve.degree, curve.knots).breaks for curve in curves if curve is not None]
     ends = np.unique(np.concatenate(breaks))
-    share = np.arange(PER_PIECE) / PER_PIECE
+    share = np.arange(per_piece) / per_piece
     return np.append((ends[:-1, None] + np.diff(ends)[:, None] * share).ravel(), 1.0)
 
 
