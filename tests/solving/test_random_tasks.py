@@ -18,6 +18,9 @@ from predyn.problem.quantities import with_quantity
 from solving.pinocchio_check import errors_of
 from solving.random_tasks import RandomTask, random_task, too_fast, too_heavy
 
+# where motors cannot move a passive joint at the guess, equations depend on each other there
+pytestmark = pytest.mark.filterwarnings("ignore::predyn.ProblemWarning")
+
 FIRST = 100_000
 QUICK, MANY = 30, 1000  # tasks
 IMPOSSIBLE_QUICK, IMPOSSIBLE_MANY = 8, 150  # of both kinds

@@ -257,7 +257,8 @@ def lay_out(
             sure &= np.isfinite(control[points[:order]]).all(axis=0)
             sure &= np.isnan(control[points[order]]) & (left > 0)
             left -= sure
-            known = np.einsum("k,kj->j", D[order, :order], control[points[:order]])
+            # not by einsum, which may leave a sum of nothing undefined
+            known = (D[order, :order, None] * control[points[:order]]).sum(axis=0)
             wanted = np.where(given, value, 0.0) * T**order
             control[points[order], sure] = ((wanted - known) / D[order, order])[sure]
             rest = np.flatnonzero(given & ~sure)
