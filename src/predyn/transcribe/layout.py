@@ -231,7 +231,7 @@ def lay_out(
     left = np.where(passive, 2, 6)
     spline = spline_of(options, phase.segments)
     count = spline.n_control
-    control = np.full((count, n), np.nan)
+    control, fixed = np.zeros((count, n)), np.zeros((count, n), bool)
     if isinstance(duration, Duration):
         T, bounds = float(duration.guess), (duration.min, duration.max)
         timed = True
@@ -254,21 +254,20 @@ def lay_out(
         for order, value in enumerate(values):
             given = np.isfinite(value)
             sure = given & clamped & ((value == 0.0) | (not timed) | (order == 0))
-            sure &= np.isfinite(control[points[:order]]).all(axis=0)
-            sure &= np.isnan(control[points[order]]) & (left > 0)
+            sure &= fixed[points[:order]].all(axis=0)
+            sure &= ~fixed[points[order]] & (left > 0)
             left -= sure
-            # not by einsum, which may leave a sum of nothing undefined
+            fixed[points[order], sure] = True
             known = (D[order, :order, None] * control[points[:order]]).sum(axis=0)
             wanted = np.where(given, value, 0.0) * T**order
-            control[points[order], sure] = ((wanted - known) / D[order, order])[sure]
+            control[points[order], sure] = (wanted - known)[sure] / D[order, order]
             rest = np.flatnonzero(given & ~sure)
             if len(rest):
                 open_ends.append((end, ORDERS[order], rest, value[rest]))
-    free = np.isnan(control)
+    free = ~fixed
     powers = (1.0, 1 / T, 1 / T**2, 1 / T**3)
     columns = np.full((count, n), -1)
     columns[free] = first + int(own_T) + np.arange(free.sum())
-    control[free] = 0.0
     return PhaseLayout(
         name, spline, control, columns, T, powers, first if own_T else -1, bounds, open_ends
     )
