@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.kernels.kernel_cache import keeper
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Values = Callable[[Floats], Floats]
@@ -26,19 +28,16 @@ END = 1e-10  # distance of the last instant from the end of its piece, relative 
 NEAREST = 32 * float(np.finfo(float).eps)  # but far enough to belong to it
 
 
+kept = keeper(__file__)
+
+
 class Brackets(NamedTuple):
     """Intervals with a sample inside that is not below those at the ends."""
 
     row: Ints
     low: Floats
     high: Floats
-    top: Floats  # the largest sample
-    guess: Floats  # where the parabola has its top
-    room: Floats  # how much higher the peak may be
-
-    def some(self, which: NDArray[np.bool_]) -> Brackets:
-        row, *others = self
-        return Brackets(row[which], *(x[which] for x in others))
+    guess: Floats  # where the parabola through the best three samples has its top
 
 
 def instants_within(breaks: Floats, per_piece: int) -> Floats:
@@ -69,10 +68,10 @@ def highest(
     flat = heights.reshape(len(sampled), -1)
     rows, k = np.arange(len(flat)), flat.argmax(axis=1)
     best, value, at = flat[rows, k], sampled.reshape(flat.shape)[rows, k], s.ravel()[k]
-    found = _candidates(s, heights)
+    every, of_row = heights.reshape(-1, s.shape[1]), np.repeat(rows, len(s))
+    goal = np.maximum(best, 0.0) + worth
+    found = _brackets(np.tile(s, (len(rows), 1)), every, of_row, goal, every=True)
     for _ in range(ROUNDS):
-        goal = np.maximum(best, 0.0) + worth
-        found = found.some(found.top + found.room > goal[found.row])
         if not len(found.row):
             break
         low, high, guess = (x[:, None] for x in (found.low, found.high, found.guess))
@@ -88,44 +87,47 @@ def highest(
         row, k = found.row[order], k[order]
         # the last of equal rows stays: the highest
         best[row], value[row], at[row] = top[order], there[order, k], inside[order, k]
-        found = _narrowed(found.row, inside, x)
+        found = _brackets(inside, x, found.row, np.maximum(best, 0.0) + worth, every=False)
     return value, at
 
 
-def _candidates(s: Floats, sampled: Floats) -> Brackets:
-    """Brackets around all samples that are not below their neighbours in the same piece."""
-    rows, pieces, m = sampled.shape
-    row = np.repeat(np.arange(rows), pieces)
-    return _narrowed(row, np.tile(s, (rows, 1)), sampled.reshape(-1, m), every=True)
+def _brackets(s: Floats, x: Floats, row: Ints, goal: Floats, every: bool) -> Brackets:
+    """Brackets of samples x (groups, m) at s that may hold a value above the goal of their row.
+
+    every: around all samples that are not below their neighbours, or around the highest.
+    """
+    most = x.size if every else len(x)
+    found, rows = np.empty((3, most)), np.empty(most, np.int64)
+    count = _find(s, np.ascontiguousarray(x), row, goal, every, found, rows)
+    return Brackets(rows[:count], *found[:, :count])
 
 
-def _narrowed(row: Ints, s: Floats, x: Floats, every: bool = False) -> Brackets:
-    """Brackets around the peaks of samples x (groups, m) at s; every: of all, or of the highest."""
-    last = x.shape[1] - 1
-    if every:
-        low = np.full((len(x), 1), -np.inf)
-        peak = (x >= np.hstack([low, x[:, :-1]])) & (x >= np.hstack([x[:, 1:], low]))
-        group, k = np.nonzero(peak)
-    else:
-        group, k = np.arange(len(x)), x.argmax(axis=1)
-    before, after = np.maximum(k - 1, 0), np.minimum(k + 1, last)
-    top, middle = x[group, k], np.clip(k, 1, last - 1)
-    guess, bend = _parabola(
-        *(s[group, middle + d] for d in (-1, 0, 1)), *(x[group, middle + d] for d in (-1, 0, 1))
-    )
-    drop = top - np.minimum(x[group, before], x[group, after])
-    # for a parabola the peak is higher by at most an eighth of the bend, a quarter of the drop
-    room = 0.5 * np.maximum(bend, drop)
-    return Brackets(row[group], s[group, before], s[group, after], top, guess, room)
-
-
-def _parabola(
-    s0: Floats, s1: Floats, s2: Floats, x0: Floats, x1: Floats, x2: Floats
-) -> tuple[Floats, Floats]:
-    """Where the parabola through three samples has its top, and the size of its bend over them."""
-    left, right = s1 - s0, s2 - s1
-    with np.errstate(all="ignore"):
-        rise, fall = (x1 - x0) / left, (x2 - x1) / right
-        top = s1 + (rise * right + fall * left) / (2.0 * (rise - fall))
-        bend = np.abs(rise - fall) * (left + right) / 2.0
-    return np.where(np.isfinite(top), top, s1), np.where(np.isfinite(bend), bend, 0.0)
+@kept
+def _find(s, x, row, goal, every, found, rows):
+    """Fill low, high, guess and the row of each bracket; returns their number."""
+    count, last = 0, x.shape[1] - 1
+    for g in range(x.shape[0]):
+        highest = 0 if every else x[g].argmax()
+        for k in range(highest, last + 1 if every else highest + 1):
+            before, after = max(k - 1, 0), min(k + 1, last)
+            top = x[g, k]
+            if not (top >= x[g, before] and top >= x[g, after]):
+                continue
+            middle = min(max(k, 1), last - 1)
+            left, right = s[g, middle] - s[g, middle - 1], s[g, middle + 1] - s[g, middle]
+            bend, guess = 0.0, s[g, middle]
+            if left > 0.0 and right > 0.0:
+                rise = (x[g, middle] - x[g, middle - 1]) / left
+                fall = (x[g, middle + 1] - x[g, middle]) / right
+                if rise != fall and np.isfinite(rise) and np.isfinite(fall):
+                    guess += (rise * right + fall * left) / (2.0 * (rise - fall))
+                    bend = abs(rise - fall) * (left + right) / 2.0
+            drop = top - min(x[g, before], x[g, after])
+            # for a parabola the peak is higher by at most an eighth of the bend, a quarter of the
+            # drop
+            if top + 0.5 * max(bend, drop) > goal[row[g]]:
+                found[0, count], found[1, count] = s[g, before], s[g, after]
+                found[2, count] = guess
+                rows[count] = row[g]
+                count += 1
+    return count

@@ -38,32 +38,32 @@ def imposed_violations(program: Program, x: Floats, g: Floats) -> list[Violation
     upper = np.concatenate([program.g_upper, program.x_upper])
     excess = np.maximum(lower - value, value - upper)
     relative = excess / np.concatenate([program.g_scale, program.x_scale])
-    begin = np.cumsum([0.0, *(curve.duration for curve in program.curves(x))])
+    outside = np.flatnonzero(excess > 0.0)
+    worst = outside[np.argsort(-relative[outside], kind="stable")[:MOST_VIOLATIONS]]
+    numbers = [a[worst].tolist() for a in (excess, relative, value, lower, upper)]
+    begin = np.cumsum([0.0, *(curve.duration for curve in program.curves(x))]).tolist()
     result = []
-    for i in np.argsort(-relative, kind="stable")[:MOST_VIOLATIONS].tolist():
-        if excess[i] > 0.0:
-            t, where = math.nan, program.g_instant(i) if i < m else None
-            if where is not None:
-                phase, s = where
-                t = float(begin[phase] + s * (begin[phase + 1] - begin[phase]))
-            name = program.g_name(i) if i < m else program.x_name(i - m)
-            over, share = float(excess[i]), float(relative[i])
-            bounds = (float(lower[i]), float(upper[i]))
-            result.append(Violation(name, over, share, float(value[i]), *bounds, t))
+    for i, over, share, number, low, high in zip(worst.tolist(), *numbers, strict=True):
+        name, where = program.g_place(i) if i < m else (program.x_name(i - m), None)
+        t = math.nan
+        if where is not None:
+            phase, s = where
+            t = begin[phase] + s * (begin[phase + 1] - begin[phase])
+        result.append(Violation(name, over, share, number, low, high, t))
     return result
 
 
 def active_limits(program: Program, x: Floats, g: Floats) -> tuple[str, ...]:
     """Names of the inequalities that hold with equality somewhere, and of bounded variables."""
-    names: dict[str, None] = {}
-    for name, value, lower, upper, scale in (
-        (program.g_quantity, g, program.g_lower, program.g_upper, program.g_scale),
-        (program.x_name, x, program.x_lower, program.x_upper, program.x_scale),
-    ):
-        near = np.minimum(value - lower, upper - value) <= ACTIVE * scale
-        for i in np.flatnonzero(near & (lower < upper)):
-            names[name(int(i))] = None
-    return tuple(names)
+    near_g, near_x = (
+        (np.minimum(value - lower, upper - value) <= ACTIVE * scale) & (lower < upper)
+        for value, lower, upper, scale in (
+            (g, program.g_lower, program.g_upper, program.g_scale),
+            (x, program.x_lower, program.x_upper, program.x_scale),
+        )
+    )
+    names = [*program.g_quantities(near_g), *map(program.x_name, np.flatnonzero(near_x).tolist())]
+    return tuple(dict.fromkeys(names))
 
 
 def block_names(program: Program) -> list[tuple[str, slice]]:
@@ -168,7 +168,8 @@ def unpack(
         parameters=motion.parameters,
         parameter_units={x.name: unit_of(problem, x) for x in problem.parameters},
         systems=motion.systems,
-        problem=replace(problem, guess="auto"),  # an earlier solution would be kept alive
+        # an earlier solution would be kept alive
+        problem=problem if isinstance(problem.guess, str) else replace(problem, guess="auto"),
         unsmoothed={} if g is None or not finite else unsmoothed(program, motion, g),
         widths=used_widths(problem),
         provenance=_provenance(problem, text),
