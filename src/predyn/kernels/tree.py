@@ -94,7 +94,7 @@ def share_trees(model: Model, other: Model) -> None:
         near, placed, weightless = trees_of(other)
         found = inertia_in_joint_frames(model.inertia, near.link.transpose(0, 2, 1))
         body = np.asarray(model.inertia.any(axis=1), np.int64)
-        own = dict(zip(MASSES, (body, *(np.array(x, order="C") for x in found)), strict=True))
+        own: Any = dict(zip(MASSES, (body, *(np.array(x, order="C") for x in found)), strict=True))
         _trees[model] = near._replace(**own), placed._replace(**own), weightless._replace(**own)
 
 

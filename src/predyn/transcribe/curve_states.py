@@ -22,10 +22,12 @@ kept = keeper(__file__)
 
 def curve_states(curve: Curve, s: Floats) -> Floats:
     """q, v, a, jerk: (4, instants, columns) at normalised times in [0, 1]."""
-    out = np.empty((ORDERS, len(s), curve.control.shape[1]))
-    p = curve.degree
-    room = np.empty(p + 1), np.empty((p + 1, curve.control.shape[1]))
-    _states(p, curve.knots, curve.control, float(curve.duration), s, SNAP, *room, out)
+    p, columns = curve.degree, curve.control.shape[1]
+    out = np.empty((ORDERS, len(s), columns))
+    room = np.empty(p + 1), np.empty((p + 1, columns))
+    # copies: Numba would compile again for arrays that are read-only or not contiguous
+    given = np.array(curve.knots), np.array(curve.control, order="C"), float(curve.duration)
+    _states(p, *given, np.array(s), SNAP, *room, out)
     return out
 
 

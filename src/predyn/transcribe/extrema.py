@@ -29,18 +29,34 @@ def maxima(spline: DerivativeSpline, floor: Floats | float = -np.inf) -> tuple[F
     spline jumps, the values of both sides count. NaN where control points are not finite.
     floor: maxima below it are not sought; a smaller value is returned for them.
     """
+    least = np.full(spline.control.shape[1], floor, float)
+    return _sought(spline, least, 1.0)
+
+
+def farthest(spline: DerivativeSpline, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+    """The value (m,) of each column that is farthest outside its bounds, or next to one of them,
+    and where it is attained; as exact as `maxima` if it is outside.
+    """
+    top, at = _sought(spline, upper, 1.0)
+    bottom, where = _sought(spline, -lower, -1.0)
+    with np.errstate(invalid="ignore"):
+        below = bottom + lower > top - upper
+    return np.where(below, -bottom, top), np.where(below, where, at)
+
+
+def _sought(spline: DerivativeSpline, floor: Floats, sign: float) -> tuple[Floats, Floats]:
+    """The maxima of the spline times a sign."""
     p, columns = spline.degree, spline.control.shape[1]
-    knots, control = (np.ascontiguousarray(x, float) for x in (spline.knots, spline.control))
-    best, at = np.empty(columns), np.zeros(columns)
-    least = np.empty(columns)
-    least[:] = floor
-    room = np.empty((DEPTH + 2, p + 3))
-    _maxima(p, knots, control, least, ROUNDING, room, np.empty(p + 1), best, at)
+    best, at = np.empty(columns), np.empty(columns)
+    room = np.empty((DEPTH + 2, p + 3)), np.empty(p + 1)
+    # copies: Numba would compile again for arrays that are read-only or not contiguous
+    given = np.array(spline.knots), np.array(spline.control, order="C"), sign, np.array(floor)
+    _maxima(p, *given, ROUNDING, *room, best, at)
     return best, at
 
 
 @kept
-def _maxima(p, knots, control, floor, rounding, room, points, best, at):
+def _maxima(p, knots, control, sign, floor, rounding, room, points, best, at):
     """room (DEPTH + 2, p + 3): pieces to be looked at, with their coefficients, start and width."""
     for c in range(control.shape[1]):
         size, known = 0.0, True
@@ -48,20 +64,21 @@ def _maxima(p, knots, control, floor, rounding, room, points, best, at):
             size = max(size, abs(control[k, c]))
             known &= np.isfinite(control[k, c])
         at[c] = 0.0
+        best[c] = -np.inf if known else np.nan
         if not known:
-            best[c] = np.nan
             continue
-        best[c] = -np.inf
         for i in range(p, control.shape[0]):
             width = knots[i + 1] - knots[i]
             if width <= 0.0:
                 continue
             hull = -np.inf
             for k in range(i - p, i + 1):
-                hull = max(hull, control[k, c])
+                hull = max(hull, sign * control[k, c])
             if best[c] > -np.inf and hull <= max(best[c], floor[c]) + rounding * size:
                 continue
             bernstein(p, knots, control, c, i, points, room[0])
+            for j in range(p + 1):
+                room[0, j] *= sign
             room[0, p + 1], room[0, p + 2] = knots[i], width
             waiting = 1
             while waiting > 0:

@@ -10,7 +10,6 @@ none can gain more. A peak narrower than the samples is not found.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +20,15 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Values = Callable[[Floats], Floats]
 Height = Callable[[Floats], Floats]
-EVENLY = np.arange(7.0) / 6  # instants of a bracket
-CLOSE = np.array([-1.0, 0.0, 1.0]) / 32  # around the top of the parabola, relative to the bracket
+EVENLY, CLOSE = 7, 3  # instants of a bracket, and around the top of the parabola
+INSIDE = EVENLY + CLOSE
+CLOSENESS = 1 / 32  # distance of the latter, relative to the bracket
 ROUNDS = 8
 END = 1e-10  # distance of the last instant from the end of its piece, relative to the piece
 NEAREST = 32 * float(np.finfo(float).eps)  # but far enough to belong to it
 
 
 kept = keeper(__file__)
-
-
-class Brackets(NamedTuple):
-    """Intervals with a sample inside that is not below those at the ends."""
-
-    row: Ints
-    low: Floats
-    high: Floats
-    guess: Floats  # where the parabola through the best three samples has its top
 
 
 def instants_within(breaks: Floats, per_piece: int) -> Floats:
@@ -68,43 +59,41 @@ def highest(
     flat = heights.reshape(len(sampled), -1)
     rows, k = np.arange(len(flat)), flat.argmax(axis=1)
     best, value, at = flat[rows, k], sampled.reshape(flat.shape)[rows, k], s.ravel()[k]
-    every, of_row = heights.reshape(-1, s.shape[1]), np.repeat(rows, len(s))
-    goal = np.maximum(best, 0.0) + worth
-    found = _brackets(np.tile(s, (len(rows), 1)), every, of_row, goal, every=True)
+    of_row, goal = np.repeat(rows, len(s)), np.maximum(best, 0.0) + worth
+    samples = np.tile(s, (len(rows), 1)), heights.reshape(-1, s.shape[1])
+    row, inside = _brackets(*samples, of_row, goal, every=True)
     for _ in range(ROUNDS):
-        if not len(found.row):
+        if not len(row):
             break
-        low, high, guess = (x[:, None] for x in (found.low, found.high, found.guess))
-        inside = np.hstack([low + (high - low) * EVENLY, guess + (high - low) * CLOSE])
-        inside = np.sort(np.clip(inside, low, high), axis=1)
+        own = (row, np.arange(len(row)))
         there = values(inside.ravel()).reshape(len(best), *inside.shape)
-        own = (found.row, np.arange(len(found.row)))
-        there, x = there[own], height(there)[own]  # (brackets, instants)
+        x, there = height(there)[own], there[own]  # (brackets, instants)
         k = x.argmax(axis=1)
         top = x[own[1], k]
         order = np.argsort(top, kind="stable")
-        order = order[top[order] > best[found.row[order]]]
-        row, k = found.row[order], k[order]
+        order = order[top[order] > best[row[order]]]
+        raised, k = row[order], k[order]
         # the last of equal rows stays: the highest
-        best[row], value[row], at[row] = top[order], there[order, k], inside[order, k]
-        found = _brackets(inside, x, found.row, np.maximum(best, 0.0) + worth, every=False)
+        best[raised], value[raised], at[raised] = top[order], there[order, k], inside[order, k]
+        row, inside = _brackets(inside, x, row, np.maximum(best, 0.0) + worth, every=False)
     return value, at
 
 
-def _brackets(s: Floats, x: Floats, row: Ints, goal: Floats, every: bool) -> Brackets:
-    """Brackets of samples x (groups, m) at s that may hold a value above the goal of their row.
+def _brackets(s: Floats, x: Floats, row: Ints, goal: Floats, every: bool) -> tuple[Ints, Floats]:
+    """Intervals around samples x (groups, m) at s that may hold a value above the goal of their
+    row: the row of each, and increasing instants (brackets, INSIDE) within it.
 
     every: around all samples that are not below their neighbours, or around the highest.
     """
     most = x.size if every else len(x)
-    found, rows = np.empty((3, most)), np.empty(most, np.int64)
-    count = _find(s, np.ascontiguousarray(x), row, goal, every, found, rows)
-    return Brackets(rows[:count], *found[:, :count])
+    rows, inside = np.empty(most, np.int64), np.empty((most, INSIDE))
+    count = _find(s, np.ascontiguousarray(x), row, goal, every, rows, inside)
+    return rows[:count], np.sort(inside[:count], axis=1)
 
 
 @kept
-def _find(s, x, row, goal, every, found, rows):
-    """Fill low, high, guess and the row of each bracket; returns their number."""
+def _find(s, x, row, goal, every, rows, inside):
+    """Fill rows and instants, in any order; returns the number of brackets."""
     count, last = 0, x.shape[1] - 1
     for g in range(x.shape[0]):
         highest = 0 if every else x[g].argmax()
@@ -115,7 +104,7 @@ def _find(s, x, row, goal, every, found, rows):
                 continue
             middle = min(max(k, 1), last - 1)
             left, right = s[g, middle] - s[g, middle - 1], s[g, middle + 1] - s[g, middle]
-            bend, guess = 0.0, s[g, middle]
+            bend, guess = 0.0, s[g, middle]  # of the parabola through three samples, and its top
             if left > 0.0 and right > 0.0:
                 rise = (x[g, middle] - x[g, middle - 1]) / left
                 fall = (x[g, middle + 1] - x[g, middle]) / right
@@ -126,8 +115,12 @@ def _find(s, x, row, goal, every, found, rows):
             # for a parabola the peak is higher by at most an eighth of the bend, a quarter of the
             # drop
             if top + 0.5 * max(bend, drop) > goal[row[g]]:
-                found[0, count], found[1, count] = s[g, before], s[g, after]
-                found[2, count] = guess
                 rows[count] = row[g]
+                low, width = s[g, before], s[g, after] - s[g, before]
+                for j in range(EVENLY):
+                    inside[count, j] = low + width * j / (EVENLY - 1)
+                for j in range(CLOSE):
+                    near = guess + width * CLOSENESS * (j - (CLOSE - 1) // 2)
+                    inside[count, EVENLY + j] = min(max(near, low), low + width)
                 count += 1
     return count

@@ -21,7 +21,7 @@ from predyn.solution import Curve, Violation
 from predyn.terms.joints import JointTorque
 from predyn.terms.term import Residual
 from predyn.transcribe.arrange import PASSIVE_TORQUE
-from predyn.transcribe.extrema import maxima
+from predyn.transcribe.extrema import farthest
 from predyn.transcribe.layout import NEAR_BREAK, PhaseLayout
 from predyn.transcribe.motion import Motion
 from predyn.transcribe.peak_search import highest, instants_within
@@ -72,7 +72,7 @@ def dense_violations(program: Program, motion: Motion) -> list[Violation]:
                 if spline is None:
                     searched.append(bounded)
                 else:
-                    worst.append((bounded, *_exact_worst(bounded, spline)))
+                    worst.append((bounded, *farthest(spline, rows.lower, rows.upper)))
         if searched or motion.systems[p].passive:
             worst += _search(program, motion, p, searched)
         found += [(bounded, value, begin + s * curve.duration) for bounded, value, s in worst]
@@ -122,17 +122,6 @@ def linear_spline(motion: Motion, p: int, residual: Residual) -> DerivativeSplin
     states = spline.control.T / curve.duration**order
     rows = residual_values(residual, Samples({channel: states}), states.shape[1])
     return spline._replace(control=rows.T)
-
-
-def _exact_worst(bounded: Bounded, spline: DerivativeSpline) -> tuple[Floats, Floats]:
-    """The value of each row at its largest excess, and where."""
-    rows = spline.control.shape[1]
-    both = spline._replace(control=np.hstack([-spline.control, spline.control]))
-    top, s = maxima(both, np.concatenate([-bounded.lower, bounded.upper]))
-    least, largest = -top[:rows], top[rows:]
-    with np.errstate(invalid="ignore"):
-        low = bounded.lower - least > largest - bounded.upper
-    return np.where(low, least, largest), np.where(low, s[:rows], s[rows:])
 
 
 def _search(
