@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -230,13 +230,14 @@ def _is_reached(errors: Floats, tolerance: float) -> bool:
 
 def _read_position(position: ArrayLike | Sequence[float | None]) -> Floats:
     """A target position with NaN for coordinates that are None."""
-    free, given = [False] * 3, position
-    if isinstance(position, tuple | list) and len(position) == 3:
-        free = [x is None for x in position]
-        given = [0.0 if x is None else x for x in position]
+    given: Any = position
+    free = [False] * 3
+    if isinstance(given, tuple | list) and len(given) == 3:
+        free = [x is None for x in given]
+        given = [0.0 if x is None else x for x in given]
     if all(free):
         raise InputError("position: leaves all coordinates free; give at least one")
-    return np.where(free, np.nan, vector("position", given))  # type: ignore[arg-type]
+    return np.where(free, np.nan, vector("position", given))
 
 
 def _check_rotation(model: Model, orientation: ArrayLike) -> Floats:
