@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.errors import InputError, NotConverged, unknown_name
 from predyn.model import Limits, Model
+from predyn.solution.channel_names import ChannelInfo, channels_of
 from predyn.solution.evaluation import channel_at, checked_times, phase_starts, sample_at
 from predyn.solution.parts import (
     EXCEEDS,
@@ -132,13 +133,22 @@ class Solution:
         """
         return sample_at(self, checked_times(self, t))
 
-    def channel(self, name: str, t: ArrayLike) -> Floats:
+    @property
+    def channels(self) -> dict[str, ChannelInfo]:
+        """Names of all channels, with the names and units of their components."""
+        return channels_of(self)
+
+    def channel(self, name: str, t: ArrayLike | None = None) -> Floats:
         """A channel at times t (s, from the start of the motion): (..., components).
 
         name: "q", "tau", "reactions", "frame:tip" and so on, all that terms can look at; "t" is
-        the time since the start of the phase. Also "signal:NAME", "rate:NAME" (its first time
-        derivative), both NaN in phases without the signal, and "parameter:NAME".
+        the time since the start of the phase. Also "power", "energy", "com", "angular_momentum"
+        and other quantities of the whole mechanism; "signal:NAME", "rate:NAME" (its first time
+        derivative), both NaN in phases without the signal, and "parameter:NAME". `channels` lists
+        them. Without t, at the samples: those of `t`, `q`, `tau`, in their phases.
         """
+        if t is None:
+            return channel_at(self, name, self.t, self.phase)
         return channel_at(self, name, checked_times(self, t))
 
     def phase_at(self, t: ArrayLike) -> NDArray[np.int64]:
