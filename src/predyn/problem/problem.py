@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.display import Shown
 from predyn.errors import unknown_name
 from predyn.kernels.forces import ExternalForce
 from predyn.model import Limits, Model
@@ -149,8 +150,8 @@ class Hybrid(Spline):
     method: ClassVar[str] = "hybrid"
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
+@dataclass(frozen=True, eq=False, repr=False)
+class Problem(Shown):
     """A task. The model's limits apply throughout unless `limits` replaces them.
 
     forces      external forces; each constant, a given curve (Profile) or a signal's name
@@ -186,6 +187,16 @@ class Problem:
         from predyn.problem.check_problems import problems_of
 
         return problems_of(self)
+
+    def __repr__(self) -> str:
+        costs, constraints = (
+            len(getattr(self, key)) + sum(len(getattr(phase, key)) for phase in self.phases)
+            for key in ("costs", "constraints")
+        )
+        return (
+            f"Problem({self.name!r}, model {self.model.name!r}, {len(self.phases)} phases, "
+            f"{costs} costs, {constraints} constraints, {self.transcription.method})"
+        )
 
 
 def name_of(entry: Cost | Constraint) -> str:

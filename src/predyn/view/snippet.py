@@ -1,0 +1,2 @@
+def snippet(x: object) -> str:
+    return ""
