@@ -1,4 +1,4 @@
-"""Curves of an estimate, in the form that sheet.js draws."""
+"""Curves of an estimate, for the page."""
 
 from __future__ import annotations
 
