@@ -34,7 +34,7 @@ function start(data: PageData): void {
     zooming: new Shared(false), radians: new Shared(false), paint: new Shared(false),
   };
   const place = find("player");
-  if (clock && place) showPlayer(place, data, page, clock);
+  if (place && (clock || data.scene)) showPlayer(place, data, page, clock);
   const made: { [place: string]: Chart[] } = {}, all: ChartData[] = [];
   for (const [name, charts] of Object.entries(data.charts)) {
     const parent = find(name);

@@ -8,22 +8,23 @@ import { showScene, type Stage } from "./scene/scene";
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4];
 const PRESETS = ["Front", "Side", "Top", "Reset view"];
 
-export function showPlayer(place: HTMLElement, data: PageData, page: Page, clock: Clock): void {
+export function showPlayer(place: HTMLElement, data: PageData, page: Page, clock: Clock | null): void {
   place.hidden = false;
   const frame = tag("div", place, { class: data.state.length ? "stage" : "" });
   const film = tag("div", frame, { class: "film" });
   const viewport = tag("div", film, { class: "viewport" });
   const stage = data.scene && showScene(viewport, data.scene);
-  showControls(tag("div", film, { class: "controls", role: "group", "aria-label": "Time" }), clock);
+  if (clock) showControls(tag("div", film, { class: "controls", role: "group", "aria-label": "Time" }), clock);
   if (stage) {
     showView(tag("div", film, { class: "controls view", role: "group", "aria-label": "View" }), stage);
-    clock.tell((time) => stage.setTime(time));
+    if (clock) clock.tell((time) => stage.setTime(time));
+    else stage.setTime(0);
     page.paint.tell(() => stage.redraw());
     viewport.addEventListener("keydown", (event) => {
-      if (event.key === " ") { event.preventDefault(); clock.toggle(); }
+      if (event.key === " ") { event.preventDefault(); clock?.toggle(); }
     });
   }
-  if (data.state.length) showState(tag("div", frame, { class: "side", tabindex: 0, role: "group", "aria-label": "Joints at this time" }), data.state, page, clock);
+  if (clock && data.state.length) showState(tag("div", frame, { class: "side", tabindex: 0, role: "group", "aria-label": "Joints at this time" }), data.state, page, clock);
 }
 
 function showControls(place: HTMLElement, clock: Clock): void {

@@ -18,7 +18,9 @@ from predyn.view.scene import scene_data
 from predyn.view.solids import Floats
 from predyn.view.stage import Stage
 
-BODY = ("#4f8fc9", "#7fb2dd", "#5a7fb8", "#93b4d9")  # links in turn
+BODY = (  # links in turn, in the colours of their joints' curves
+    "#0072b2", "#d55e00", "#008f68", "#b8578c", "#b07800", "#3a9bd5", "#6b5bb0", "#4a515b",
+)  # fmt: skip
 ROLES = {
     "hub": "#6f7a87", "base": "#9aa4af", "payload": "#d98324", "tool": "#394350",
     "obstacle": "#b9a583",

@@ -65,6 +65,19 @@ def panels_of(motion: Motion, name: str, joints: Sequence[str] | None) -> list[P
     return _of_trajectory(motion, name, wanted)
 
 
+def in_degrees(panel: Panel) -> Panel:
+    """The same with degrees in place of radians."""
+    if not panel.unit.startswith("rad"):
+        return panel
+    limits, band = panel.limits, panel.band
+    return panel._replace(
+        unit="°" + panel.unit.removeprefix("rad"),
+        values=np.rad2deg(panel.values),
+        limits=None if limits is None else np.rad2deg(limits),
+        band=None if band is None else (np.rad2deg(band[0]), np.rad2deg(band[1])),
+    )
+
+
 def phases_of(motion: Motion) -> list[tuple[str, float, float]]:
     """Name, start and end (s) of each phase of a solution."""
     if not isinstance(motion, Solution):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from predyn.errors import InputError
-from predyn.view.panels import Motion, Panel, panels_of, phases_of
+from predyn.view.panels import Motion, Panel, in_degrees, panels_of, phases_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,7 @@ def plot(
     """See `Moving.plot` in display.py."""
     shown = [x for name in names or DEFAULT for x in panels_of(motion, name, joints)]
     if degrees:
-        shown = [_in_degrees(panel) for panel in shown]
+        shown = [in_degrees(panel) for panel in shown]
     axes = _new_axes(len(shown)) if ax is None else _given_axes(ax, shown)
     phases = phases_of(motion)
     for each, panel in zip(axes, shown, strict=True):
@@ -72,18 +72,6 @@ def _given_axes(ax: Any, shown: list[Panel]) -> list[Axes]:
         what = ", ".join(f"{x.title} [{x.unit}]" for x in shown)
         raise InputError(f"ax: expected {len(shown)} axes ({what}), got {len(axes)}")
     return axes
-
-
-def _in_degrees(panel: Panel) -> Panel:
-    if not panel.unit.startswith("rad"):
-        return panel
-    limits, band = panel.limits, panel.band
-    return panel._replace(
-        unit="°" + panel.unit.removeprefix("rad"),
-        values=np.rad2deg(panel.values),
-        limits=None if limits is None else np.rad2deg(limits),
-        band=None if band is None else (np.rad2deg(band[0]), np.rad2deg(band[1])),
-    )
 
 
 def _draw(ax: Axes, panel: Panel, phases: list[tuple[str, float, float]]) -> None:
