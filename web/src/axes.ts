@@ -26,6 +26,13 @@ function logSpan([low, high]: Span): Span {
   return [10 ** (a - margin), 10 ** (b + margin)];
 }
 
+// Where a logarithmic axis has ticks: at powers of ten; within less than two of them also between.
+export function isRound(place: number, [low, high]: Span): boolean {
+  const power = Math.log10(place), leading = Math.round(place / 10 ** Math.floor(power + 1e-9));
+  const every = Math.max(1, Math.ceil(Math.log10(high / low) / 7));
+  return high / low >= 100 ? leading === 1 && Math.round(power) % every === 0 : [1, 2, 5].includes(leading);
+}
+
 export function acrossSpan(spec: ChartData, lines: Series[], times: number[][]): Span {
   const found = extent(lines.map((line) => times[line.x]), spec.logX) ?? [0, 1];
   if (spec.logX) return logSpan(found);

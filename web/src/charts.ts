@@ -1,8 +1,8 @@
 // Charts: uPlot draws the curves; what lies on them is SVG of our own.
 import uPlot from "uplot";
-import { acrossSpan, upSpan } from "./axes";
+import { acrossSpan, isRound, upSpan } from "./axes";
 import { Shared, hasAngle, shownIn, type Page } from "./clock";
-import type { ChartData, Series, Span } from "./data";
+import type { ChartData, Phase, Series, Span } from "./data";
 import { dashesOf, drawChart, drawLimits, drawMarks, drawPhases, limitTexts, strokeOf, type Plane, type Tick } from "./drawing";
 import { button, colourOf, draw, readable, resolved, save, swatch, tag, tickLabel, valueAt } from "./nodes";
 
@@ -63,6 +63,8 @@ export class Chart {
     this.refresh();
   }
 
+  private get phases(): Phase[] { return this.spec.timed ? this.page.clock?.phases ?? [] : []; }
+
   private get offered(): Line[] { return this.lines.filter((line) => this.picked?.has(line.joint) ?? true); }
 
   private get shown(): Line[] { return this.offered.filter((line) => !line.hidden); }
@@ -96,8 +98,9 @@ export class Chart {
   private make(width: number): void {
     const { series, bands, data } = this.plotted();
     const axis = (k: 0 | 1, log?: boolean): uPlot.Axis => ({
+      ...(log && { filter: (_, splits) => splits.map((place) => (isRound(place, this.spans[k]) ? place : null)) }),
       font: FONT, stroke: () => resolved("var(--soft)"), ticks: { show: false }, gap: 6,
-      grid: { stroke: () => resolved("var(--grid)"), width: 1 }, space: k ? 34 : 64,
+      grid: { stroke: () => resolved("var(--grid)"), width: 1, ...(log && { filter: (_, splits) => splits.map((place) => (isRound(place, this.spans[k]) ? place : null)) }) }, space: k ? 34 : 64,
       size: k ? (_, labels) => 16 + 6.6 * Math.max(3, ...(labels ?? []).map((label) => label.length)) : 24,
       ...(k ? {} : { label: this.spec.xLabel, labelFont: FONT, labelSize: 15, labelGap: 0 }),
       values: (_, splits) => {
@@ -109,7 +112,7 @@ export class Chart {
     const scale = (k: 0 | 1, log?: boolean): uPlot.Scale => ({ time: false, distr: log ? 3 : 1, range: () => this.spans[k] });
     this.reach();
     this.plot = new uPlot({
-      width, height: HEIGHT, series, bands, padding: [8, 12, 0, 0], legend: { show: false }, cursor: { show: false },
+      width, height: HEIGHT, series, bands, pxAlign: 0, padding: [this.phases.length > 1 ? 18 : 8, 12, 0, 0], legend: { show: false }, cursor: { show: false },
       scales: { x: scale(0, this.spec.logX), y: scale(1, this.spec.log) }, axes: [axis(0, this.spec.logX), axis(1, this.spec.log)],
       hooks: { ready: [(plot) => this.listen(plot)], draw: [(plot) => this.adorn(plot)] },
     }, data, this.holder);
@@ -174,9 +177,8 @@ export class Chart {
       parent.querySelector("svg")?.remove();
       return draw("svg", parent, { class: "layer", "aria-hidden": "true" });
     };
-    const { clock } = this.page;
-    if (clock && this.spec.timed) drawPhases(layer(plot.under), clock.phases, clock.start, plane);
     const over = layer(plot.over);
+    drawPhases(layer(plot.under), over, this.phases, plane);
     drawLimits(over, this.shown, this.spec, plane);
     drawMarks(over, this.spec, plane);
     this.mark();
@@ -240,7 +242,9 @@ export class Chart {
     const { clock, times } = this.page;
     if (!clock || !this.plot || !this.now || this.figure.hidden || (clock.playing.value && !this.seen)) return;
     const time = clock.value;
-    this.now.style.left = `${this.plot.valToPos(time, "x")}px`;
+    const place = this.plot.valToPos(time, "x");
+    this.now.hidden = !(place >= -1 && place <= this.plot.over.clientWidth + 1);
+    this.now.style.left = `${place}px`;
     for (const line of this.offered) {
       if (!line.value) continue;
       const at = (y: Series["y"]) => valueAt(times[line.x], y, time, line.step);
@@ -275,8 +279,7 @@ export class Chart {
   }
 
   private picture(titled: boolean): SVGElement {
-    const { clock, times } = this.page;
-    return drawChart(this.spec, this.shown, times, clock?.phases ?? [], clock?.start ?? 0, ...this.spans, this.ticks, titled);
+    return drawChart({ spec: this.spec, lines: this.shown, times: this.page.times, phases: this.phases, spans: this.spans, ticks: this.ticks }, titled);
   }
 
   private print(): void {
@@ -305,7 +308,8 @@ export class Chart {
     }
     const kept = columns.filter(([name]) => name);
     const head = [this.spec.xLabel, ...kept.map(([name]) => (this.spec.unit ? `${name} [${this.spec.unit}]` : name))];
-    const rows = Array.from(data[0], (x, i) => [Number(x.toPrecision(8)), ...kept.map(([, c]) => data[c][i] ?? "")].join(","));
+    const short = (value: number | null | undefined) => (value === null || value === undefined ? "" : Number(value.toPrecision(8)));
+    const rows = Array.from(data[0], (x, i) => [short(x), ...kept.map(([, c]) => short(data[c][i]))].join(","));
     save(`${this.fileName}.csv`, [head.map(quoted).join(","), ...rows, ""].join("\r\n"), "text/csv");
   }
 }

@@ -19,15 +19,15 @@ export interface Tick {
 export const dashesOf = (line: Series) => (line.dashed ? "5 4" : line.step ? "" : dashOf(line.joint));
 export const strokeOf = (line: Series) => (line.faint ? "var(--soft)" : colourOf(line.joint));
 
-// Every other phase is shaded; names are written where there is room.
-export function drawPhases(parent: Element, phases: Phase[], start: number, plane: Plane): void {
+// Every other phase is shaded; names stand above where there is room.
+export function drawPhases(under: Element, over: Element, phases: Phase[], plane: Plane): void {
   if (phases.length < 2) return;
   phases.forEach(({ name, end }, k) => {
-    const left = Math.max(0, plane.x(k ? phases[k - 1].end : start)), right = Math.min(plane.width, plane.x(end));
+    const left = k ? Math.max(0, plane.x(phases[k - 1].end)) : 0, right = Math.min(plane.width, plane.x(end));
     if (right <= left) return;
-    const shade = { class: "phase", x: left, width: right - left, height: plane.height, fill: "var(--soft)", "fill-opacity": k % 2 ? 0.1 : 0 };
-    draw("title", draw("rect", parent, shade), {}, name);
-    if (right - left > 7 * name.length + 8) draw("text", parent, { x: left + 5, y: 12, fill: "var(--soft)", "font-size": 10.5 }, name);
+    const shade = { class: "phase", x: left, width: right - left, height: plane.height, fill: "var(--soft)", "fill-opacity": k % 2 ? 0.09 : 0 };
+    draw("title", draw("rect", under, shade), {}, name);
+    if (right - left > 6 * name.length + 4) draw("text", over, { x: (left + right) / 2, y: -5, fill: "var(--soft)", "font-size": 10.5, "text-anchor": "middle" }, name);
   });
 }
 
@@ -82,17 +82,23 @@ function drawLine(parent: Element, line: Series, x: number[], plane: Plane): voi
   draw("path", parent, { ...pen, class: line.faint ? "curve faint" : "curve", d, "stroke-width": line.faint ? 1.2 : 1.8, "stroke-dasharray": dashesOf(line), "stroke-linejoin": "round" });
 }
 
+export interface Drawing {
+  spec: ChartData;
+  lines: Series[];
+  times: number[][];
+  phases: Phase[];
+  spans: [Span, Span];
+  ticks: [Tick[], Tick[]];
+}
+
 // A whole chart, for paper and files. titled: with what stands around it on the page.
-export function drawChart(
-  spec: ChartData, lines: Series[], times: number[][], phases: Phase[], start: number,
-  across: Span, high: Span, ticks: [Tick[], Tick[]], titled: boolean,
-): SVGElement {
-  const [left, top, width, height] = [58, titled ? 30 : 8, 330, 190];
+export function drawChart({ spec, lines, times, phases, spans: [across, high], ticks }: Drawing, titled: boolean): SVGElement {
+  const [left, top, width, height] = [58, (titled ? 30 : 8) + (phases.length > 1 ? 12 : 0), 330, 190];
   const rows = titled ? Math.ceil(lines.length / 3) : 0;
   const size = [left + width + 14, top + height + 36 + 16 * rows];
   const svg = draw("svg", null, { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${size.join(" ")}`, width: size[0], height: size[1], "font-family": "system-ui, sans-serif", "font-size": 11 });
   const share = (value: number, [low, top]: Span, log?: boolean) => (log
-    ? (Math.log10(Math.max(value, low / 1e3)) - Math.log10(low)) / (Math.log10(top) - Math.log10(low)) : (value - low) / (top - low));
+    ? Math.log(Math.max(value, low / 1e3) / low) / Math.log(top / low) : (value - low) / (top - low));
   const plane: Plane = {
     width, height, high,
     x: (value) => width * share(value, across, spec.logX),
@@ -112,11 +118,12 @@ export function drawChart(
   }
   draw("path", svg, { d: `M${left} ${top}v${height}h${width}`, fill: "none", stroke: "var(--line)" });
   draw("text", svg, { ...soft, x: left + width, y: top + height + 31, "text-anchor": "end" }, spec.xLabel);
-  if (spec.timed) drawPhases(inner, phases, start, plane);
+  const over = draw("g", null, { transform: `translate(${left} ${top})` }); // is not cut off at the axes
+  drawPhases(inner, over, phases, plane);
   for (const line of lines) drawLine(inner, line, times[line.x], plane);
   drawLimits(inner, lines, spec, plane);
-  drawMarks(inner, spec, plane);
-  svg.append(inner);
+  drawMarks(over, spec, plane);
+  svg.append(inner, over);
   if (titled) {
     draw("text", svg, { x: left, y: 18, fill: "var(--ink)", "font-size": 13, "font-weight": 600 }, `${spec.title}${spec.unit ? ` [${spec.unit}]` : ""}`);
     lines.forEach((line, k) => {

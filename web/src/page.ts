@@ -24,7 +24,9 @@ function preparePrinting(page: Page): void {
     delete document.documentElement.dataset.light;
     page.paint.set(false);
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page.paint.set(false));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    if (document.documentElement.dataset.light === undefined) page.paint.set(false);
+  });
 }
 
 function start(data: PageData): void {

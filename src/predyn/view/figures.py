@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from predyn.view.numbers import shown
 from predyn.view.scene import nice_step
-from predyn.view.stage import Floats, Stage
+from predyn.view.solids import Floats
+from predyn.view.stage import Stage
 
 WIDTH, HEIGHT, MARGIN = 540.0, 360.0, 44.0
 POSES_FEW, POSES_MANY = 9, 4

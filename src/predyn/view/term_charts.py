@@ -63,9 +63,9 @@ def term_charts(solution: Solution, times: Times) -> list[Spec]:
 
 def _entries(problem: Problem, p: int) -> Iterator[Cost | Constraint]:
     phase = problem.phases[p]
-    for entry in (*problem.constraints, *phase.constraints, *problem.costs, *phase.costs):
-        if not entry.term.pairs:
-            yield entry
+    constraints = (*problem.constraints, *phase.constraints)
+    entries: tuple[Cost | Constraint, ...] = (*constraints, *problem.costs, *phase.costs)
+    yield from (entry for entry in entries if not entry.term.pairs)
 
 
 def _add(sheets: dict[Place, Sheet], solution: Solution, p: int, entry: Cost | Constraint) -> None:
@@ -151,6 +151,7 @@ def _times(solution: Solution, p: int, s: Floats) -> Floats:
 
 def _chart(sheet: Sheet, phases: int, times: Times) -> Spec:
     lines: list[Spec] = []
+    marks: list[Spec] = []
     for k, curve in enumerate(sheet.curves.values()):
         parts = [pieces[0] for pieces in curve.pieces.values()]
         t = np.concatenate([np.append(part.t, part.t[-1]) for part in parts])
@@ -164,9 +165,16 @@ def _chart(sheet: Sheet, phases: int, times: Times) -> Spec:
             always = []
         lines.append(line)
         for piece in (*always, *(piece for piece in held if piece.at is not None)):
-            lines += _limits(piece, curve.name, k, times)
+            if piece.at is not None and piece.lower == piece.upper:
+                marks += [{"x": x, "y": piece.lower, "label": ""} for x in piece.at.tolist()]
+            else:
+                lines += _limits(piece, curve.name, k, times)
     title = ", ".join([*sheet.titles][:3]) + (", …" if len(sheet.titles) > 3 else "")
-    return chart(title, sheet.unit, lines)
+    if not marks:
+        return chart(title, sheet.unit, lines)
+    note = "Rings: required values."
+    shows = [mark["y"] for mark in marks]
+    return chart(title, sheet.unit, lines, marks=marks, shows=shows, note=note)
 
 
 def _limits(piece: Piece, name: str, joint: int, times: Times) -> list[Spec]:

@@ -1,0 +1,106 @@
+// Marks around the bodies: arrows of loads, trails, frames, the grid, planes that take shadows.
+
+import {
+  BufferAttribute, BufferGeometry, Color, ConeGeometry, CylinderGeometry, DoubleSide, Group, LineBasicMaterial, LineSegments, Matrix4, Mesh,
+  MeshLambertMaterial, RingGeometry, SphereGeometry, TorusGeometry, Vector3,
+} from "three";
+import { Line2 } from "three/addons/lines/Line2.js";
+import { LineGeometry } from "three/addons/lines/LineGeometry.js";
+import { LineMaterial } from "three/addons/lines/LineMaterial.js";
+import type { Scene, Vector } from "./data";
+
+const UP = new Vector3(0, 1, 0), HEAD = 7.5; // length of an arrow's head over the radius of its shaft
+export const AXES = ["#d8443c", "#3f9b46", "#3a6fd8"].map((tone) => new Color(tone));
+
+// A paint that is clear in the shade too.
+const bright = (color: Color, opacity = 1) =>
+  new MeshLambertMaterial({ color, emissive: color, emissiveIntensity: 0.3, transparent: opacity < 1, opacity, depthWrite: opacity === 1 });
+
+export const ball = (radius: number, colour: Color, opacity = 1) => new Mesh(new SphereGeometry(radius, 16, 10), bright(colour, opacity));
+
+// An arrow that can be moved; a moment has two heads and a ring that turns about it.
+export class Arrow extends Group {
+  private readonly shaft: Mesh;
+  private readonly heads: Mesh[];
+  private readonly ring = new Group();
+
+  constructor(private readonly thick: number, colour: Color, moment = false) {
+    super();
+    const paint = bright(colour), head = HEAD * thick, cone = new ConeGeometry(0.42 * head, head, 14).translate(0, -0.5 * head, 0);
+    this.shaft = new Mesh(new CylinderGeometry(thick, thick, 1, 10).translate(0, 0.5, 0), paint);
+    this.heads = (moment ? [0, 1] : [0]).map(() => new Mesh(cone, paint));
+    this.add(this.shaft, ...this.heads, this.ring);
+    if (!moment) return;
+    const r = 9 * thick, arc = 4.6; // drawn about z, then laid down so that z is the arrow: right-handed
+    const tip = new Mesh(cone, paint);
+    tip.position.set(r * Math.cos(arc) - head * Math.sin(arc), r * Math.sin(arc) + head * Math.cos(arc), 0);
+    tip.rotation.z = arc;
+    this.ring.add(new Mesh(new TorusGeometry(r, 0.8 * thick, 8, 28, arc), paint), tip).rotateX(-Math.PI / 2);
+  }
+
+  point(foot: Vector3, tip: Vector3): void {
+    const along = tip.clone().sub(foot), length = along.length(), head = HEAD * this.thick;
+    this.position.copy(foot);
+    this.quaternion.setFromUnitVectors(UP, along.divideScalar(length || 1));
+    this.shaft.scale.y = Math.max(1e-6, length - 0.8 * head);
+    this.heads.forEach((cone, k) => cone.position.setY(Math.max(length, head) - 0.6 * k * head));
+    this.ring.position.setY(0.45 * length);
+  }
+}
+
+// A path: thin, and thick as far as it has been covered.
+export class Trail extends Group {
+  private readonly covered: LineGeometry;
+
+  constructor(points: Vector[], color: Color, faint: boolean) {
+    super();
+    const [, covered] = [[1.2, 0.5], [2.8, 1]].map(([linewidth, opacity]) => {
+      const geometry = new LineGeometry().setPositions(points.flat());
+      this.add(new Line2(geometry, new LineMaterial({ color, linewidth, transparent: true, opacity: faint ? 0.5 * opacity : opacity })));
+      return geometry;
+    });
+    this.covered = covered;
+  }
+
+  until(frame: number): void { this.covered.instanceCount = frame; }
+}
+
+function segments(places: number[], colours: number[], channels: 3 | 4): LineSegments {
+  const geometry = new BufferGeometry();
+  geometry.setAttribute("position", new BufferAttribute(new Float32Array(places), 3));
+  geometry.setAttribute("color", new BufferAttribute(new Float32Array(colours), channels));
+  return new LineSegments(geometry, new LineBasicMaterial({ vertexColors: true, transparent: channels === 4, depthWrite: channels === 3 }));
+}
+
+// The axes of a frame in red, green and blue.
+export function triad(pose: Matrix4, length: number): LineSegments {
+  const places: number[] = [], foot = new Vector3().setFromMatrixPosition(pose);
+  for (let k = 0; k < 3; k++) places.push(...foot, ...new Vector3().setComponent(k, length).applyMatrix4(pose));
+  return segments(places, AXES.flatMap((tone) => [...tone, ...tone]), 3);
+}
+
+const fade = (share: number) => Math.max(0, 1 - share * share) ** 1.5;
+
+// Lines of a plane that fade away from its middle.
+export function gridLines({ origin, a, b, step, lines }: Scene["grid"], colour: Color): LineSegments {
+  const places: number[] = [], colours: number[] = [];
+  const [middle, along, across] = [origin, a, b].map((x) => new Vector3(...x));
+  for (let i = -lines; i <= lines; i++) for (let j = -lines; j < lines; j++) for (const [u, v] of [[i, j], [i, j + 1], [j, i], [j + 1, i]]) {
+    places.push(...middle.clone().addScaledVector(along, u * step).addScaledVector(across, v * step));
+    colours.push(...colour, 0.9 * fade(Math.hypot(u, v) / lines));
+  }
+  return segments(places, colours, 4);
+}
+
+// A plane for shadows to fall on, which fades away from its middle. strength: how much it covers there.
+export function surface(middle: Vector3, normal: Vector3, radius: number, colour: Color, strength: number): Mesh {
+  const geometry = new RingGeometry(0, radius, 48, 10), { position } = geometry.attributes, colours: number[] = [];
+  for (let k = 0; k < position.count; k++) colours.push(...colour, strength * fade(Math.hypot(position.getX(k), position.getY(k)) / radius));
+  geometry.setAttribute("color", new BufferAttribute(new Float32Array(colours), 4));
+  const plane = new Mesh(geometry, new MeshLambertMaterial({ vertexColors: true, transparent: true, depthWrite: false, side: DoubleSide }));
+  plane.position.copy(middle);
+  plane.quaternion.setFromUnitVectors(new Vector3(0, 0, 1), normal);
+  plane.receiveShadow = true;
+  plane.renderOrder = -2;
+  return plane;
+}
