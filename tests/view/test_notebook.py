@@ -55,8 +55,8 @@ def executed(tmp_path_factory):
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180)
     assert ran.returncode == 0, ran.stderr
     document = json.loads(done.read_text("utf-8"))
-    shown = [[x for x in cell["outputs"] if x.get("name") != "stderr"] for cell in document["cells"]]
-    return shown, page
+    cells = [cell["outputs"] for cell in document["cells"]]
+    return [[x for x in outputs if x.get("name") != "stderr"] for outputs in cells], page
 
 
 def test_cells_have_frames_and_pictures(executed):
@@ -106,7 +106,8 @@ def assert_animates(page):
     titles = "[...document.querySelectorAll('#charts figcaption')].map((x) => x.textContent)"
     page.wait_for(f"{titles}.length === 2")
     assert [x.split("[")[0].strip() for x in page.run(titles)] == ["Joint angle", "Joint torque"]
-    picture, clock = (f"document.querySelector('{x}" for x in ("#scene').toDataURL()", "#clock').textContent"))
+    picture = "document.querySelector('#scene').toDataURL()"
+    clock = "document.querySelector('#clock').textContent"
     still, before = page.run(picture), page.run(clock)
     page.run("document.querySelector('#play').click()")
     page.wait_for(f"{clock} !== {before!r}")

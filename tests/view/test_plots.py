@@ -73,7 +73,7 @@ def test_slides_and_hinges_have_axes_of_their_own():
 
 def test_selection_of_joints_and_given_axes():
     solution = fake_solution()
-    figure, ax = pyplot.subplots()
+    ax = pyplot.figure().add_subplot()
     assert solution.plot("tau", joints=["joint2"], ax=ax) == [ax]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["joint2"]
     with pytest.raises(predyn.InputError, match=r"expected 2 axes \(Joint angle \[rad\], "):

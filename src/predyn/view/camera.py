@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from predyn.view.stage import Floats, View
+from predyn.view.solids import Floats
+from predyn.view.stage import View
 
 FAR = 4.5  # distance of the eye, in radii of the motion
 FILLED = 0.88  # share of the picture that the motion fills

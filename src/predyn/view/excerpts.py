@@ -142,9 +142,7 @@ def _(trajectory: Trajectory) -> Excerpt:
         data = _page(trajectory, times, _charts(trajectory, times), clock, scene)
     else:
         message += f'<p class="message">{NOT_FINITE}</p>'
-    return Excerpt(
-        "simulated trajectory", data, badge=badge, facts=_line(facts), message=message
-    )
+    return Excerpt("simulated trajectory", data, badge=badge, facts=_line(facts), message=message)
 
 
 def _line(facts: dict[str, str]) -> str:
@@ -197,7 +195,7 @@ def neutral(model: Model) -> Floats:
 
 def _posture(model: Model, q: object) -> Floats:
     """A state of a problem; what it leaves free is neutral."""
-    given = np.full(model.n, np.nan) if q is None else np.broadcast_to(np.asarray(q, float), model.n)
+    given = np.broadcast_to(np.asarray(np.nan if q is None else q, float), model.n)
     return np.where(np.isfinite(given), given, neutral(model))
 
 

@@ -42,6 +42,9 @@ class Bodies(NamedTuple):
     colour: Floats  # (F, 3)
     shown: Floats  # (F, 2) s, when they are there
 
+    def chosen(self, rows: NDArray[np.bool_]) -> Bodies:
+        return Bodies(self.link[rows], self.corners[rows], self.colour[rows], self.shown[rows])
+
 
 class Painter:
     """Draws the frames of a stage into one canvas, one after the other."""
@@ -76,7 +79,7 @@ class Painter:
         """Pixels (height, width, 3) of frame k."""
         time = float(self.stage.times[k])
         there = (self._bodies.shown[:, 0] <= time) & (time <= self._bodies.shown[:, 1])
-        bodies = Bodies(*(x[there] for x in self._bodies))
+        bodies = self._bodies.chosen(there)
         world = self._placed(k, bodies)
         flat, depth = self.camera.project(world)
         seen = _area(flat) > 0.0  # others are turned away
@@ -193,10 +196,10 @@ def _bodies(stage: Stage) -> Bodies:
         colour = _rgb(ROLES.get(solid.role, BODY[solid.link % len(BODY)]))
         shown = (-np.inf, np.inf) if solid.shown is None else solid.shown
         rows = len(corners)
-        parts.append((
-            np.full(rows, solid.link), corners, np.tile(colour, (rows, 1)), np.tile(shown, (rows, 1))
-        ))  # fmt: skip
-    return Bodies(*(np.concatenate(x) for x in zip(*parts, strict=True)))
+        colours, times = (np.tile(x, (rows, 1)) for x in (colour, shown))
+        parts.append((np.full(rows, solid.link), corners, colours, times))
+    links, *others = (np.concatenate(x) for x in zip(*parts, strict=True))
+    return Bodies(links, *others)
 
 
 def _lines(
