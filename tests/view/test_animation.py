@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,10 +15,10 @@ from predyn.view.facets import facets_of
 from predyn.view.solids import Solid
 
 pytest.importorskip("matplotlib", reason="films need the extra predyn[pictures]")
-from PIL import Image  # noqa: E402
+from PIL import Image
 
-from predyn.view.motions import stage_at  # noqa: E402
-from predyn.view.painter import Painter  # noqa: E402
+from predyn.view.motions import stage_at
+from predyn.view.painter import Painter
 
 
 def gif_frames(path):
@@ -38,7 +39,7 @@ def test_a_gif_has_its_frames_size_and_length(tmp_path):
     assert len(frames) == round(12 * solution.duration) + 1
     assert {frame.shape for frame in frames} == {(160, 200, 3)}
     assert sum(lasting[:-1]) == pytest.approx(solution.duration, abs=0.01)
-    changes = [np.abs(a.astype(int) - b).max() for a, b in zip(frames, frames[1:], strict=False)]
+    changes = [np.abs(a.astype(int) - b).max() for a, b in pairwise(frames)]
     assert min(changes) > 50
 
 
