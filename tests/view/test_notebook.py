@@ -56,6 +56,7 @@ def executed(tmp_path_factory):
     assert ran.returncode == 0, ran.stderr
     document = json.loads(done.read_text("utf-8"))
     cells = [cell["outputs"] for cell in document["cells"]]
+    assert "Warning" not in json.dumps([x["text"] for y in cells for x in y if "name" in x])
     return [[x for x in outputs if x.get("name") != "stderr"] for outputs in cells], page
 
 

@@ -6,6 +6,7 @@ import { button, draw, find, readable, swatch, tag, valueAt } from "./nodes";
 import { showScene, type Stage } from "./scene/scene";
 
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4];
+const MOUSE = "Drag to rotate, scroll to zoom, shift-drag to pan.", TOUCH = "Drag to rotate, pinch to zoom.";
 const PRESETS = ["Front", "Side", "Top", "Reset view"];
 
 export function showPlayer(place: HTMLElement, data: PageData, page: Page, clock: Clock | null): void {
@@ -14,6 +15,7 @@ export function showPlayer(place: HTMLElement, data: PageData, page: Page, clock
   const film = tag("div", frame, { class: "film" });
   const viewport = tag("div", film, { class: "viewport" });
   const stage = data.scene && showScene(viewport, data.scene);
+  if (data.scene?.grid) tag("p", viewport, { class: "hint" }, `Grid ${readable(data.scene.grid.step)} m. ${matchMedia("(pointer: coarse)").matches ? TOUCH : MOUSE}`);
   if (clock) showControls(tag("div", film, { class: "controls", role: "group", "aria-label": "Time" }), clock);
   if (stage) {
     showView(tag("div", film, { class: "controls view", role: "group", "aria-label": "View" }), stage);
@@ -69,7 +71,7 @@ function showState(place: HTMLElement, rows: Row[], page: Page, clock: Clock): v
   for (const name of ["Joint", "Position", "Effort", ""]) tag("th", head, { scope: "col", class: name === "Joint" ? "" : "n" }, name);
   const body = tag("tbody", table);
   const updates = rows.map(({ name, joint, position, effort }) => {
-    const row = tag("tr", body), title = tag("th", row, { scope: "row" });
+    const row = tag("tr", body), title = tag("th", row, { scope: "row", title: name });
     swatch(title, joint);
     title.append(name);
     const cell = tag("td", row, { class: "n" }), other = tag("td", row, { class: "n" }, "no motor");

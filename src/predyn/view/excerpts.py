@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import singledispatch
 from html import escape
 from typing import NamedTuple
@@ -23,7 +24,7 @@ from predyn.view.numbers import rounded, seconds, shown
 from predyn.view.panels import Floats, Motion, Panel, in_degrees, panels_of
 from predyn.view.scene import Overlay, scene_data
 from predyn.view.sheets import FEW, FIRST, Spec, Times, chart, page_data, picker, series
-from predyn.view.stage import frame_count, lay_out, set_stage
+from predyn.view.stage import Stage, frame_count, lay_out, set_stage
 from predyn.view.systems import limit_range
 from predyn.view.tables import table
 
@@ -70,7 +71,7 @@ def _(problem: Problem) -> Excerpt:
         _posture(problem.model, state.q)
         for state in (problem.phases[0].start, problem.phases[-1].end)
     ]
-    data = _still(problem.model, postures[0], {"End": postures[1]})
+    data = _still(problem.model, *postures)
     joints = joint_table(problem.model, problem.limits or problem.model.limits)
     return Excerpt(sub, data, f"{_list(lines)}<h2>Joints</h2>{joints}")
 
@@ -199,16 +200,19 @@ def _posture(model: Model, q: object) -> Floats:
     return np.where(np.isfinite(given), given, neutral(model))
 
 
-def _still(model: Model, q: Floats, others: dict[str, Floats] | None = None) -> Spec:
-    """A scene without a clock, with other postures over it."""
-    times = np.array([0.0, 1.0])
-    overlays = [
-        Overlay(name, lay_out(model, times, np.stack([posture] * 2)))
-        for name, posture in (others or {}).items()
-        if not np.array_equal(posture, q)
-    ]
-    stage = lay_out(model, times, np.stack([q] * 2))
-    return page_data(Times(), {}, scene=scene_data(stage, overlays, "Start"))
+def _still(model: Model, q: Floats, end: Floats | None = None) -> Spec:
+    """A scene without a clock; `end` is another posture, laid over it."""
+    postures = np.stack([q, q if end is None else end])
+    both = lay_out(model, np.array([0.0, 1.0]), postures)  # its view holds both
+    over = [] if np.array_equal(*postures) else [Overlay("End", _held(both, 1))]
+    return page_data(Times(), {}, scene=scene_data(_held(both, 0), over, "Start"))
+
+
+def _held(stage: Stage, k: int) -> Stage:
+    """A stage that stays in its frame k, without trails."""
+    rows = [k] * len(stage.times)
+    R, p, q = stage.R[:, rows], stage.p[:, rows], stage.q[rows]
+    return replace(stage, R=R, p=p, q=q, ends=[], paths=[])
 
 
 def joint_table(model: Model, limits: Limits) -> str:

@@ -11,15 +11,15 @@ from predyn.estimate.result import Estimate
 from predyn.solution import Solution
 from predyn.storage.files import write_text
 from predyn.view.server import ADDRESS, html_of, page_server, serve_page
-from predyn.view.snippet import Displayed, snippet, snippet_page
+from predyn.view.snippet import Displayed, snippet_page
 
 
 def show(thing: Displayed, port: int, browser: bool) -> None:
     """See `Shown.show` in display.py."""
     if in_notebook():
-        from IPython.display import HTML, display
+        from IPython.display import display
 
-        display(HTML(snippet(thing)))
+        display(thing)
         return
     page = page_for(thing).encode("utf-8", "backslashreplace")
     if not hasattr(sys, "ps1"):

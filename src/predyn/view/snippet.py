@@ -19,7 +19,7 @@ from predyn.view.pages import assembled
 
 Displayed = Model | Problem | Solution | Estimate | Trajectory
 
-HEIGHT_STILL, HEIGHT_MOVING = 500, 640  # px of the frame
+HEIGHT_STILL, HEIGHT_MOVING = 480, 720  # px of the frame
 
 
 def snippet(thing: Displayed) -> str:
