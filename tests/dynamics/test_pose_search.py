@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from predyn import models
+from predyn import models, tasks
 from predyn.dynamics import frame_kinematics
 from predyn.dynamics.pose_search import (
     PoseResult,
@@ -13,6 +13,7 @@ from predyn.dynamics.pose_search import (
     rotation_vector_partial,
 )
 from predyn.errors import InputError
+from predyn.load.urdf import load_urdf
 from predyn.model import Model
 from predyn.samples import Samples
 from predyn.terms import FrameOrientation
@@ -123,7 +124,7 @@ def test_a_position_out_of_reach_does_not_converge(
 
 def test_roll_pitch_yaw_are_those_of_terms() -> None:
     """Pinocchio's convention too; a list is as good as an array."""
-    model, angles = models.manutec_r3(), [0.3, -0.5, 1.1]
+    model, angles = load_urdf(tasks.FOLDER / "arm6.urdf"), [0.3, -0.5, 1.1]
     frame = model.link_names[-1]
     by_angles = inverse_kinematics(model, frame, orientation=angles, starts=20)
     assert by_angles.converged
