@@ -93,6 +93,10 @@ def estimate_torques(
     began = time.perf_counter()
     if not isinstance(model, Model):
         raise InputError(f"model: expected a predyn.Model, got {type(model).__name__}")
+    if not isinstance(data, Measurements | str | PathLike):
+        raise InputError(
+            f"data: expected Measurements or the path of a file, got {type(data).__name__}"
+        )
     recording = data if isinstance(data, Measurements) else load_measurements(data)
     orders = orders_of(order, total_variation)
     kinds = kinds_of(independent, total_variation, weight)

@@ -206,12 +206,15 @@ class Model(Shown):
 
     def with_limits(
         self,
-        position: ArrayLike | None = None,
-        velocity: ArrayLike | None = None,
-        acceleration: ArrayLike | None = None,
-        effort: ArrayLike | None = None,
+        position: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        velocity: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        acceleration: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        effort: ArrayLike | Mapping[str, ArrayLike] | None = None,
     ) -> Model:
-        """Replace limits: a number or (n,) means plus and minus; (n, 2) means lower, upper."""
+        """Replace limits: a number or (n,) means plus and minus; (n, 2) means lower, upper.
+
+        By joint name, {"elbow": 2.0, "wrist": (-1.0, 3.0)}, other joints keep theirs.
+        """
         return edits.with_limits(self, position, velocity, acceleration, effort)
 
     def with_placement(

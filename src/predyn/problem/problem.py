@@ -15,7 +15,7 @@ from predyn.kernels.forces import ExternalForce
 from predyn.model import Limits, Model
 from predyn.nlp import SolverOptions
 from predyn.problem.system import System
-from predyn.problem.unknowns import Parameter, Signal
+from predyn.problem.unknowns import Parameter, Signal, freeze_lists
 from predyn.terms.term import Loss, Residual, Term
 
 GUESSES = ("auto", "linear", "inverse_kinematics")
@@ -35,9 +35,16 @@ class Duration:
 class State:
     """Joint positions, velocities and accelerations at an end; None or NaN leaves them free."""
 
-    q: ArrayLike | None = None
-    v: ArrayLike | None = None
-    a: ArrayLike | None = None
+    q: ArrayLike | Sequence[float | None] | None = None
+    v: ArrayLike | Sequence[float | None] | None = None
+    a: ArrayLike | Sequence[float | None] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("q", "v", "a"):
+            given = getattr(self, name)
+            if isinstance(given, tuple | list) and any(x is None for x in given):
+                free = [np.nan if x is None else x for x in given]
+                object.__setattr__(self, name, free)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +97,15 @@ class Phase:
     duration: float | Duration | str
     start: State = field(default_factory=State)
     end: State = field(default_factory=State)
-    costs: tuple[Cost, ...] = ()
-    constraints: tuple[Constraint, ...] = ()
+    costs: Sequence[Cost] = ()
+    constraints: Sequence[Constraint] = ()
     segments: int | None = None
     name: str | None = None
     system: str | None = None
     impact: bool = False
+
+    def __post_init__(self) -> None:
+        freeze_lists(self, "costs", "constraints")
 
 
 @dataclass(frozen=True)
@@ -166,10 +176,10 @@ class Problem(Shown):
     """
 
     model: Model
-    phases: tuple[Phase, ...]
-    costs: tuple[Cost, ...] = ()
-    constraints: tuple[Constraint, ...] = ()
-    forces: tuple[ExternalForce, ...] = ()
+    phases: Sequence[Phase]
+    costs: Sequence[Cost] = ()
+    constraints: Sequence[Constraint] = ()
+    forces: Sequence[ExternalForce] = ()
     limits: Limits | None = None
     jerk_limit: ArrayLike | None = None
     continuity: int = 2
@@ -177,10 +187,16 @@ class Problem(Shown):
     transcription: Spline = field(default_factory=Spline)
     solver: SolverOptions = field(default_factory=SolverOptions)
     name: str = "problem"
-    passive: tuple[str, ...] = ()
-    signals: tuple[Signal, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
+    passive: Sequence[str] = ()
+    signals: Sequence[Signal] = ()
+    parameters: Sequence[Parameter] = ()
     systems: Mapping[str, System] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        freeze_lists(
+            self,
+            *("phases", "costs", "constraints", "forces", "passive", "signals", "parameters"),
+        )
 
     def validate(self) -> list[str]:
         """All errors, one message each; empty if the problem can be transcribed."""

@@ -59,7 +59,7 @@ class Solution(Reported):
     a: Floats
     tau: Floats
     reactions: Floats  # (K, n, 6)
-    limits: dict[str, Floats]  # position, velocity, acceleration, effort (n, 2); jerk if limited
+    limits: Limits  # as the problem states them; `system(k).limits` are those of phase k
     costs: dict[str, float]  # the objective by term, weights included
     violations: tuple[Violation, ...]  # worst first, at the imposed points
     dense_violations: tuple[Violation, ...]  # worst first, one per named quantity
@@ -72,6 +72,7 @@ class Solution(Reported):
     n_constraints: int
     x: Floats  # the decision variables, to start again from
     forces: tuple[dict[str, Any], ...] = ()  # constant ones: link, force, moment, point, frame
+    jerk_limit: Floats | None = None  # (n,) plus and minus; None without a limit
     passive: tuple[str, ...] = ()  # names of the joints without a motor; their tau is an error
     verification: Verification | None = None  # None until `predyn.verify` has computed it
     starts: tuple[dict[str, Any], ...] = ()  # status and objective of each start, if several
@@ -115,15 +116,8 @@ class Solution(Reported):
             raise InputError(f"phase: expected a number from 0 to {last}, got {k!r:.60}")
         if self.systems:
             return self.systems[k]
-        limits = self.model.limits._asdict() | self.limits
-        return PhaseSystem(
-            self.model,
-            (),
-            tuple(ExternalForce(**force) for force in self.forces),
-            self.passive,
-            Limits(*(limits[name] for name in Limits._fields)),
-            limits["jerk"][:, 1] if "jerk" in limits else None,
-        )
+        forces = tuple(ExternalForce(**force) for force in self.forces)
+        return PhaseSystem(self.model, (), forces, self.passive, self.limits, self.jerk_limit)
 
     def at(self, t: ArrayLike) -> Sample:
         """The motion at times t (s, from the start of the motion), evaluated from the curves.

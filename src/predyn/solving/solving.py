@@ -102,6 +102,11 @@ def _read(
         return given.problem, given, ""
     if isinstance(given, Problem):
         return given, None, ""
+    if not isinstance(given, str | os.PathLike):
+        raise InputError(
+            "problem: expected a Problem, or the name or path of a task file, got "
+            f"{type(given).__name__}"
+        )
     task = read_task(given)
     return task.problem, None, task.text
 

@@ -5,7 +5,7 @@ They are known by name: that of a cost or constraint, "coulomb_speed JOINT" for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -55,7 +55,7 @@ def with_widths(problem: Problem, widths: Mapping[str, float]) -> Problem:
     if asked_widths(problem).items() <= dict(widths).items():
         return problem
 
-    def changed(prefix: str) -> Callable[[tuple[Entry, ...]], tuple[Entry, ...]]:
+    def changed(prefix: str) -> Callable[[Sequence[Entry]], tuple[Entry, ...]]:
         return lambda entries: tuple(
             replace(entry, term=_with_width(entry, widths.get(prefix + name_of(entry))))
             for entry in entries
