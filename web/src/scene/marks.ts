@@ -1,12 +1,9 @@
-// Marks around the bodies: arrows of loads, trails, frames, the grid, planes that take shadows.
+// Marks around the bodies: arrows of loads, trails, frames, the grid.
 
 import {
-  BufferAttribute, BufferGeometry, Color, ConeGeometry, CylinderGeometry, DoubleSide, Group, LineBasicMaterial, LineSegments, Matrix4, Mesh,
-  MeshLambertMaterial, RingGeometry, SphereGeometry, TorusGeometry, Vector3,
+  BufferAttribute, BufferGeometry, CatmullRomCurve3, Color, ConeGeometry, CylinderGeometry, Group, Line, LineBasicMaterial, LineSegments, Matrix4, Mesh,
+  MeshBasicMaterial, MeshLambertMaterial, SphereGeometry, TorusGeometry, TubeGeometry, Vector3,
 } from "three";
-import { Line2 } from "three/addons/lines/Line2.js";
-import { LineGeometry } from "three/addons/lines/LineGeometry.js";
-import { LineMaterial } from "three/addons/lines/LineMaterial.js";
 import type { Scene, Vector } from "./data";
 
 const UP = new Vector3(0, 1, 0), HEAD = 7.5; // length of an arrow's head over the radius of its shaft
@@ -48,21 +45,26 @@ export class Arrow extends Group {
   }
 }
 
-// A path: thin, and thick as far as it has been covered.
+// A path: a thin line, and thick as far as it has been covered.
 export class Trail extends Group {
-  private readonly covered: LineGeometry;
+  private readonly tube: TubeGeometry | null = null;
+  private readonly covered = [0]; // share of the length at each point
 
-  constructor(points: Vector[], color: Color, faint: boolean) {
+  constructor(points: Vector[], color: Color, radius: number, faint: boolean) {
     super();
-    const [, covered] = [[1.2, 0.5], [2.8, 1]].map(([linewidth, opacity]) => {
-      const geometry = new LineGeometry().setPositions(points.flat());
-      this.add(new Line2(geometry, new LineMaterial({ color, linewidth, transparent: true, opacity: faint ? 0.5 * opacity : opacity })));
-      return geometry;
-    });
-    this.covered = covered;
+    const places = points.map((point) => new Vector3(...point)), last = places.length - 1, opacity = faint ? 0.35 : 0.7;
+    this.add(new Line(new BufferGeometry().setFromPoints(places), new LineBasicMaterial({ color, transparent: true, opacity })));
+    places.slice(1).forEach((place, k) => this.covered.push(this.covered[k] + place.distanceTo(places[k])));
+    if (!(this.covered[last] > radius)) return;
+    this.covered.forEach((length, k) => { this.covered[k] = length / this.covered[last]; });
+    const apart = places.filter((place, k) => k === 0 || place.distanceTo(places[k - 1]) > 0);
+    this.tube = new TubeGeometry(new CatmullRomCurve3(apart), last, radius, 6);
+    this.add(new Mesh(this.tube, new MeshBasicMaterial({ color, transparent: faint, opacity: faint ? 0.4 : 1 })));
   }
 
-  until(frame: number): void { this.covered.instanceCount = frame; }
+  until(frame: number): void {
+    this.tube?.setDrawRange(0, 36 * Math.round(this.covered[frame] * (this.covered.length - 1)));
+  }
 }
 
 function segments(places: number[], colours: number[], channels: 3 | 4): LineSegments {
@@ -90,17 +92,4 @@ export function gridLines({ origin, a, b, step, lines }: Scene["grid"], colour: 
     colours.push(...colour, 0.9 * fade(Math.hypot(u, v) / lines));
   }
   return segments(places, colours, 4);
-}
-
-// A plane for shadows to fall on, which fades away from its middle. strength: how much it covers there.
-export function surface(middle: Vector3, normal: Vector3, radius: number, colour: Color, strength: number): Mesh {
-  const geometry = new RingGeometry(0, radius, 48, 10), { position } = geometry.attributes, colours: number[] = [];
-  for (let k = 0; k < position.count; k++) colours.push(...colour, strength * fade(Math.hypot(position.getX(k), position.getY(k)) / radius));
-  geometry.setAttribute("color", new BufferAttribute(new Float32Array(colours), 4));
-  const plane = new Mesh(geometry, new MeshLambertMaterial({ vertexColors: true, transparent: true, depthWrite: false, side: DoubleSide }));
-  plane.position.copy(middle);
-  plane.quaternion.setFromUnitVectors(new Vector3(0, 0, 1), normal);
-  plane.receiveShadow = true;
-  plane.renderOrder = -2;
-  return plane;
 }

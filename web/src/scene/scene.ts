@@ -1,14 +1,15 @@
 // The animation: the mechanism, what acts on it, and a camera that turns about them.
 
 import {
-  Color, CylinderGeometry, DirectionalLight, Group, HemisphereLight, Matrix4, Mesh, MeshLambertMaterial, Object3D, OrthographicCamera,
-  PCFShadowMap, Quaternion, Scene as Space, Vector3, WebGLRenderer,
+  Bone, Color, CylinderGeometry, DirectionalLight, HemisphereLight, Matrix4, Mesh, MeshLambertMaterial, Object3D, OrthographicCamera,
+  Quaternion, Scene as Space, Skeleton, SkinnedMesh, type Sphere, Vector3, WebGLRenderer,
 } from "three";
-import { locate, type Scene, type Solid, type Vector } from "./data";
+import { locate, type Scene, type Vector } from "./data";
 import { matrixOf, merged, meshGeometry, readPalette, type Palette } from "./geometry";
 import { Labels } from "./labels";
-import { Arrow, AXES, ball, gridLines, surface, Trail, triad } from "./marks";
+import { Arrow, AXES, ball, gridLines, Trail, triad } from "./marks";
 import { Orbit } from "./orbit";
+import { CASTS, Shadow } from "./shadow";
 
 export type { Scene } from "./data";
 
@@ -24,13 +25,15 @@ export interface Stage {
 const HELP = "Animation of the mechanism. Arrow keys turn, plus and minus zoom, 0 resets the view, space plays and pauses.";
 const NO_WEBGL = "This browser does not provide WebGL 2, so the animation is not shown. The figures and curves below are complete.";
 const TRAIL_TONES = [1, 0, 2, 3, 4, 6];
-const SLOW = 38, IDLE = 350; // ms: frames that take longer are drawn more coarsely; after this pause, finely again
+const FINE = 2; // pixels of the picture per pixel of the page: what a screen does not have smooths edges
+const SOFTWARE = /swiftshader|llvmpipe|software|basic render/i; // renderers that begin with half as many
+const SLOW = 34, FAST = 20, IDLE = 350; // ms: a frame that takes longer is drawn more coarsely, a faster one more finely; after a pause, finely
 const TRIAD = 84; // px
 const MOST_NAMES = 30; // of frames
 
 export function showScene(place: HTMLElement, data: Scene): Stage {
   const canvas = document.createElement("canvas");
-  const context = canvas.getContext("webgl2", { alpha: true, antialias: true, preserveDrawingBuffer: true });
+  const context = canvas.getContext("webgl2", { alpha: true, antialias: false, preserveDrawingBuffer: true });
   if (context) return new Show(place, canvas, context, data);
   const message = document.createElement("p");
   message.className = "message";
@@ -48,13 +51,14 @@ class Show implements Stage {
   private space = new Space();
   private corner = new Space();
   private readonly cornerCamera = new OrthographicCamera(-1.35, 1.35, 1.35, -1.35, 0.1, 10);
-  private readonly sun = new DirectionalLight(0xffffff, 2.3);
-  private nodes: Group[][] = []; // of each motion and link
+  private shadow: Shadow | null = null;
+  private casting: [Object3D, Sphere][] = [];
+  private nodes: Bone[][] = []; // of each motion and link
   private followers: ((frame: number) => void)[] = []; // called before each drawing
   private time: number;
   private pending = 0;
   private last = 0;
-  private pace = 0;
+  private paces: number[] = []; // ms between frames
   private coarse = 1;
   private rest = 0;
 
@@ -70,13 +74,13 @@ class Show implements Stage {
     this.time = data.times[0];
     this.renderer = new WebGLRenderer({ canvas, context, alpha: true });
     this.renderer.autoClear = false;
-    this.renderer.shadowMap.enabled = true;
-    this.renderer.shadowMap.type = PCFShadowMap;
+    const info = context.getExtension("WEBGL_debug_renderer_info");
+    if (info && SOFTWARE.test(context.getParameter(info.UNMASKED_RENDERER_WEBGL))) this.coarse = 0.5;
     this.meshes = data.meshes.map(meshGeometry);
     this.offer();
     this.build();
     this.orbit = new Orbit(canvas, data.camera, () => this.request());
-    new ResizeObserver(() => this.draw()).observe(canvas);
+    new ResizeObserver(() => this.draw(true)).observe(canvas);
   }
 
   // Which options there are: only those with something to show.
@@ -87,24 +91,17 @@ class Show implements Stage {
     if (data.trails.length) options.Trails = true;
     if (data.forces.length || data.loads.length) options.Forces = true;
     if (data.markers.length) options.Markers = true;
-    options.Shadows = true;
+    if (data.ground || data.grid.wall) options.Shadows = true;
     if (data.camera.follow) options.Follow = false;
     for (const { name, shown } of data.motions.slice(1)) options[name] = shown !== false;
   }
 
   private build(): void {
-    const { data, space } = this, palette = readPalette(this.canvas);
+    const { data } = this, palette = readPalette(this.canvas);
     this.followers = [];
     this.labels.clear();
-    this.nodes = data.motions.map(({ poses }) => poses.map(() => new Group()));
-    this.nodes.forEach((nodes, motion) => {
-      const group = new Group().add(...nodes);
-      space.add(group);
-      if (motion > 0) this.followers.push(() => { group.visible = this.options[data.motions[motion].name]; });
-    });
-    this.light();
+    data.motions.forEach((_, motion) => this.addSolids(motion, palette));
     this.addSurroundings(palette);
-    this.addSolids(palette);
     this.addTrails(palette);
     this.addLoads(palette);
     this.addPoints(palette);
@@ -116,61 +113,53 @@ class Show implements Stage {
     this.corner.add(new HemisphereLight(0xffffff, 0xcccccc, 2.6));
   }
 
-  private light(): void {
-    const { centre, radius, up, east, north, azimuth, elevation } = this.data.camera, { sun } = this;
-    const [u, e, n, middle] = [up, east, north, centre].map((x) => new Vector3(...x));
-    const level = e.clone().multiplyScalar(Math.cos(azimuth)).addScaledVector(n, Math.sin(azimuth));
-    const side = new Vector3().crossVectors(u, level), above = Math.abs(elevation) > 1.2 ? 1.8 : 1.15;
-    sun.position.copy(middle).addScaledVector(u, above * 2 * radius).addScaledVector(level, 1.7 * radius).addScaledVector(side, -0.9 * radius);
-    sun.target.position.copy(middle);
-    sun.castShadow = true;
-    sun.shadow.mapSize.set(1024, 1024);
-    sun.shadow.radius = 3.5;
-    sun.shadow.normalBias = 0.004 * radius;
-    sun.shadow.bias = -0.0005;
-    Object.assign(sun.shadow.camera, { left: -1.3 * radius, right: 1.3 * radius, top: 1.3 * radius, bottom: -1.3 * radius, near: 0.2 * radius, far: 6 * radius });
-    sun.shadow.camera.updateProjectionMatrix();
-    const sky = new HemisphereLight(0xffffff, 0xb9bec8, 1.75);
-    sky.position.copy(u);
-    this.space.add(sun, sun.target, sky);
-  }
-
+  // Lights, the grid, and a shadow on its plane.
   private addSurroundings(palette: Palette): void {
-    const { grid, ground, camera } = this.data, reach = grid.lines * grid.step;
-    const lines = gridLines(grid, palette.line);
-    lines.renderOrder = -1;
-    this.space.add(lines);
-    const [origin, a, b, floor, up, centre] = [grid.origin, grid.a, grid.b, grid.floor, camera.up, camera.centre].map((x) => new Vector3(...x));
-    if (grid.wall) this.space.add(surface(origin, a.cross(b), reach, palette.paper, 0.5));
-    if (ground) {
-      const below = centre.addScaledVector(up, -centre.dot(up)).add(floor);
-      this.space.add(surface(grid.wall ? below : origin, up, reach, palette.paper, 0.85));
-    }
+    const { grid, ground, camera } = this.data, { azimuth, radius } = camera;
+    const [up, east, north, centre, origin, a, b, floor] = [camera.up, camera.east, camera.north, camera.centre, grid.origin, grid.a, grid.b, grid.floor].map((x) => new Vector3(...x));
+    const level = east.multiplyScalar(Math.cos(azimuth)).addScaledVector(north, Math.sin(azimuth)), normal = a.clone().cross(b);
+    const sun = new DirectionalLight(0xffffff, 2.3), sky = new HemisphereLight(0xffffff, 0xb9bec8, 1.75);
+    sun.position.copy(up).multiplyScalar(1.2).addScaledVector(level, 0.85).addScaledVector(up.clone().cross(level), -0.45);
+    sky.position.copy(up);
+    this.space.add(sun, sky);
+    const grids = [gridLines(grid, palette.line)];
+    if (grid.wall && ground) grids.push(gridLines({ ...grid, origin: [...centre.clone().addScaledVector(up, -centre.dot(up)).add(floor)] as Vector, b: [...normal] as Vector }, palette.line));
+    for (const lines of grids) lines.renderOrder = -1;
+    this.space.add(...grids);
+    this.shadow = null;
+    if (!grid.wall && !ground) return;
+    this.shadow = new Shadow(centre.addScaledVector(normal, origin.sub(centre).dot(normal)), normal, sun.position, 20 * radius, 0.2);
+    this.space.add(this.shadow);
   }
 
-  private addSolids(palette: Palette): void {
-    const { data } = this, sides = data.solids.length > 60 ? 12 : 24;
-    const paint = (faint: boolean) => new MeshLambertMaterial({ vertexColors: true, transparent: faint, opacity: faint ? 0.35 : 1 });
-    const paints = [paint(false), paint(true)];
-    const groups = new Map<string, Solid[]>();
-    for (const solid of data.solids) {
-      const key = `${solid.motion} ${solid.link} ${solid.shown}`;
-      groups.set(key, [...(groups.get(key) ?? []), solid]);
-    }
-    for (const solids of groups.values()) {
-      const { motion, link, shown } = solids[0], faint = Boolean(data.motions[motion].faint);
-      const body = new Mesh(merged(solids, this.meshes, sides, palette), paints[faint ? 1 : 0]);
-      body.castShadow = !faint;
-      this.node(link, motion).add(body);
-      const end = data.times[data.times.length - 1];
-      if (shown) this.followers.push(() => { body.visible = this.time >= shown[0] && (this.time < shown[1] || shown[1] >= end); });
-    }
+  // All solids of a motion in one mesh, on a skeleton with a bone for each link, for the world, and for each solid that comes and goes.
+  private addSolids(motion: number, palette: Palette): void {
+    const { data } = this, { poses, faint, name } = data.motions[motion], sides = data.solids.length > 80 ? 10 : data.solids.length > 30 ? 16 : 24;
+    const links = this.nodes[motion] = poses.map(() => new Bone()), bones = [...links, new Bone()], end = data.times[data.times.length - 1];
+    const solids = data.solids.filter((solid) => solid.motion === motion);
+    const moved = solids.map(({ link, shown }) => {
+      const bone = link < 0 ? poses.length : link;
+      if (!shown) return bone;
+      const own = new Bone();
+      bones[bone].add(own);
+      this.followers.push(() => own.scale.setScalar(this.time >= shown[0] && (this.time < shown[1] || shown[1] >= end) ? 1 : 0));
+      return bones.push(own) - 1;
+    });
+    const [geometry, spheres] = merged(solids, moved, this.meshes, sides, palette);
+    if (motion === 0) this.casting = spheres.map((sphere, k) => [bones[moved[k]], sphere]);
+    const body = new SkinnedMesh(geometry, new MeshLambertMaterial({ vertexColors: true, transparent: faint, opacity: faint ? 0.4 : 1 }));
+    body.add(...bones.slice(0, poses.length + 1));
+    body.bind(new Skeleton(bones, bones.map(() => new Matrix4())), new Matrix4());
+    body.frustumCulled = false;
+    if (!faint) body.layers.enable(CASTS);
+    else this.followers.push(() => { body.visible = this.options[name]; });
+    this.space.add(body);
   }
 
   private addTrails(palette: Palette): void {
     const { data, options } = this;
     data.trails.forEach(({ motion, points }, number) => {
-      const trail = new Trail(points, palette.tones[TRAIL_TONES[number % 6]], motion > 0);
+      const trail = new Trail(points, palette.tones[TRAIL_TONES[number % 6]], 0.0045 * data.camera.radius, motion > 0);
       this.space.add(trail);
       this.followers.push((frame) => {
         trail.visible = options.Trails && (motion === 0 || options[data.motions[motion].name]);
@@ -292,11 +281,13 @@ class Show implements Stage {
         const { geometry, material } = thing as Mesh;
         geometry.dispose();
         for (const paint of [material].flat()) paint.dispose();
+        if (thing instanceof SkinnedMesh) thing.skeleton.dispose();
+        if (thing instanceof Shadow) thing.dispose();
       });
       space.clear();
     }
     this.build();
-    this.draw();
+    this.draw(true);
   }
 
   private request(): void {
@@ -307,19 +298,24 @@ class Show implements Stage {
     });
   }
 
-  // Fewer pixels while frames come too slowly; all of them again when nothing moves.
+  // Fewer pixels while frames come too slowly, more while they come fast; all of them when nothing moves.
   private adapt(now: number): void {
     const passed = now - this.last;
     this.last = now;
-    this.pace = passed > 200 ? 0 : this.pace ? 0.8 * this.pace + 0.2 * passed : passed;
-    if (this.pace > SLOW && this.coarse > 0.5) Object.assign(this, { coarse: 0.8 * this.coarse, pace: 0 });
+    this.paces = passed > 250 ? [] : [...this.paces, passed];
+    if (this.paces.length === 12) {
+      const pace = this.paces.sort((a, b) => a - b)[6];
+      if (pace > SLOW) this.coarse = Math.max(0.3, 0.8 * this.coarse);
+      else if (pace < FAST) this.coarse = Math.min(1, 1.1 * this.coarse);
+      this.paces = [];
+    }
     clearTimeout(this.rest);
     if (this.coarse < 1) this.rest = window.setTimeout(() => this.draw(true), IDLE);
   }
 
   private draw(fine = false): void {
     const { renderer, canvas, orbit, data, space } = this, width = Math.max(50, canvas.clientWidth), height = Math.max(50, canvas.clientHeight);
-    const ratio = Math.min(2, window.devicePixelRatio || 1) * (fine ? 1 : this.coarse);
+    const ratio = FINE * (fine ? 1 : this.coarse);
     if (renderer.getPixelRatio() !== ratio) renderer.setPixelRatio(ratio);
     if (canvas.width !== Math.floor(width * ratio) || canvas.height !== Math.floor(height * ratio)) renderer.setSize(width, height, false);
     if (orbit.camera.aspect !== width / height) {
@@ -328,10 +324,13 @@ class Show implements Stage {
     }
     const [frame, share] = locate(data.times, this.time);
     this.pose(frame, share);
-    this.sun.castShadow = this.options.Shadows;
     if (data.camera.follow) orbit.accompany(data.camera.follow.path[frame].map((x, i) => x + share * (data.camera.follow!.path[frame + 1][i] - x)) as Vector);
     space.updateMatrixWorld();
     for (const act of this.followers) act(this.nearest());
+    if (this.shadow) {
+      this.shadow.visible = this.options.Shadows;
+      if (this.shadow.visible) this.shadow.cast(renderer, space, this.casting);
+    }
     renderer.setViewport(0, 0, width, height);
     renderer.clear();
     renderer.render(space, orbit.camera);
