@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from predyn.view.panels import Motion
+
 
 class Shown:
     """Something that has a page: `show()`, and the output of a notebook cell."""
@@ -92,3 +94,17 @@ class Reported(Moving):
         from predyn.view.showing import write_page
 
         write_page(self, path)
+
+
+class Compared(Moving):
+    """A result whose report may show another motion too."""
+
+    def report(self: Any, path: str | os.PathLike[str], *, compare: Motion | None = None) -> None:
+        """Write the report: one HTML file that needs nothing but a browser.
+
+        compare: another solution, an estimate or a trajectory of the same joints, laid over the
+        animation and drawn dashed in the curves, from its own start on.
+        """
+        from predyn.view.showing import write_page
+
+        write_page(self, path, compare)

@@ -10,6 +10,8 @@ from threading import Thread
 from predyn.estimate.result import Estimate
 from predyn.solution import Solution
 from predyn.storage.files import write_text
+from predyn.view.panels import Motion
+from predyn.view.report import report_html
 from predyn.view.server import ADDRESS, html_of, page_server, serve_page
 from predyn.view.snippet import Displayed, snippet_page
 
@@ -40,9 +42,12 @@ def page_for(thing: Displayed) -> str:
     return snippet_page(thing)
 
 
-def write_page(result: Solution | Estimate, path: str | os.PathLike[str]) -> None:
-    """Write a report, or leave the old file: a half-written file never appears."""
-    write_text(path, html_of(result))
+def write_page(
+    result: Solution | Estimate, path: str | os.PathLike[str], compare: Motion | None = None
+) -> None:
+    """Write a report, or leave the old file; that of a solution may compare another motion."""
+    html = html_of(result) if isinstance(result, Estimate) else report_html(result, compare)
+    write_text(path, html)
 
 
 def in_notebook() -> bool:
