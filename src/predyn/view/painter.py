@@ -22,7 +22,7 @@ BODY = (  # links in turn, in the colours of their joints' curves
     "#0072b2", "#d55e00", "#008f68", "#b8578c", "#b07800", "#3a9bd5", "#6b5bb0", "#4a515b",
 )  # fmt: skip
 ROLES = {
-    "hub": "#6f7a87", "base": "#9aa4af", "payload": "#d98324", "tool": "#394350",
+    "hub": "#6f7a87", "base": "#9aa4af", "payload": "#c49a52", "tool": "#394350",
     "obstacle": "#b9a583",
 }  # fmt: skip
 TRAILS = ("#d55e00", "#008f68", "#b8578c", "#b07800", "#6b5bb0", "#2b2f36")
