@@ -1,0 +1,184 @@
+"""The shapes of a model that are drawn, with the triangles of their meshes simplified for a page.
+
+Files are opened here and not when a model is loaded. A mesh that cannot be read is skipped with a
+ModelWarning: nothing but pictures depends on it.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from predyn.errors import FileError, ModelWarning
+from predyn.load.decimation import decimated
+from predyn.load.meshes import read_mesh
+from predyn.model import Model, Shape
+from predyn.model.parts import ROLES, Array, IntArray, Triangles
+
+MOST_PER_LINK = 2_000  # triangles
+MOST_PER_PAGE = 20_000
+FEWEST = 4  # of a mesh
+MOST_BYTES = 2**29  # of all files of a model
+
+
+class Bodies(NamedTuple):
+    """What is drawn, each mesh with its triangles; and why other meshes are not."""
+
+    shapes: list[Shape]
+    missing: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """Triangles of a model that was read from a result file; equal if they are the same object."""
+
+    triangles: Triangles
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stored) and self.triangles is other.triangles
+
+    def __hash__(self) -> int:
+        return id(self.triangles)
+
+
+class Identity(NamedTuple):
+    """A file and what changes with its contents."""
+
+    path: str
+    size: int
+    modified: int  # ns
+    number: int
+
+
+Source = Identity | Stored
+
+
+def bodies_of(model: Model) -> Bodies:
+    """The visual shapes, or those for collision on links without visual ones that can be drawn.
+
+    Shapes of kind "mesh" have triangles: at most 2,000 per link and 20,000 in all, float32 points
+    in m before scaling by `size`, uint16 faces. Equal files share one Triangles object.
+    """
+    chosen, meshes, missing = _choose(model)
+    shapes = [
+        replace(model.shapes[k], triangles=meshes[k]) if k in meshes else model.shapes[k]
+        for k in chosen
+    ]
+    return Bodies(shapes, missing)
+
+
+def drawn_triangles(model: Model) -> dict[int, Triangles]:
+    """The triangles of drawn meshes by the number of the shape, to be stored with the model."""
+    return _choose(model)[1]
+
+
+def _choose(model: Model) -> tuple[list[int], dict[int, Triangles], list[str]]:
+    """Numbers of the drawn shapes, the triangles of those that are meshes, and what is missing."""
+    chosen: list[int] = []
+    sources: dict[int, Source] = {}
+    missing: list[str] = []
+    for role in ROLES:
+        drawn = {model.shapes[k].link for k in chosen}
+        for k, shape in enumerate(model.shapes):
+            if shape.role != role or shape.link in drawn:
+                continue
+            if shape.kind == "mesh":
+                try:
+                    sources[k] = _find_source(shape, sources)
+                except FileError as error:
+                    missing.append(str(error))
+                    continue
+            chosen.append(k)
+    most = _share_budget({k: model.shapes[k] for k in sources}, sources)
+    meshes = {k: _simplified(source, most[source]) for k, source in sources.items()}
+    return sorted(chosen), meshes, list(dict.fromkeys(missing))
+
+
+def _find_source(shape: Shape, known: dict[int, Source]) -> Source:
+    """Where the triangles of a shape come from, after they were read once."""
+    if shape.triangles is not None:
+        return Stored(shape.triangles)
+    if shape.file is None:
+        raise FileError(
+            f"{shape.mesh!s:.120}: not found when the model was loaded or stored; see its notes"
+        )
+    identity = _identify(shape.file)
+    files = {*known.values(), identity}
+    if sum(file.size for file in files if isinstance(file, Identity)) > MOST_BYTES:
+        raise FileError(f"{shape.file}: all meshes together exceed {MOST_BYTES // 2**20} MB")
+    found = _read(identity)
+    if isinstance(found, str):
+        raise FileError(found)
+    return identity
+
+
+def _identify(path: str) -> Identity:
+    try:
+        if os.path.realpath(path) != path:  # replaced by a link since it was found
+            raise FileError(f"{path}: a symbolic link; load the model again")
+        status = os.stat(path)
+    except (OSError, ValueError) as error:
+        cause = getattr(error, "strerror", None) or error
+        raise FileError(f"{path}: cannot be read: {cause}") from None
+    return Identity(path, status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+@lru_cache(maxsize=1024)
+def _read(identity: Identity) -> Triangles | str:
+    """The simplified mesh, or why there is none; the warning comes once per version of a file."""
+    try:
+        mesh = read_mesh(identity.path)
+    except FileError as error:
+        warnings.warn(f"mesh not drawn: {error}", ModelWarning, stacklevel=2)
+        return str(error)
+    return decimated(mesh, MOST_PER_LINK)
+
+
+@lru_cache(maxsize=1024)
+def _simplified(source: Source, most: int) -> Triangles:
+    mesh = _triangles(source)
+    return mesh if len(mesh.faces) <= most else decimated(mesh, most)
+
+
+def _triangles(source: Source) -> Triangles:
+    mesh = source.triangles if isinstance(source, Stored) else _read(source)
+    assert not isinstance(mesh, str)
+    return mesh
+
+
+def _share_budget(shapes: dict[int, Shape], sources: dict[int, Source]) -> dict[Source, int]:
+    """Most triangles of each mesh, in proportion to its size where there are too many."""
+    numbers = list(sources)
+    meshes = [_triangles(sources[k]) for k in numbers]
+    counts = np.array([len(mesh.faces) for mesh in meshes])
+    sizes = np.array([
+        np.linalg.norm(np.ptp(mesh.points, axis=0) * shapes[k].size)
+        for k, mesh in zip(numbers, meshes, strict=True)
+    ])  # fmt: skip
+    sizes = np.maximum(sizes, 1e-3 * sizes.max(initial=1e-9))
+    links = np.array([shapes[k].link for k in numbers])
+    for link in set(links.tolist()):
+        here = links == link
+        counts[here] = _fill(counts[here], sizes[here], MOST_PER_LINK)
+    most = _fill(counts, sizes, MOST_PER_PAGE)
+    least: dict[Source, int] = {}
+    for k, share in zip(numbers, most.tolist(), strict=True):
+        least[sources[k]] = min(max(share, FEWEST), least.get(sources[k], share))
+    return least
+
+
+def _fill(counts: IntArray, sizes: Array, total: int) -> IntArray:
+    """The largest min(counts, c * sizes) with a sum within the total, c a common factor."""
+    if counts.sum() <= total:
+        return counts
+    low, high = 0.0, float((counts / sizes).max())
+    for _ in range(60):  # bisection
+        middle = 0.5 * (low + high)
+        fits = np.minimum(counts, (middle * sizes).astype(int)).sum() <= total
+        low, high = (middle, high) if fits else (low, middle)
+    return np.asarray(np.minimum(counts, (low * sizes).astype(int)))
