@@ -15,7 +15,7 @@ from predyn.load import meshes
 from predyn.load.decimation import decimated
 from predyn.load.meshes import read_mesh
 
-SINGLE = np.finfo(np.float32).eps
+SINGLE = float(np.finfo(np.float32).eps)
 
 
 @pytest.fixture
@@ -66,13 +66,15 @@ def test_mujoco_reads_the_same_solid(tmp_path, name):
     assert model.mesh_facenum[0] == len(mesh.faces)
     for bound in (np.min, np.max):
         # single precision of numbers below 1, in a few operations
-        np.testing.assert_allclose(bound(mesh.points, axis=0), bound(there, axis=0), atol=8 * SINGLE)
+        np.testing.assert_allclose(
+            bound(mesh.points, axis=0), bound(there, axis=0), atol=8 * SINGLE
+        )
 
 
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("up", ["Z_UP", "Y_UP"])
 def test_assimp_reads_the_same_points(tmp_path, name, up):
-    """coal reads meshes as ROS does: with poses of parts, without the up axis."""
+    """coal, too, applies the poses of parts and not the up axis; it also ignores the unit."""
     points, faces = sphere(steps=6)
     path = tmp_path / name
     pose = np.eye(4)
@@ -97,13 +99,9 @@ def test_unit_of_a_dae_file_is_applied(read):
 
 def test_parts_of_a_dae_file_are_placed_as_often_as_it_says(read):
     points, faces = box()
-    inner = '<node id="i"><instance_geometry url="#g"/></node>'
-    twice = "".join(
-        f"<node><translate>{x} 0 0</translate>{inner if x == 0 else inner.replace('i', 'j', 1)}"
-        "</node>"
-        for x in (0, 5)
-    )
-    mesh = read(dae(points, faces, nodes=twice.replace('jd="i"', 'id="j"')), "two.dae")
+    part = '<node id="part"><instance_geometry url="#g"/></node>'
+    again = '<node id="again"><translate>5 0 0</translate><instance_node url="#part"/></node>'
+    mesh = read(dae(points, faces, nodes=part + again), "two.dae")
     assert len(mesh.faces) == 24
     np.testing.assert_allclose(np.ptp(mesh.points, axis=0), (6, 2, 3))
 
@@ -117,7 +115,9 @@ def nested(levels):
 
 
 POINTS, FACES = box()
-LOOP = '<node id="k0"><instance_node url="#k1"/></node><node id="k1"><instance_node url="#k0"/></node>'
+LOOP = (
+    '<node id="k0"><instance_node url="#k1"/></node><node id="k1"><instance_node url="#k0"/></node>'
+)
 ENTITIES = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]>'
 GOOD_STL = binary_stl(POINTS, FACES)
 BAD = {
@@ -241,13 +241,17 @@ def test_simplified_sphere_stays_a_sphere(read, most):
     assert distance.max() <= r * (1.0 + 8 * SINGLE) + depth
     assert distance.min() >= r - depth
     for bound in (np.min, np.max):
-        np.testing.assert_allclose(bound(small.points, axis=0), bound(mesh.points, axis=0), atol=depth)
+        np.testing.assert_allclose(
+            bound(small.points, axis=0), bound(mesh.points, axis=0), atol=depth
+        )
     assert area_and_volume(*small)[1] > 0.0  # still counter-clockwise
 
 
 def test_flat_sides_stay_where_they_are(read):
     """Points on a plane have no quadric error: a box of many triangles keeps its corners."""
-    grid = np.stack(np.meshgrid(*[np.linspace(0, 1, 31)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
+    grid = np.stack(np.meshgrid(*[np.linspace(0, 1, 31)] * 2, indexing="ij"), axis=-1).reshape(
+        -1, 2
+    )
     quads = [(i * 31 + j, (i + 1) * 31 + j, (i + 1) * 31 + j + 1, i * 31 + j + 1)
              for i in range(30) for j in range(30)]  # fmt: skip
     flat = np.array([face for a, b, c, d in quads for face in ((a, b, c), (a, c, d))])

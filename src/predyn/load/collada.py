@@ -8,6 +8,7 @@ drops a part if one of its materials is missing.
 from __future__ import annotations
 
 import math
+import re
 from xml.etree import ElementTree
 
 from predyn.errors import FileError
@@ -16,6 +17,7 @@ MOST_TAGS = 500_000
 PART = 10_000  # what placing a part costs at least, in characters of data
 MOST_EXPANDED = 2**28  # characters of data after all copies are made
 OPEN = -1
+LETTER = re.compile("[a-df-z]", re.IGNORECASE)  # in a list of numbers
 UNUSED = ("library_images", "library_materials", "library_effects", "library_cameras",
           "library_lights", "library_animations", "bind_material", "instance_camera",
           "instance_light", "extra")  # fmt: skip
@@ -40,6 +42,7 @@ def geometry_of(data: bytes) -> tuple[bytes, float]:
     if _tag(root) != "COLLADA":
         raise FileError(f"expected <COLLADA> as the outermost element, got <{_tag(root):.40}>")
     _check_size(root)
+    _check_points(root)
     _remove_materials(root)
     return ElementTree.tostring(root, encoding="utf-8"), _read_unit(root)
 
@@ -59,6 +62,16 @@ def _read_unit(root: ElementTree.Element) -> float:
             raise FileError(f"unit: expected metres per unit, got {word!r:.40}")
         return unit
     return 1.0
+
+
+def _check_points(root: ElementTree.Element) -> None:
+    """Refuse points that are not finite; the reader would set them to 0."""
+    inputs = root.iterfind(".//{*}vertices/{*}input[@semantic='POSITION']")
+    names = {(item.get("source") or "").removeprefix("#") for item in inputs}
+    for source in root.iterfind(".//{*}source[@id]"):
+        for array in source.iterfind("{*}float_array"):
+            if source.get("id") in names and LETTER.search(array.text or ""):
+                raise FileError("points that are not finite numbers")
 
 
 def _remove_materials(root: ElementTree.Element) -> None:

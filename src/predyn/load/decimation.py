@@ -30,7 +30,9 @@ def decimated(mesh: Triangles, most: int) -> Triangles:
         small = _weld_to(unit, most)
     points = np.clip(small.points * extent + low, low, high)  # collapse may leave the box
     points, faces = merged(np.asarray(points, np.float32), small.faces)
-    return Triangles(points, np.asarray(faces, np.uint16))
+    faces = np.asarray(faces, np.uint16)
+    points.flags.writeable = faces.flags.writeable = False
+    return Triangles(points, faces)
 
 
 def _collapse(mesh: Triangles, most: int) -> Triangles:

@@ -24,6 +24,7 @@ MOST_BYTES = 100 * 2**20
 MOST_TRIANGLES = 2_000_000
 MOST_SOLIDS = 1_000  # of a text STL; the time to name them grows with the square
 KINDS = ("stl", "obj", "dae")
+EMPTY = "no triangles in it"
 OBJ_LINE = re.compile(rb"^[ \t]*[vf][ \t].*", re.MULTILINE)
 OBJ_TEXTURE = re.compile(rb"(?<=[0-9])/[-0-9/]*")  # and normal, of a corner
 
@@ -32,8 +33,8 @@ def read_mesh(path: str | os.PathLike[str]) -> Triangles:
     """All triangles of an STL, OBJ or DAE file, equal points merged: float64 in m, int64.
 
     STL and OBJ have no unit: their numbers are taken as m. The unit of a DAE file is applied and
-    its up axis is not, as in ROS. Raises a FileError for a file that cannot be read, is larger than
-    100 MB or 2 million triangles, or has no triangles or points that are not finite.
+    its up axis is not, as in RViz. Raises a FileError for a file that cannot be read, that has more
+    than 100 MB or 2 million triangles, no triangles, or points that are not finite.
     """
     try:
         name = os.fsdecode(path)
@@ -112,15 +113,20 @@ def _parse(data: bytes, kind: str) -> Any:
 
 
 def _checked(mesh: Any, unit: float) -> Triangles:
-    faces = np.asarray(getattr(mesh, "faces", ()), dtype=np.int64).reshape(-1, 3)
-    points = np.asarray(getattr(mesh, "vertices", ()), dtype=np.float64).reshape(-1, 3) * unit
+    faces = np.asarray(getattr(mesh, "faces", ()), dtype=np.int64)
+    points = np.asarray(getattr(mesh, "vertices", ()), dtype=np.float64) * unit
     if len(faces) == 0:
-        raise FileError("no triangles in it")
+        raise FileError(EMPTY)
+    if faces.shape[1:] != (3,) or points.shape[1:] != (3,):
+        raise FileError("expected points of three numbers each")
     if faces.min() < 0 or faces.max() >= len(points):
         raise FileError(f"a triangle refers to a point that is not among the {len(points)}")
     if not (np.abs(points) <= LARGEST).all():
         raise FileError("points that are not finite numbers")
-    return merged(points, faces)
+    result = merged(points, faces)
+    if len(result.faces) == 0:
+        raise FileError(EMPTY)
+    return result
 
 
 def merged(points: Any, faces: Any) -> Triangles:
