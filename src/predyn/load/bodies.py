@@ -22,7 +22,7 @@ from predyn.model.parts import ROLES, Array, IntArray, Triangles
 
 MOST_PER_LINK = 2_000  # triangles
 MOST_PER_PAGE = 20_000
-FEWEST = 4  # of a mesh
+FEWEST = 100  # of a mesh that has them
 MOST_BYTES = 2**29  # of all files of a model
 
 
@@ -166,19 +166,20 @@ def _share_budget(shapes: dict[int, Shape], sources: dict[int, Source]) -> dict[
         here = links == link
         counts[here] = _fill(counts[here], sizes[here], MOST_PER_LINK)
     most = _fill(counts, sizes, MOST_PER_PAGE)
-    least: dict[Source, int] = {}
+    shares: dict[Source, int] = {}
     for k, share in zip(numbers, most.tolist(), strict=True):
-        least[sources[k]] = min(max(share, FEWEST), least.get(sources[k], share))
-    return least
+        shares[sources[k]] = min(share, shares.get(sources[k], share))
+    return shares
 
 
 def _fill(counts: IntArray, sizes: Array, total: int) -> IntArray:
-    """The largest min(counts, c * sizes) with a sum within the total, c a common factor."""
+    """The largest shares in proportion to the sizes that are within the counts and the total."""
     if counts.sum() <= total:
         return counts
+    least = min(FEWEST, total // len(counts))
     low, high = 0.0, float((counts / sizes).max())
     for _ in range(60):  # bisection
         middle = 0.5 * (low + high)
-        fits = np.minimum(counts, (middle * sizes).astype(int)).sum() <= total
-        low, high = (middle, high) if fits else (low, middle)
-    return np.asarray(np.minimum(counts, (low * sizes).astype(int)))
+        shares = np.minimum(counts, np.maximum(least, (middle * sizes).astype(int)))
+        low, high = (middle, high) if shares.sum() <= total else (low, middle)
+    return np.asarray(np.minimum(counts, np.maximum(least, (low * sizes).astype(int))))

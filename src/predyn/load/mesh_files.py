@@ -56,7 +56,7 @@ class MeshFinder:
             return _inside(self.home / rest.removeprefix("localhost"), roots, name)
         if kind not in ("package", "model"):
             raise FileError(f"{name!r:.80}: expected a path, package://, model:// or file://")
-        package, _, below = rest.partition("/")
+        package, _, below = rest.lstrip("/").partition("/")
         homes = self._homes(package)
         if not homes:
             raise FileError(
