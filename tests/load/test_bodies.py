@@ -1,5 +1,6 @@
 """Where meshes are looked for, which shapes are drawn, and what result files keep of them."""
 
+import io
 import os
 import pickle
 import shutil
@@ -7,16 +8,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import predyn
 from fake_estimate import fake_estimate
 from fake_solution import fake_solution
 from load.mesh_samples import binary_stl, box, dae, obj, sphere
-from predyn.errors import InputError, ModelWarning
+from predyn.cli import app
+from predyn.errors import FileError, InputError, ModelWarning
 from predyn.load import bodies
 from predyn.load.bodies import bodies_of, drawn_triangles
 from predyn.load.mesh_files import MeshFinder
 from predyn.load.urdf import load_urdf
+from predyn.model.stored import model_of, tree_of_model
+from predyn.storage import hdf5_tree
+from predyn.storage.tree_reader import TreeReader
 from sameness import assert_same
 
 LINK = """<link name="{name}"><inertial><mass value="1"/>
@@ -243,3 +249,85 @@ def test_result_files_keep_the_triangles_and_name_no_file(folder, tmp_path):
 
 def test_models_without_meshes_are_stored_as_before():
     assert drawn_triangles(predyn.models.two_link()) == {}
+
+
+def test_triangles_in_a_file_are_checked(folder, tmp_path):
+    model = load_urdf(write(folder, mesh("meshes/box.stl")))
+    meshes = drawn_triangles(model)
+    data = hdf5_tree.encode(tree_of_model(model, meshes), {}, "a model", 1)
+    good = hdf5_tree.decode(io.BytesIO(data), "a model", 1)
+    assert_same(model_of(TreeReader(good)).shapes[0].triangles, meshes[0])
+    points, faces = meshes[0]
+    infinite = points.copy()
+    infinite[0] = np.inf
+    entries = {"points": points, "faces": faces}
+    bad = {
+        "points: expected finite": {"triangles": ({**entries, "points": infinite},)},
+        "points: expected float32": {"triangles": ({**entries, "points": points.astype(float)},)},
+        "faces: expected numbers of points below 8": {
+            "triangles": ({**entries, "faces": faces + np.uint16(7)},)
+        },
+        "faces: expected uint16": {"triangles": ({**entries, "faces": faces[:, :2]},)},
+        "number: expected numbers of triangles": {"number": np.array([1])},
+        "number: expected int64": {"number": np.array([0, 0])},
+        "number is missing": {"triangles": ()},
+    }
+    for message, change in bad.items():
+        stored = dict(good["meshes"], **change)
+        if "missing" in message:
+            del stored["number"]
+        with pytest.raises(FileError, match=f"meshes/.*{message}"):
+            model_of(TreeReader({**good, "meshes": stored}))
+    shape = {**good["shapes"][0], "file": "/etc/passwd"}
+    with pytest.raises(FileError, match="shapes/0/: expected"):
+        model_of(TreeReader({**good, "shapes": (shape,)}))
+
+
+TASK = """
+[model]
+urdf = "urdf/arm.urdf"
+packages = {packages}
+[[phases]]
+duration = 1.0
+start = {{ q = [0.0] }}
+end = {{ q = [1.0] }}
+[[cost]]
+term = "effort"
+"""
+
+
+def test_packages_of_a_task_are_in_its_folder(folder, tmp_path):
+    write(folder, mesh("package://tool/box.stl"))
+    task = folder / "task.toml"
+    for packages in ('{ tool = "meshes" }', '["urdf"]', '"."'):
+        task.write_text(TASK.format(packages=packages))
+        (shape,) = predyn.load_task(task).model.shapes
+        found = os.fspath(folder / "meshes" / "box.stl") if "tool" in packages else None
+        assert shape.file == found
+    for packages, message in (
+        ('{ tool = ".." }', "leads out of the folder of the task"),
+        (f"['{tmp_path}']", "an absolute path"),
+        ('"none"', "none: no such file"),
+        ('"task.toml"', "packages: no such folder"),
+        ("3", "packages: expected a folder, a list"),
+    ):
+        task.write_text(TASK.format(packages=packages))
+        with pytest.raises(FileError, match=message):
+            predyn.load_task(task)
+    task.write_text(TASK.format(packages=f"{{ tool = '{tmp_path}' }}"))
+    assert predyn.load_task(task, allow_absolute=True).model.shapes[0].file is None
+
+
+def test_check_takes_packages(folder):
+    path = write(folder, mesh("package://tool/meshes/box.stl"))
+    tool = folder.rename(folder.parent / "tool")
+    path = tool / "urdf" / path.name
+    away = shutil.move(path, tool.parent.parent / "arm.urdf")
+    plain = CliRunner().invoke(app, ["check", os.fspath(away)])
+    assert plain.exit_code == 0, plain.output
+    assert "mesh not drawn: package 'tool'" in plain.output
+    given = CliRunner().invoke(
+        app, ["check", os.fspath(away), "--packages", tool.parent.as_posix()]
+    )
+    assert given.exit_code == 0, given.output
+    assert "mesh not drawn" not in given.output
