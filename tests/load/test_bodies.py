@@ -16,7 +16,7 @@ from fake_solution import fake_solution
 from load.mesh_samples import binary_stl, box, dae, obj, sphere
 from predyn.cli import app
 from predyn.errors import FileError, InputError, ModelWarning
-from predyn.load import bodies
+from predyn.load import bodies, meshes
 from predyn.load.bodies import bodies_of, drawn_triangles
 from predyn.load.mesh_files import MeshFinder
 from predyn.load.urdf import load_urdf
@@ -139,7 +139,7 @@ def test_packages_that_are_no_folders(folder, packages):
 
 
 def test_a_model_opens_no_mesh_and_loads_without(folder, monkeypatch):
-    monkeypatch.setattr(bodies, "read_mesh", lambda path: pytest.fail(f"opened {path}"))
+    monkeypatch.setattr(meshes, "read_mesh", lambda path: pytest.fail(f"opened {path}"))
     path = write(folder, mesh("meshes/box.stl"), mesh("none.stl") + mesh("none.stl", "collision"))
     model = load_urdf(path)
     assert [shape.file for shape in model.shapes] == [
@@ -197,8 +197,8 @@ def test_a_file_that_became_a_link_is_not_followed(folder, tmp_path):
 
 def test_files_are_read_once(folder, monkeypatch):
     path = write(folder, mesh("meshes/ball.obj"), mesh("meshes/ball.obj"))
-    opened, read = [], bodies.read_mesh
-    monkeypatch.setattr(bodies, "read_mesh", lambda name: opened.append(name) or read(name))
+    opened, read = [], meshes.read_mesh
+    monkeypatch.setattr(meshes, "read_mesh", lambda name: opened.append(name) or read(name))
     for _ in range(3):
         first, second = bodies_of(load_urdf(path)).shapes
         assert first.triangles is second.triangles
@@ -331,3 +331,25 @@ def test_check_takes_packages(folder):
     )
     assert given.exit_code == 0, given.output
     assert "mesh not drawn" not in given.output
+
+
+def test_a_mesh_that_single_precision_cannot_tell_from_a_point(folder):
+    corners = np.array([[1e9, 1e9, 0.0], [1e9, 1e9 + 1.0, 0.0], [1e9 + 1.0, 1e9, 0.0]])
+    (folder / "urdf" / "far.obj").write_bytes(obj(corners, np.array([[0, 1, 2]])))
+    with pytest.warns(ModelWarning, match="too small for its distance from the origin"):
+        found = bodies_of(load_urdf(write(folder, mesh("far.obj"))))
+    assert found.shapes == []
+    assert "far.obj" in found.missing[0]
+
+
+def test_many_meshes_on_one_link(folder):
+    """More meshes than triangles for them: each keeps a few."""
+    points, faces = sphere(steps=5)
+    for k in range(60):
+        data = binary_stl(points * (1.0 + 0.01 * k), faces)
+        (folder / "urdf" / "meshes" / f"{k}.stl").write_bytes(data)
+    model = load_urdf(write(folder, "".join(mesh(f"meshes/{k}.stl") for k in range(60))))
+    counts = [len(shape.triangles.faces) for shape in bodies_of(model).shapes]
+    assert len(counts) == 60
+    assert min(counts) >= 1
+    assert sum(counts) <= bodies.MOST_PER_LINK

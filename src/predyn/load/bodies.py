@@ -15,8 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from predyn.errors import FileError, ModelWarning
-from predyn.load.decimation import decimated
-from predyn.load.meshes import read_mesh
 from predyn.model import Model, Shape
 from predyn.model.parts import ROLES, Array, IntArray, Triangles
 
@@ -33,19 +31,6 @@ class Bodies(NamedTuple):
     missing: list[str]
 
 
-@dataclass(frozen=True, eq=False)
-class Stored:
-    """Triangles of a model that was read from a result file; equal if they are the same object."""
-
-    triangles: Triangles
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Stored) and self.triangles is other.triangles
-
-    def __hash__(self) -> int:
-        return id(self.triangles)
-
-
 class Identity(NamedTuple):
     """A file and what changes with its contents."""
 
@@ -55,7 +40,17 @@ class Identity(NamedTuple):
     number: int
 
 
-Source = Identity | Stored
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Triangles that can be looked up: equal if they are the same object."""
+
+    mesh: Triangles
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Surface) and self.mesh is other.mesh
+
+    def __hash__(self) -> int:
+        return id(self.mesh)
 
 
 def bodies_of(model: Model) -> Bodies:
@@ -80,8 +75,9 @@ def drawn_triangles(model: Model) -> dict[int, Triangles]:
 def _choose(model: Model) -> tuple[list[int], dict[int, Triangles], list[str]]:
     """Numbers of the drawn shapes, the triangles of those that are meshes, and what is missing."""
     chosen: list[int] = []
-    sources: dict[int, Source] = {}
+    surfaces: dict[int, Surface] = {}
     missing: list[str] = []
+    files: set[Identity] = set()
     for role in ROLES:
         drawn = {model.shapes[k].link for k in chosen}
         for k, shape in enumerate(model.shapes):
@@ -89,32 +85,32 @@ def _choose(model: Model) -> tuple[list[int], dict[int, Triangles], list[str]]:
                 continue
             if shape.kind == "mesh":
                 try:
-                    sources[k] = _find_source(shape, sources)
+                    surfaces[k] = Surface(_triangles(shape, files))
                 except FileError as error:
                     missing.append(str(error))
                     continue
             chosen.append(k)
-    most = _share_budget({k: model.shapes[k] for k in sources}, sources)
-    meshes = {k: _simplified(source, most[source]) for k, source in sources.items()}
+    most = _share_budget({k: model.shapes[k] for k in surfaces}, surfaces)
+    meshes = {k: _simplified(surface, most[surface]) for k, surface in surfaces.items()}
     return sorted(chosen), meshes, list(dict.fromkeys(missing))
 
 
-def _find_source(shape: Shape, known: dict[int, Source]) -> Source:
-    """Where the triangles of a shape come from, after they were read once."""
+def _triangles(shape: Shape, files: set[Identity]) -> Triangles:
+    """The triangles of a mesh, of which no link needs more; `files` collects what was read."""
     if shape.triangles is not None:
-        return Stored(shape.triangles)
+        return shape.triangles
     if shape.file is None:
         raise FileError(
             f"{shape.mesh!s:.120}: not found when the model was loaded or stored; see its notes"
         )
     identity = _identify(shape.file)
-    files = {*known.values(), identity}
-    if sum(file.size for file in files if isinstance(file, Identity)) > MOST_BYTES:
+    files.add(identity)
+    if sum(file.size for file in files) > MOST_BYTES:
         raise FileError(f"{shape.file}: all meshes together exceed {MOST_BYTES // 2**20} MB")
     found = _read(identity)
     if isinstance(found, str):
         raise FileError(found)
-    return identity
+    return found
 
 
 def _identify(path: str) -> Identity:
@@ -131,52 +127,52 @@ def _identify(path: str) -> Identity:
 @lru_cache(maxsize=1024)
 def _read(identity: Identity) -> Triangles | str:
     """The simplified mesh, or why there is none; the warning comes once per version of a file."""
+    # late: every result file comes by here, and few have meshes
+    from predyn.load.decimation import decimated
+    from predyn.load.meshes import read_mesh
+
     try:
-        mesh = read_mesh(identity.path)
+        mesh = decimated(read_mesh(identity.path), MOST_PER_LINK)
+        if len(mesh.faces) == 0:
+            raise FileError(f"{identity.path}: too small for its distance from the origin")
     except FileError as error:
         warnings.warn(f"mesh not drawn: {error}", ModelWarning, stacklevel=2)
         return str(error)
-    return decimated(mesh, MOST_PER_LINK)
-
-
-@lru_cache(maxsize=1024)
-def _simplified(source: Source, most: int) -> Triangles:
-    mesh = _triangles(source)
-    return mesh if len(mesh.faces) <= most else decimated(mesh, most)
-
-
-def _triangles(source: Source) -> Triangles:
-    mesh = source.triangles if isinstance(source, Stored) else _read(source)
-    assert not isinstance(mesh, str)
     return mesh
 
 
-def _share_budget(shapes: dict[int, Shape], sources: dict[int, Source]) -> dict[Source, int]:
+@lru_cache(maxsize=1024)
+def _simplified(surface: Surface, most: int) -> Triangles:
+    if len(surface.mesh.faces) <= most:
+        return surface.mesh
+    from predyn.load.decimation import decimated
+
+    return decimated(surface.mesh, most)
+
+
+def _share_budget(shapes: dict[int, Shape], surfaces: dict[int, Surface]) -> dict[Surface, int]:
     """Most triangles of each mesh, in proportion to its size where there are too many."""
-    numbers = list(sources)
-    meshes = [_triangles(sources[k]) for k in numbers]
-    counts = np.array([len(mesh.faces) for mesh in meshes])
+    counts = np.array([len(surface.mesh.faces) for surface in surfaces.values()])
     sizes = np.array([
-        np.linalg.norm(np.ptp(mesh.points, axis=0) * shapes[k].size)
-        for k, mesh in zip(numbers, meshes, strict=True)
+        np.linalg.norm(np.ptp(surface.mesh.points, axis=0) * shapes[k].size)
+        for k, surface in surfaces.items()
     ])  # fmt: skip
     sizes = np.maximum(sizes, 1e-3 * sizes.max(initial=1e-9))
-    links = np.array([shapes[k].link for k in numbers])
+    links = np.array([shapes[k].link for k in surfaces])
     for link in set(links.tolist()):
         here = links == link
         counts[here] = _fill(counts[here], sizes[here], MOST_PER_LINK)
-    most = _fill(counts, sizes, MOST_PER_PAGE)
-    shares: dict[Source, int] = {}
-    for k, share in zip(numbers, most.tolist(), strict=True):
-        shares[sources[k]] = min(share, shares.get(sources[k], share))
-    return shares
+    most: dict[Surface, int] = {}
+    for surface, share in zip(surfaces.values(), _fill(counts, sizes, MOST_PER_PAGE), strict=True):
+        most[surface] = min(int(share), most.get(surface, MOST_PER_LINK))
+    return most
 
 
 def _fill(counts: IntArray, sizes: Array, total: int) -> IntArray:
     """The largest shares in proportion to the sizes that are within the counts and the total."""
     if counts.sum() <= total:
         return counts
-    least = min(FEWEST, total // len(counts))
+    least = min(FEWEST, max(1, total // len(counts)))
     low, high = 0.0, float((counts / sizes).max())
     for _ in range(60):  # bisection
         middle = 0.5 * (low + high)

@@ -31,6 +31,8 @@ def decimated(mesh: Triangles, most: int) -> Triangles:
     if astray > ASTRAY:
         welded = _weld_to(unit, most)
         small = welded if _moved(unit, welded) <= astray else small
+    if len(small.faces) == 0:  # welded to a point
+        small = Triangles(unit.points, unit.faces[:most])
     points = np.clip(small.points * extent + low, low, high)  # collapse may leave the box
     points, faces = merged(np.asarray(points, np.float32), small.faces)
     faces = np.asarray(faces, np.uint16)

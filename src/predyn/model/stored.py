@@ -94,6 +94,7 @@ def _shapes_of(group: TreeReader) -> tuple[Shape, ...]:
 def _triangles_of(group: TreeReader) -> Triangles:
     points = group.array("points", (None, 3), np.float32)
     faces = group.array("faces", (None, 3), np.uint16)
+    group.require(len(faces) > 0, "faces", "at least one")
     group.require(np.isfinite(points), "points", "finite numbers")
     group.require(faces < len(points), "faces", f"numbers of points below {len(points)}")
     points.flags.writeable = faces.flags.writeable = False
