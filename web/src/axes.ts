@@ -1,11 +1,6 @@
 // Which part of the numbers a chart shows.
 import type { Bounds, ChartData, Numbers, Series, Span } from "./data";
-
-export interface Reach {
-  span: Span;
-  far: { name: string; limits: Bounds }[]; // limits that would squeeze the curves
-  beyond: string[]; // faint curves that leave the chart
-}
+import { readable } from "./nodes";
 
 // Lowest and highest value; only positive ones have a place on a logarithmic axis.
 function extent(lists: Numbers[], log?: boolean): Span | null {
@@ -20,10 +15,8 @@ function extent(lists: Numbers[], log?: boolean): Span | null {
 
 // Whole powers of ten if there are several, else with a margin.
 function logSpan([low, high]: Span): Span {
-  const [a, b] = [Math.log10(low), Math.log10(high)];
-  if (b - a >= 1.5) return [10 ** Math.floor(a), 10 ** Math.max(Math.ceil(b), Math.floor(a) + 2)];
-  const margin = Math.max(0.06 * (b - a), 0.04);
-  return [10 ** (a - margin), 10 ** (b + margin)];
+  const [a, b] = [Math.log10(low), Math.log10(high)], margin = Math.max(0.06 * (b - a), 0.04);
+  return b - a >= 1.5 ? [10 ** Math.floor(a), 10 ** Math.max(Math.ceil(b), Math.floor(a) + 2)] : [10 ** (a - margin), 10 ** (b + margin)];
 }
 
 // Where a logarithmic axis has ticks: at powers of ten; within less than two of them also between.
@@ -33,38 +26,49 @@ export function isRound(place: number, [low, high]: Span): boolean {
   return high / low >= 100 ? leading === 1 && Math.round(power) % every === 0 : [1, 2, 5].includes(leading);
 }
 
-export function acrossSpan(spec: ChartData, lines: Series[], times: number[][]): Span {
-  const found = extent(lines.map((line) => times[line.x]), spec.logX) ?? [0, 1];
-  if (spec.logX) return logSpan(found);
-  return found[1] > found[0] ? found : [found[0], found[0] + 1];
+const superscript = (k: number) => String(k).replace(/./g, (sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(sign)]);
+
+export function tickLabel(place: number | null, log?: boolean): string {
+  if (place === null) return "";
+  const power = Math.log10(place);
+  return log && Math.abs(power - Math.round(power)) < 1e-9 ? `10${superscript(Math.round(power))}` : readable(place, 7);
 }
 
-// Limits and faint curves join in unless they would squeeze the others. Only values within `across` count.
-export function upSpan(spec: ChartData, lines: Series[], times: number[][], across: Span): Reach {
-  const strong = lines.filter((line) => !line.faint);
+export function acrossSpan(spec: ChartData, lines: Series[], times: number[][]): Span {
+  const found = extent(lines.map((line) => times[line.x]), spec.logX) ?? [0, 1];
+  return spec.logX ? logSpan(found) : found[1] > found[0] ? found : [found[0], found[0] + 1];
+}
+
+function limitText(name: string, [low, high]: Bounds): string {
+  if (low === null || high === null) return `${name} ${readable(low ?? high)}`;
+  return `${name} ${low === -high ? `±${readable(high)}` : `${readable(low)} and ${readable(high)}`}`;
+}
+
+// Limits and faint curves join in unless they would squeeze the others; then words tell about them.
+// Only values within `across` count.
+export function upSpan(spec: ChartData, lines: Series[], times: number[][], across: Span): [Span, string] {
+  const strong = lines.filter((line) => !line.faint), far: string[] = [], beyond: string[] = [];
   const within = (line: Series, y: Numbers) => y.filter((_, k) => {
     const x = times[line.x], next = x[Math.min(k + 1, x.length - 1)];
     return (line.step ? next : x[k]) >= across[0] && x[k] <= across[1];
   });
-  const lists = (of: Series[]) => of.flatMap((line) => [line.y, ...(line.band ?? [])].map((y) => within(line, y)));
-  const found = extent([...lists(strong.length ? strong : lines), spec.shows ?? []], spec.log);
-  const reach: Reach = { span: spec.log ? [0.1, 1] : [0, 1], far: [], beyond: [] };
-  if (!found) return reach;
-  if (spec.log) return { ...reach, span: logSpan(found) };
+  const lists = (strong.length ? strong : lines).flatMap((line) => [line.y, ...(line.band ?? [])].map((y) => within(line, y)));
+  const found = extent([...lists, spec.shows ?? []], spec.log);
+  if (!found || spec.log) return [found ? logSpan(found) : spec.log ? [0.1, 1] : [0, 1], ""];
   let [low, high] = found;
-  const size = high - low || Math.abs(high) || 1;
-  const room = [low - size, high + size], near = [low - size / 2, high + size / 2];
+  const size = high - low || Math.abs(high) || 1, room = [low - size, high + size], near = [low - size / 2, high + size / 2];
   const outside = (bound: number | null) => bound !== null && (bound < room[0] || bound > room[1]);
   const join = (bound: number) => { low = Math.min(low, bound); high = Math.max(high, bound); };
   for (const line of lines) {
-    for (const bound of line.limits ?? []) if (bound !== null && !outside(bound)) join(bound);
-    const limits = (line.limits ?? [null, null]).map((bound) => (outside(bound) ? bound : null)) as Bounds;
-    if (limits.some((bound) => bound !== null)) reach.far.push({ name: line.name, limits });
+    const limits = line.limits ?? [null, null];
+    for (const bound of limits) if (bound !== null && !outside(bound)) join(bound);
+    if (limits.some(outside)) far.push(limitText(line.name, limits.map((bound) => (outside(bound) ? bound : null)) as Bounds));
     const faint = line.faint && strong.length ? extent([within(line, line.y)]) : null;
-    if (!faint) continue;
-    for (const end of faint) join(Math.max(near[0], Math.min(near[1], end)));
-    if (faint[0] < near[0] || faint[1] > near[1]) reach.beyond.push(line.name);
+    for (const end of faint ?? []) join(Math.max(near[0], Math.min(near[1], end)));
+    if (faint && (faint[0] < near[0] || faint[1] > near[1])) beyond.push(line.name);
   }
   const margin = 0.06 * (high - low) || 0.1 * Math.abs(high) || 1;
-  return { ...reach, span: [low - margin, high + margin] };
+  const words = far.length ? [`Limits beyond the axis: ${far.slice(0, 6).join("; ")}${far.length > 6 ? "; …" : ""}.`] : [];
+  if (beyond.length) words.push(`Parts of ${beyond.join(", ")} lie beyond the axis.`);
+  return [[low - margin, high + margin], words.join(" ")];
 }

@@ -1,229 +1,188 @@
 // Charts: uPlot draws the curves; what lies on them is SVG of our own.
 import uPlot from "uplot";
-import { acrossSpan, isRound, upSpan } from "./axes";
+import { acrossSpan, isRound, tickLabel, upSpan } from "./axes";
 import { Shared, hasAngle, shownIn, type Page } from "./clock";
-import type { ChartData, Phase, Series, Span } from "./data";
-import { dashesOf, drawChart, drawLimits, drawMarks, drawPhases, limitTexts, strokeOf, type Plane, type Tick } from "./drawing";
-import { button, colourOf, draw, readable, resolved, save, swatch, tag, tickLabel, valueAt } from "./nodes";
+import type { ChartData, Series, Span } from "./data";
+import { adorn, dashesOf, drawChart, strokeOf, type Drawing } from "./drawing";
+import { button, colourOf, draw, readable, resolved, save, setLight, swatch, tag, valueAt } from "./nodes";
 
 const HEIGHT = 240;
 const FONT = "11px system-ui, sans-serif";
 const KEYS = "Arrow keys move the time, plus and minus zoom, 0 shows everything.";
 
-interface Line extends Series {
-  hidden: boolean;
-  value?: HTMLElement; // in the legend
-}
-
 export class Chart {
-  private readonly figure: HTMLElement;
+  private readonly figure = tag("figure", null);
   private readonly unit: HTMLElement;
-  private readonly holder: HTMLElement;
-  private readonly legend: HTMLElement;
-  private readonly note: HTMLElement;
+  private readonly holder = tag("div", null, { class: "chart" });
+  private readonly legend = tag("ul", null, { class: "legend" });
+  private readonly note = tag("p", null, { class: "note" });
   private readonly zoom: Shared<Span | null>;
-  private lines: Line[] = [];
-  private spec: ChartData; // in the units that are shown
-  private picked: Set<number> | null = null;
+  private readonly timed: boolean;
+  private readonly hidden = new Set<string>(); // names of series
+  private picked: Set<number> | null = null; // by joint; null: all
+  private offered: Series[] = []; // in the legend
+  private values: HTMLElement[] = []; // there
+  private shown: Drawing;
   private plot: uPlot | null = null;
   private now: HTMLElement | null = null;
-  private spans: [Span, Span] = [[0, 1], [0, 1]];
-  private readonly ticks: [Tick[], Tick[]] = [[], []];
   private seen = true;
 
   constructor(place: HTMLElement, private readonly given: ChartData, private readonly page: Page) {
-    this.spec = given;
+    this.timed = given.timed && page.clock !== null;
     this.zoom = given.timed ? page.zoom : new Shared<Span | null>(null);
-    this.figure = tag("figure", place);
-    const caption = tag("figcaption", this.figure, {}, `${given.title} `);
+    this.shown = { spec: given, lines: [], times: page.times, phases: given.timed ? page.clock?.phases ?? [] : [], spans: [[0, 1], [0, 1]], ticks: [[], []] };
+    const caption = tag("figcaption", null, {}, `${given.title} `), { figure } = this;
     this.unit = tag("span", caption, { class: "unit" });
-    const tools = tag("span", caption, { class: "files" });
-    button(tools, "SVG", () => this.saveSvg(), { "aria-label": `Save ${given.title} as SVG` });
-    button(tools, "CSV", () => this.saveCsv(), { "aria-label": `Save ${given.title} as CSV` });
-    this.holder = tag("div", this.figure, { class: "chart" });
-    this.legend = tag("ul", this.figure, { class: "legend" });
-    this.note = tag("p", this.figure, { class: "note" });
-    this.convert();
-    new ResizeObserver(() => this.fit()).observe(this.figure);
-    new IntersectionObserver(([entry]) => { this.seen = entry.isIntersecting; this.mark(); }).observe(this.figure);
-    if (hasAngle(given.unit)) page.radians.tell(() => this.convert());
-    page.paint.tell((paper) => (paper ? this.print() : this.repaint()));
-    this.zoom.tell(() => this.refresh());
-    if (given.timed) {
-      page.clock?.tell(() => this.mark());
-      page.clock?.playing.tell((on) => { if (!on) this.mark(); });
-    }
+    const files = tag("span", caption, { class: "files" });
+    button(files, "SVG", () => this.saveSvg(), { "aria-label": `Save ${given.title} as SVG` });
+    button(files, "CSV", () => this.saveCsv(), { "aria-label": `Save ${given.title} as CSV` });
+    figure.append(caption, this.holder, this.legend, this.note);
+    place.append(figure);
+    this.make();
+    new ResizeObserver(() => this.plot?.setSize({ width: this.width, height: HEIGHT })).observe(figure);
+    new IntersectionObserver(([entry]) => { this.seen = entry.isIntersecting; this.mark(); }).observe(figure);
+    if (hasAngle(given.unit)) page.radians.tell(() => this.make());
+    page.paint.tell((paper) => this.repaint(paper));
+    this.zoom.tell(() => this.rescale());
+    if (this.timed) for (const each of [page.clock!, page.clock!.playing]) each.tell(() => this.mark());
   }
 
   // Which series are shown, by their `joint`.
   show(joints: Set<number>): void {
     this.picked = joints;
-    this.figure.hidden = this.offered.length === 0;
-    this.drawLegend();
-    this.refresh();
+    this.make();
   }
 
-  private get phases(): Phase[] { return this.spec.timed ? this.page.clock?.phases ?? [] : []; }
+  private get width(): number { return Math.max(240, Math.floor(this.figure.clientWidth)); }
 
-  private get offered(): Line[] { return this.lines.filter((line) => this.picked?.has(line.joint) ?? true); }
-
-  private get shown(): Line[] { return this.offered.filter((line) => !line.hidden); }
-
-  // Numbers in the unit that is shown; the plot is made anew.
-  private convert(): void {
-    const [unit, factor] = shownIn(this.given.unit, this.page.radians.value);
+  // Numbers in the unit that is shown, and a plot of them.
+  private make(): void {
+    const { given, page, shown, picked } = this, [unit, factor] = shownIn(given.unit, page.radians.value);
     const times = <T extends number | null>(x: T) => (x === null ? x : factor * x) as T;
-    const hidden = this.lines.filter((line) => line.hidden).map((line) => line.name);
-    const lines = this.given.series.map((line) => ({
-      ...line, hidden: hidden.includes(line.name), y: line.y.map(times),
-      ...(line.limits && { limits: line.limits.map(times) as Series["limits"] }),
-      ...(line.band && { band: line.band.map((y) => y.map(times)) as Series["band"] }),
+    this.offered = given.series.filter(({ joint }) => picked?.has(joint) ?? true).map((line) => ({
+      ...line, y: line.y.map(times), limits: line.limits?.map(times) as Series["limits"], band: line.band?.map((y) => y.map(times)) as Series["band"],
     }));
-    this.lines = lines.sort((a, b) => Number(b.faint ?? false) - Number(a.faint ?? false));
-    this.spec = { ...this.given, unit, shows: this.given.shows?.map(times), marks: this.given.marks?.map((mark) => ({ ...mark, y: factor * mark.y })) };
+    shown.spec = { ...given, unit, shows: given.shows?.map(times), marks: given.marks?.map((mark) => ({ ...mark, y: factor * mark.y })) };
+    shown.lines = this.offered.filter((line) => !this.hidden.has(line.name)).sort((a, b) => Number(b.faint ?? false) - Number(a.faint ?? false));
     this.unit.textContent = unit ? `[${unit}]` : "";
     this.plot?.destroy();
     this.plot = null;
-    this.drawLegend();
-    this.fit();
-  }
-
-  private fit(): void {
+    this.figure.hidden = this.offered.length === 0;
     if (this.figure.hidden) return;
-    const width = Math.max(240, Math.floor(this.figure.clientWidth));
-    if (!this.plot) this.make(width);
-    else if (this.plot.width !== width) this.plot.setSize({ width, height: HEIGHT });
+    this.drawLegend();
+    this.reach();
+    const scale = (k: 0 | 1, log?: boolean): uPlot.Scale => ({ time: false, distr: log ? 3 : 1, range: () => shown.spans[k] });
+    this.plot = new uPlot({
+      width: this.width, height: HEIGHT, pxAlign: 0, padding: [shown.phases.length > 1 ? 18 : 8, 12, 0, 0], legend: { show: false }, cursor: { show: false },
+      ...this.curves(), scales: { x: scale(0, given.logX), y: scale(1, given.log) }, axes: [this.axis(0, given.logX), this.axis(1, given.log)],
+      hooks: { ready: [(plot) => this.listen(plot)], draw: [(plot) => this.adorn(plot)] },
+    }, this.table(), this.holder);
   }
 
-  private make(width: number): void {
-    const { series, bands, data } = this.plotted();
-    const axis = (k: 0 | 1, log?: boolean): uPlot.Axis => ({
-      ...(log && { filter: (_, splits) => splits.map((place) => (isRound(place, this.spans[k]) ? place : null)) }),
-      font: FONT, stroke: () => resolved("var(--soft)"), ticks: { show: false }, gap: 6,
-      grid: { stroke: () => resolved("var(--grid)"), width: 1, ...(log && { filter: (_, splits) => splits.map((place) => (isRound(place, this.spans[k]) ? place : null)) }) }, space: k ? 34 : 64,
+  private axis(k: 0 | 1, log?: boolean): uPlot.Axis {
+    const round: uPlot.Axis.Filter = (_, splits) => splits.map((place) => (!log || isRound(place, this.shown.spans[k]) ? place : null));
+    return {
+      font: FONT, stroke: () => resolved("var(--soft)"), ticks: { show: false }, gap: 6, space: k ? 34 : 64, filter: round,
+      grid: { stroke: () => resolved("var(--grid)"), width: 1, filter: round },
       size: k ? (_, labels) => 16 + 6.6 * Math.max(3, ...(labels ?? []).map((label) => label.length)) : 24,
-      ...(k ? {} : { label: this.spec.xLabel, labelFont: FONT, labelSize: 15, labelGap: 0 }),
+      ...(k === 0 && { label: this.given.xLabel, labelFont: FONT, labelSize: 15, labelGap: 0 }),
       values: (_, splits) => {
-        const labels = splits.map((place) => tickLabel(place, log ?? false));
-        this.ticks[k] = splits.flatMap((place, i) => (labels[i] ? [{ place, label: labels[i] }] : []));
+        const labels = splits.map((place) => tickLabel(place, log));
+        this.shown.ticks[k] = splits.map((place, i) => ({ place, label: labels[i] })).filter(({ label }) => label);
         return labels;
       },
-    });
-    const scale = (k: 0 | 1, log?: boolean): uPlot.Scale => ({ time: false, distr: log ? 3 : 1, range: () => this.spans[k] });
-    this.reach();
-    this.plot = new uPlot({
-      width, height: HEIGHT, series, bands, pxAlign: 0, padding: [this.phases.length > 1 ? 18 : 8, 12, 0, 0], legend: { show: false }, cursor: { show: false },
-      scales: { x: scale(0, this.spec.logX), y: scale(1, this.spec.log) }, axes: [axis(0, this.spec.logX), axis(1, this.spec.log)],
-      hooks: { ready: [(plot) => this.listen(plot)], draw: [(plot) => this.adorn(plot)] },
-    }, data, this.holder);
-    this.mark();
+    };
   }
 
-  // The curves as uPlot takes them: all values over one list of times.
-  private plotted(): { series: uPlot.Series[]; bands: uPlot.Band[]; data: uPlot.AlignedData } {
-    const series: uPlot.Series[] = [{}], bands: uPlot.Band[] = [], tables: uPlot.AlignedData[] = [];
-    for (const line of this.lines) {
-      const x = this.page.times[line.x];
-      const padded = (y: Series["y"]) => (y.length < x.length ? [...y, y[y.length - 1] ?? null] : y);
+  // The looks of the curves; a band lies between two that are not drawn.
+  private curves(): { series: uPlot.Series[]; bands: uPlot.Band[] } {
+    const series: uPlot.Series[] = [{}], bands: uPlot.Band[] = [];
+    for (const line of this.shown.lines) {
       const paths = line.dots ? () => null : line.step ? uPlot.paths.stepped!({ align: 1 }) : uPlot.paths.linear!();
-      const stroke = () => resolved(strokeOf(line)), show = this.shown.includes(line);
       if (line.band) {
         bands.push({ series: [series.length + 1, series.length], fill: () => `${resolved(colourOf(line.joint))}33` });
-        for (const _ of line.band) series.push({ paths, show, points: { show: false }, width: 0 });
+        for (const _ of line.band) series.push({ paths, points: { show: false }, width: 0 });
       }
-      const points = { show: Boolean(line.dots || this.spec.points), size: 4, fill: stroke, stroke, width: 0, space: 0 };
-      series.push({ paths, show, stroke, points, width: line.faint ? 1.2 : 1.8, alpha: line.dots ? 0.6 : line.faint ? 0.75 : 1, dash: dashesOf(line).split(" ").filter(Boolean).map(Number) });
-      tables.push([x, ...(line.band ?? []).map(padded), padded(line.y)] as uPlot.AlignedData);
+      const stroke = () => resolved(strokeOf(line));
+      series.push({
+        paths, stroke, width: line.faint ? 1.2 : 1.8, alpha: line.dots ? 0.6 : line.faint ? 0.75 : 1, dash: dashesOf(line).split(" ").filter(Boolean).map(Number),
+        points: { show: Boolean(line.dots || this.given.points), size: 4, fill: stroke, stroke, width: 0, space: 0 },
+      });
     }
-    return { series, bands, data: tables.length ? uPlot.join(tables) : [[]] };
+    return { series, bands };
+  }
+
+  // All values over one list of times.
+  private table(): uPlot.AlignedData {
+    const tables = this.shown.lines.map((line) => {
+      const x = this.page.times[line.x], padded = (y: Series["y"]) => (y.length < x.length ? [...y, y[y.length - 1] ?? null] : y);
+      return [x, ...[...(line.band ?? []), line.y].map(padded)] as uPlot.AlignedData;
+    });
+    return tables.length ? uPlot.join(tables) : [[]];
   }
 
   private reach(): void {
-    const lines = this.shown.length ? this.shown : this.offered, { times } = this.page;
-    const across = this.zoom.value ?? acrossSpan(this.spec, lines, times);
-    const { span, far, beyond } = upSpan(this.spec, lines, times, across);
-    this.spans = [across, span];
-    this.note.textContent = [
-      far.length ? `Limits beyond the axis: ${limitTexts(far)}` : "",
-      beyond.length ? `Parts of ${beyond.join(", ")} lie beyond the axis.` : "", this.spec.note ?? "",
-    ].filter(Boolean).join(" ");
+    const { spec, lines, times } = this.shown, some = lines.length ? lines : this.offered;
+    const across = this.zoom.value ?? acrossSpan(spec, some, times), [high, words] = upSpan(spec, some, times, across);
+    this.shown.spans = [across, high];
+    this.note.textContent = [words, spec.note].filter(Boolean).join(" ");
   }
 
-  private refresh(): void {
-    if (this.figure.hidden) return;
-    this.fit();
-    const plot = this.plot!, shown = this.shown;
+  private rescale(): void {
+    if (!this.plot) return;
     this.reach();
-    plot.batch(() => {
-      let k = 1;
-      for (const line of this.lines) for (const end = k + (line.band ? 3 : 1); k < end; k++) {
-        if (plot.series[k].show !== shown.includes(line)) plot.setSeries(k, { show: shown.includes(line) });
-      }
-      plot.setData(plot.data);
-    });
-    this.mark();
+    this.plot.setData(this.plot.data);
   }
 
-  private repaint(): void {
+  // On paper there are vectors.
+  private repaint(paper: boolean): void {
     this.holder.querySelector(".printed")?.remove();
-    this.plot?.redraw(false, true);
+    if (paper && this.plot) this.holder.append(drawChart(this.shown, false));
+    this.holder.lastElementChild?.classList.toggle("printed", paper);
+    if (!paper) this.plot?.redraw(false, true);
   }
 
-  // Phases under the curves; limits and marks on them.
   private adorn(plot: uPlot): void {
-    const { width, height } = plot.over.getBoundingClientRect();
-    const plane: Plane = { width, height, high: this.spans[1], x: (value) => plot.valToPos(value, "x"), y: (value) => plot.valToPos(value, "y") };
-    const layer = (parent: Element) => {
+    const layers = [plot.under, plot.over].map((parent) => {
       parent.querySelector("svg")?.remove();
       return draw("svg", parent, { class: "layer", "aria-hidden": "true" });
-    };
-    const over = layer(plot.over);
-    drawPhases(layer(plot.under), over, this.phases, plane);
-    drawLimits(over, this.shown, this.spec, plane);
-    drawMarks(over, this.spec, plane);
+    });
+    const { clientWidth: width, clientHeight: height } = plot.over;
+    adorn(layers[0], layers[1], this.shown, { width, height, x: (value) => plot.valToPos(value, "x"), y: (value) => plot.valToPos(value, "y") });
     this.mark();
   }
 
   // Press to seek, drag with shift or in zoom mode to zoom, double click to see all; keys for the same.
   private listen(plot: uPlot): void {
-    const { clock, zooming } = this.page, { over } = plot;
-    const seeks = clock && this.spec.timed ? clock : null;
-    for (const [key, value] of Object.entries({ tabindex: "0", role: "application", "aria-label": `${this.spec.title}. ${seeks ? KEYS : ""}` })) over.setAttribute(key, value);
-    over.classList.toggle("timed", seeks !== null);
+    const { page: { clock, zooming }, timed, zoom } = this, { over } = plot, seeks = timed ? clock : null;
+    for (const [key, value] of Object.entries({ tabindex: "0", role: "application", "aria-label": `${this.given.title}. ${seeks ? KEYS : ""}` })) over.setAttribute(key, value);
     this.now = seeks && tag("div", over, { class: "now" });
+    let from = 0, select: HTMLElement | null = null;
     const place = (event: PointerEvent) => Math.max(0, Math.min(over.clientWidth, event.clientX - over.getBoundingClientRect().left));
-    let from: number | null = null, select: HTMLElement | null = null;
     const move = (event: PointerEvent) => {
       if (!(event.buttons & 1)) return;
       const to = place(event);
-      if (select && from !== null) {
-        select.style.left = `${Math.min(from, to)}px`;
-        select.style.width = `${Math.abs(to - from)}px`;
-      } else seeks?.seek(plot.posToVal(to, "x"));
+      if (!select) seeks?.seek(plot.posToVal(to, "x"));
+      else Object.assign(select.style, { left: `${Math.min(from, to)}px`, width: `${Math.abs(to - from)}px` });
     };
     over.addEventListener("pointerdown", (event) => {
-      if (event.shiftKey || zooming.value || !seeks) {
-        from = place(event);
-        select = tag("div", over, { class: "select" });
-      }
+      from = place(event);
+      if (event.shiftKey || zooming.value || !seeks) select = tag("div", over, { class: "select" });
       over.setPointerCapture(event.pointerId);
       move(event);
     });
     over.addEventListener("pointermove", move);
     over.addEventListener("pointerup", (event) => {
+      const ends = [from, place(event)].sort((a, b) => a - b);
+      if (select && ends[1] - ends[0] > 4) zoom.set(ends.map((pixel) => plot.posToVal(pixel, "x")) as Span);
       select?.remove();
-      if (from !== null && Math.abs(place(event) - from) > 4) {
-        const [a, b] = [from, place(event)].sort((x, y) => x - y).map((pixel) => plot.posToVal(pixel, "x"));
-        this.zoom.set([a, b]);
-      }
-      from = select = null;
+      select = null;
     });
-    over.addEventListener("dblclick", () => this.zoom.set(null));
+    over.addEventListener("dblclick", () => zoom.set(null));
     over.addEventListener("keydown", (event) => {
-      const steps: { [key: string]: number } = { ArrowLeft: -0.01, ArrowRight: 0.01 };
-      if (seeks && event.key in steps) seeks.seek(seeks.value + steps[event.key] * seeks.duration);
-      else if ("+-".includes(event.key)) this.zoomBy(event.key === "+" ? 0.5 : 2);
-      else if (event.key === "0") this.zoom.set(null);
+      const step = { ArrowLeft: -0.01, ArrowRight: 0.01 }[event.key], factor = { "+": 0.5, "-": 2, 0: Infinity }[event.key];
+      if (seeks && step) seeks.seek(seeks.value + step * seeks.duration);
+      else if (factor) this.zoomBy(factor);
       else return;
       event.preventDefault();
     });
@@ -231,85 +190,65 @@ export class Chart {
 
   // About the time now, or the middle.
   private zoomBy(factor: number): void {
-    const whole = acrossSpan(this.spec, this.offered, this.page.times), [low, high] = this.spans[0];
+    const whole = acrossSpan(this.given, this.offered, this.page.times), [low, high] = this.shown.spans[0];
     const about = this.now ? this.page.clock!.value : (low + high) / 2;
     const span: Span = [Math.max(whole[0], about + factor * (low - about)), Math.min(whole[1], about + factor * (high - about))];
-    this.zoom.set(factor > 1 && span[0] === whole[0] && span[1] === whole[1] ? null : span);
+    this.zoom.set(span[0] > whole[0] || span[1] < whole[1] ? span : null);
   }
 
   // The cursor and the values in the legend follow the clock.
   private mark(): void {
-    const { clock, times } = this.page;
-    if (!clock || !this.plot || !this.now || this.figure.hidden || (clock.playing.value && !this.seen)) return;
-    const time = clock.value;
-    const place = this.plot.valToPos(time, "x");
-    this.now.hidden = !(place >= -1 && place <= this.plot.over.clientWidth + 1);
-    this.now.style.left = `${place}px`;
-    for (const line of this.offered) {
-      if (!line.value) continue;
-      const at = (y: Series["y"]) => valueAt(times[line.x], y, time, line.step);
+    const { page: { clock, times }, plot, now } = this;
+    if (!clock || !plot || !now || (clock.playing.value && !this.seen)) return;
+    const place = plot.valToPos(clock.value, "x");
+    now.hidden = !(place >= -1 && place <= plot.over.clientWidth + 1);
+    now.style.left = `${place}px`;
+    this.offered.forEach((line, k) => {
+      const at = (y: Series["y"]) => valueAt(times[line.x], y, clock.value, line.step);
       const reach = line.band && !line.joined ? (at(line.band[1])! - at(line.band[0])!) / 2 : 0;
-      line.value.textContent = readable(at(line.y)) + (reach > 0 ? ` ± ${readable(reach, 2)}` : "");
-    }
+      if (!line.dots) this.values[k].textContent = readable(at(line.y)) + (reach > 0 ? ` ± ${readable(reach, 2)}` : "");
+    });
   }
 
   private drawLegend(): void {
-    const { spec, page } = this, timed = spec.timed && page.clock !== null;
-    this.legend.replaceChildren();
-    if (!timed && !spec.legend) return;
-    for (const line of this.offered) {
-      const entry = button(tag("li", this.legend), "", () => {
-        line.hidden = !line.hidden;
-        entry.setAttribute("aria-pressed", String(!line.hidden));
-        this.refresh();
-      }, { "aria-pressed": String(!line.hidden), title: "Hide or show" });
-      swatch(entry, line.joint, line.dots ? "3 6" : dashesOf(line)).classList.toggle("faint", line.faint ?? false);
+    const { given, offered, hidden, legend } = this;
+    legend.replaceChildren();
+    if (!this.timed && !given.legend) return;
+    this.values = offered.map((line) => {
+      const entry = button(tag("li", legend), "", () => {
+        if (!hidden.delete(line.name)) hidden.add(line.name);
+        this.make();
+        legend.querySelectorAll("button")[offered.indexOf(line)].focus();
+      }, { "aria-pressed": String(!hidden.has(line.name)), title: "Hide or show" });
+      swatch(entry, { stroke: strokeOf(line), "stroke-dasharray": line.dots ? "3 6" : dashesOf(line) });
       entry.append(line.name);
-      line.value = timed && !line.dots ? tag("b", entry) : undefined;
-    }
-    const entry = (name: string, shape: string, attributes: { [name: string]: string | number }) => {
-      const item = tag("li", this.legend);
-      draw(shape, draw("svg", item, { class: "swatch", viewBox: "0 0 24 10", "aria-hidden": "true" }), attributes);
+      return tag("b", line.dots || !this.timed ? null : entry);
+    });
+    const entry = (name: string, look: { [name: string]: string | number }, shape: string) => {
+      const item = tag("li", legend);
+      swatch(item, look, shape);
       item.append(name);
     };
-    const band = this.offered.find((line) => line.band);
-    if (band) entry("95 % band", "rect", { width: 24, height: 10, fill: colourOf(band.joint), "fill-opacity": 0.2 });
-    const limited = this.offered.some((line) => line.limits?.some((bound) => bound !== null));
-    if (limited) entry(spec.limitName ?? "limit", "path", { d: "M0 5H24", stroke: "var(--soft)", "stroke-width": 2, "stroke-dasharray": "2 3" });
+    const band = offered.find((line) => line.band);
+    if (band) entry("95 % band", { width: 24, height: 10, fill: colourOf(band.joint), "fill-opacity": 0.2 }, "rect");
+    const limited = offered.some((line) => line.limits?.some((bound) => bound !== null));
+    if (limited) entry(given.limitName ?? "limit", { stroke: "var(--soft)", "stroke-width": 2, "stroke-dasharray": "2 3" }, "path");
   }
 
-  private picture(titled: boolean): SVGElement {
-    return drawChart({ spec: this.spec, lines: this.shown, times: this.page.times, phases: this.phases, spans: this.spans, ticks: this.ticks }, titled);
-  }
-
-  private print(): void {
-    if (this.figure.hidden || !this.plot) return;
-    const svg = this.picture(false);
-    svg.setAttribute("class", "printed");
-    this.holder.append(svg);
-  }
-
-  private get fileName(): string { return this.spec.title.toLowerCase().replace(/[^\p{L}\d]+/gu, "-"); }
+  private get fileName(): string { return this.given.title.toLowerCase().replace(/[^\p{L}\d]+/gu, "-"); }
 
   private saveSvg(): void {
-    document.documentElement.dataset.light = ""; // files are for paper
-    const text = resolved(new XMLSerializer().serializeToString(this.picture(true)));
-    delete document.documentElement.dataset.light;
+    setLight(true); // files are for paper
+    const text = resolved(new XMLSerializer().serializeToString(drawChart(this.shown, true)));
+    setLight(false);
     save(`${this.fileName}.svg`, text, "image/svg+xml");
   }
 
   private saveCsv(): void {
-    const shown = this.shown, quoted = (text: string) => `"${text.replace(/"/g, '""')}"`;
-    const { data } = this.plot!, columns: [string, number][] = [];
-    let k = 1;
-    for (const line of this.lines) {
-      const names = [...(line.band ? ["lower end of ", "upper end of "] : []), ""].map((part) => part + line.name);
-      for (const name of names) columns.push([shown.includes(line) ? name : "", k++]);
-    }
-    const kept = columns.filter(([name]) => name);
-    const head = [this.spec.xLabel, ...kept.map(([name]) => (this.spec.unit ? `${name} [${this.spec.unit}]` : name))];
-    const short = (value: number | null | undefined) => (value === null || value === undefined ? "" : Number(value.toPrecision(8)));
-    const rows = Array.from(data[0], (x, i) => [short(x), ...kept.map(([, c]) => short(data[c][i]))].join(","));
-    save(`${this.fileName}.csv`, [head.map(quoted).join(","), ...rows, ""].join("\r\n"), "text/csv");
+    const { spec, lines } = this.shown, quoted = (text: string) => `"${text.replace(/"/g, '""')}"`;
+    const names = lines.flatMap(({ name, band }) => (band ? [`${name}, lower end`, `${name}, upper end`, name] : [name]));
+    const head = [spec.xLabel, ...names.map((name) => (spec.unit ? `${name} [${spec.unit}]` : name))].map(quoted);
+    const data = this.plot!.data, rows = Array.from(data[0], (_, i) => data.map((column) => (column[i] == null ? "" : Number(column[i]!.toPrecision(8)))));
+    save(`${this.fileName}.csv`, [head, ...rows].map((row) => `${row.join(",")}\r\n`).join(""), "text/csv");
   }
 }

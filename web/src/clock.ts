@@ -4,9 +4,7 @@ import type { Phase, Span } from "./data";
 // A value that others follow.
 export class Shared<T> {
   private readonly following: ((value: T) => void)[] = [];
-
   constructor(public value: T) {}
-
   tell(follow: (value: T) => void): void { this.following.push(follow); }
 
   set(value: T): void {
@@ -20,31 +18,24 @@ export class Clock extends Shared<number> {
   speed = 1;
   loop = true;
   private last = 0;
-
   constructor(readonly start: number, readonly end: number, readonly phases: Phase[]) { super(start); }
-
   get duration(): number { return this.end - this.start; }
-
   seek(time: number): void { this.set(Math.max(this.start, Math.min(this.end, time))); }
 
   toggle(): void {
     this.playing.set(!this.playing.value);
-    if (this.playing.value && this.value >= this.end) this.seek(this.start);
+    if (!this.playing.value) return;
+    if (this.value >= this.end) this.seek(this.start);
     this.last = 0;
-    if (this.playing.value) requestAnimationFrame((now) => this.step(now));
+    requestAnimationFrame((now) => this.step(now));
   }
 
   private step(now: number): void {
     if (!this.playing.value) return;
-    const passed = this.last ? Math.min(0.2, (now - this.last) / 1000) : 0;
+    const time = this.value + this.speed * (this.last ? Math.min(0.2, (now - this.last) / 1000) : 0), over = time >= this.end;
     this.last = now;
-    const time = this.value + passed * this.speed;
-    if (time >= this.end && !this.loop) {
-      this.seek(this.end);
-      this.toggle();
-      return;
-    }
-    this.seek(this.duration > 0 ? this.start + (time - this.start) % this.duration : this.start);
+    this.seek(over && this.loop && this.duration > 0 ? this.start + (time - this.start) % this.duration : time);
+    if (over && !this.loop) this.toggle();
     requestAnimationFrame((next) => this.step(next));
   }
 }

@@ -1,9 +1,12 @@
-// What a page is given: the JSON that predyn.view writes.
+// What a page is given: the JSON that predyn.view writes (sheets.py).
 import type { Scene } from "./scene/scene";
 
 export type Numbers = (number | null)[];
 export type Bounds = [number | null, number | null];
 export type Span = [number, number];
+export type Phase = { name: string; end: number };
+export type Where = { place: string; chart: number; line: number };
+export type Row = { name: string; joint: number; position: Where; effort: (Where & { most: number }) | null };
 
 export interface Series {
   joint: number; // its colour, and what pickers choose it by
@@ -23,7 +26,7 @@ export interface ChartData {
   title: string;
   unit: string;
   xLabel: string;
-  timed: boolean;
+  timed: boolean; // follows the clock
   series: Series[];
   log?: boolean;
   logX?: boolean;
@@ -33,25 +36,6 @@ export interface ChartData {
   shows?: number[]; // values that the axis has room for, whatever is drawn
   limitName?: string;
   note?: string;
-}
-
-export interface Curve {
-  x: number;
-  y: Numbers;
-  unit: string;
-  step?: boolean;
-}
-
-export interface Row {
-  name: string;
-  joint: number;
-  position: Curve;
-  effort: (Curve & { most: number }) | null;
-}
-
-export interface Phase {
-  name: string;
-  end: number;
 }
 
 export interface PageData {

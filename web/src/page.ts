@@ -2,8 +2,8 @@
 import "./page.css";
 import { Chart } from "./charts";
 import { Clock, Shared, hasAngle, type Page } from "./clock";
-import type { ChartData, PageData, Span } from "./data";
-import { find } from "./nodes";
+import type { PageData, Span } from "./data";
+import { find, setLight } from "./nodes";
 import { showPicker, showPlayer, showTools } from "./player";
 
 // Curves jump where a time is given twice; uPlot needs times that grow.
@@ -15,18 +15,13 @@ function growing(times: number[]): number[] {
 
 // Paper is white, and everything is on it.
 function preparePrinting(page: Page): void {
+  const paint = (paper: boolean) => { setLight(paper); page.paint.set(paper); };
   addEventListener("beforeprint", () => {
-    document.documentElement.dataset.light = "";
     document.querySelectorAll("details").forEach((part) => { part.open = true; });
-    page.paint.set(true);
+    paint(true);
   });
-  addEventListener("afterprint", () => {
-    delete document.documentElement.dataset.light;
-    page.paint.set(false);
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    if (document.documentElement.dataset.light === undefined) page.paint.set(false);
-  });
+  addEventListener("afterprint", () => paint(false));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (!page.paint.value) paint(false); });
 }
 
 function start(data: PageData): void {
@@ -35,20 +30,18 @@ function start(data: PageData): void {
     times: data.times.map(growing), clock, zoom: new Shared<Span | null>(null),
     zooming: new Shared(false), radians: new Shared(false), paint: new Shared(false),
   };
-  const place = find("player");
+  const place = find("player"), made: { [place: string]: Chart[] } = {};
   if (place && (clock || data.scene)) showPlayer(place, data, page, clock);
-  const made: { [place: string]: Chart[] } = {}, all: ChartData[] = [];
-  for (const [name, charts] of Object.entries(data.charts)) {
+  for (const name in data.charts) {
     const parent = find(name);
-    if (!parent) continue;
-    made[name] = charts.map((chart) => new Chart(parent, chart, page));
-    all.push(...charts);
+    made[name] = parent ? data.charts[name].map((chart) => new Chart(parent, chart, page)) : [];
   }
   for (const { place, charts, names, first } of data.pickers) {
     const parent = find(place);
-    if (parent) showPicker(parent, names, first, (joints) => charts.flatMap((name) => made[name] ?? []).forEach((chart) => chart.show(joints)));
+    if (parent) showPicker(parent, names, first, (joints) => charts.flatMap((name) => made[name]).forEach((chart) => chart.show(joints)));
   }
-  if (all.length) showTools(page, all.some(({ unit }) => hasAngle(unit)));
+  const all = Object.values(data.charts).flat(), tools = find("tools");
+  if (tools && all.length) showTools(tools, page, all.some(({ unit }) => hasAngle(unit)));
   preparePrinting(page);
   clock?.seek(clock.start);
 }

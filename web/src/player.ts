@@ -1,8 +1,8 @@
 // The animation with its controls, and the table of joints beside it.
-import type { PageData, Row } from "./data";
+import type { PageData, Where } from "./data";
 import type { Clock, Page } from "./clock";
 import { shownIn } from "./clock";
-import { button, draw, find, readable, swatch, tag, valueAt } from "./nodes";
+import { button, draw, jointSwatch, readable, tag, valueAt } from "./nodes";
 import { showScene, type Stage } from "./scene/scene";
 
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4];
@@ -11,8 +11,7 @@ const PRESETS = ["Front", "Side", "Top", "Reset view"];
 
 export function showPlayer(place: HTMLElement, data: PageData, page: Page, clock: Clock | null): void {
   place.hidden = false;
-  const frame = tag("div", place, { class: data.state.length ? "stage" : "" });
-  const film = tag("div", frame, { class: "film" });
+  const frame = tag("div", place, { class: data.state.length ? "stage" : "" }), film = tag("div", frame, { class: "film" });
   const viewport = tag("div", film, { class: "viewport" });
   const stage = data.scene && showScene(viewport, data.scene);
   if (data.scene?.grid) tag("p", viewport, { class: "hint" }, `Grid ${readable(data.scene.grid.step)} m. ${matchMedia("(pointer: coarse)").matches ? TOUCH : MOUSE}`);
@@ -26,7 +25,7 @@ export function showPlayer(place: HTMLElement, data: PageData, page: Page, clock
       if (event.key === " ") { event.preventDefault(); clock?.toggle(); }
     });
   }
-  if (clock && data.state.length) showState(tag("div", frame, { class: "side", tabindex: 0, role: "group", "aria-label": "Joints at this time" }), data.state, page, clock);
+  if (clock && data.state.length) showState(tag("div", frame, { class: "side", tabindex: 0, role: "group", "aria-label": "Joints at this time" }), data, page, clock);
 }
 
 function showControls(place: HTMLElement, clock: Clock): void {
@@ -65,79 +64,63 @@ function box(place: HTMLElement, name: string, on: boolean, change: (on: boolean
 }
 
 // Position and effort of every joint now, with a bar of effort against the most there can be.
-function showState(place: HTMLElement, rows: Row[], page: Page, clock: Clock): void {
-  const table = tag("table", place, { id: "state" });
-  const head = tag("tr", tag("thead", table));
+function showState(place: HTMLElement, data: PageData, page: Page, clock: Clock): void {
+  const table = tag("table", place, { id: "state" }), head = tag("tr", tag("thead", table)), body = tag("tbody", table);
   for (const name of ["Joint", "Position", "Effort", ""]) tag("th", head, { scope: "col", class: name === "Joint" ? "" : "n" }, name);
-  const body = tag("tbody", table);
-  const updates = rows.map(({ name, joint, position, effort }) => {
+  const show = (cell: HTMLElement, { place, chart, line }: Where): number => {
+    const spec = data.charts[place][chart], { x, y, step } = spec.series[line];
+    const [unit, factor] = shownIn(spec.unit, page.radians.value), value = valueAt(page.times[x], y, clock.value, step);
+    cell.textContent = `${readable(value === null ? null : factor * value)} ${unit}`;
+    return value ?? 0;
+  };
+  const updates = data.state.map(({ name, joint, position, effort }) => {
     const row = tag("tr", body), title = tag("th", row, { scope: "row", title: name });
-    swatch(title, joint);
+    jointSwatch(title, joint);
     title.append(name);
-    const cell = tag("td", row, { class: "n" }), other = tag("td", row, { class: "n" }, "no motor");
-    const at = (curve: Row["position"], time: number) => valueAt(page.times[curve.x], curve.y, time, curve.step);
-    const show = (place: Element, value: number | null, unit: string) => {
-      const [shown, factor] = shownIn(unit, page.radians.value);
-      place.textContent = `${readable(value === null ? null : factor * value)} ${shown}`;
-    };
-    const meter = tag("td", row, { class: "meter" });
-    if (!effort) return (time: number) => show(cell, at(position, time), position.unit);
+    const cell = tag("td", row, { class: "n" }), other = tag("td", row, { class: "n" }, "no motor"), meter = tag("td", row, { class: "meter" });
+    if (!effort) return () => show(cell, position);
     const svg = draw("svg", meter, { viewBox: "-50 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
     const bar = draw("rect", svg, { height: 10 });
     draw("path", svg, { d: "M0 0V10", stroke: "var(--soft)" });
-    return (time: number) => {
-      const value = at(effort, time), share = 50 * Math.max(-1, Math.min(1, (value ?? 0) / effort.most));
-      show(cell, at(position, time), position.unit);
-      show(other, value, effort.unit);
+    return () => {
+      show(cell, position);
+      const share = 50 * Math.max(-1, Math.min(1, show(other, effort) / effort.most));
       bar.setAttribute("x", String(Math.min(0, share)));
       bar.setAttribute("width", String(Math.abs(share)));
     };
   });
-  const update = () => updates.forEach((each) => each(clock.value));
+  const update = () => updates.forEach((each) => each());
   clock.tell(update);
   page.radians.tell(update);
 }
 
 // Buttons that choose what charts show, by the number that the series carry as `joint`.
 export function showPicker(place: HTMLElement, names: string[], first: number[], show: (joints: Set<number>) => void): void {
-  const shown = new Set(first);
-  const update = () => {
+  let shown = new Set(first);
+  const choose = (joints: Iterable<number>) => {
+    shown = new Set(joints);
     buttons.forEach((each, joint) => each.setAttribute("aria-pressed", String(shown.has(joint))));
     show(shown);
   };
-  const choose = (joints: Iterable<number>) => () => {
-    shown.clear();
-    for (const joint of joints) shown.add(joint);
-    update();
-  };
-  if (names.length > 8) {
-    button(place, "All", choose([...names.keys()]));
-    button(place, "None", choose([]));
-  }
+  if (names.length > 8) for (const text of ["All", "None"]) button(place, text, () => choose(text === "All" ? names.keys() : []));
   const buttons = names.map((name, joint) => {
-    const each = button(place, "", () => {
-      if (!shown.delete(joint)) shown.add(joint);
-      update();
-    });
-    swatch(each, joint);
+    const each = button(place, "", () => choose(shown.has(joint) ? [...shown].filter((other) => other !== joint) : [...shown, joint]));
+    jointSwatch(each, joint);
     each.append(name);
     return each;
   });
   place.hidden = names.length === 1;
-  update();
+  choose(shown);
 }
 
 // Controls for all charts: the unit of angles, what a drag does, and the way back from a zoom.
-export function showTools(page: Page, angles: boolean): void {
-  const place = find("tools");
-  if (!place) return;
-  if (angles) {
-    const units = tag("div", place, { class: "joined", role: "group", "aria-label": "Unit of angles" });
-    const choices = ["°", "rad"].map((unit, k) => button(units, unit, () => page.radians.set(k === 1), { "data-unit": unit, "aria-pressed": k === 0 ? "true" : "false" }));
-    page.radians.tell((on) => choices.forEach((each, k) => each.setAttribute("aria-pressed", String((k === 1) === on))));
-  }
+export function showTools(place: HTMLElement, page: Page, angles: boolean): void {
+  const units = tag("div", angles ? place : null, { class: "joined", role: "group", "aria-label": "Unit of angles" });
+  const pressed = (each: HTMLElement, on: boolean) => each.setAttribute("aria-pressed", String(on));
+  const [degrees, radians] = ["°", "rad"].map((unit, k) => button(units, unit, () => page.radians.set(k === 1), { "data-unit": unit, "aria-pressed": String(k === 0) }));
+  page.radians.tell((on) => { pressed(degrees, !on); pressed(radians, on); });
   const zoom = button(place, "Zoom", () => page.zooming.set(!page.zooming.value), { id: "zooming", "aria-pressed": "false", title: "Drag in a chart to zoom; also with shift held down" });
-  page.zooming.tell((on) => zoom.setAttribute("aria-pressed", String(on)));
+  page.zooming.tell((on) => pressed(zoom, on));
   const whole = button(place, "Show all", () => page.zoom.set(null), { id: "whole", hidden: "", title: "Also by a double click in a chart" });
   page.zoom.tell((range) => { whole.hidden = range === null; });
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from predyn.view.sheets import FEW, FIRST, Floats, Spec, Times, chart, series
 
 Joints = NDArray[np.int64]
 
-MOST_NUMBERS = 100_000  # of all curves together; longer motions are thinned
+MOST_NUMBERS = 36_000  # of all curves together; longer motions are thinned
 SMOOTH = 181  # samples that make a curve look smooth
 CHANNELS = ("t", "q", "v", "a", "tau", "reactions")
 ROUNDING = 1e-12  # values this small, next to the largest of their curve, are zero
@@ -75,27 +76,29 @@ def clock_data(solution: Solution) -> dict[str, Any]:
 
 
 def state_rows(solution: Solution, charts: list[Spec]) -> list[Spec]:
-    """Position and effort of each joint, from its charts; the effort also with its largest size."""
-    positions = curves_of(charts, {titles for titles in TITLES["position"]})
-    efforts = curves_of(charts, {TORQUE, FORCE})
+    """Position and effort of each joint, in which curves; the effort also with its largest size."""
+    positions = curves_of("charts", charts, TITLES["position"])
+    efforts = curves_of("charts", charts, (TORQUE, FORCE))
     rows = []
     for j, name in enumerate(solution.model.joint_names):
         effort = None
         if j in efforts:
-            line, curve = efforts[j]
+            line, place = efforts[j]
             limit = max(abs(bound or 0.0) for bound in line["limits"])
-            effort = curve | {"most": limit or max(abs(y or 0.0) for y in curve["y"]) or 1.0}
+            effort = place | {"most": limit or max(abs(y or 0.0) for y in line["y"]) or 1.0}
         rows.append({"name": name, "joint": j, "position": positions[j][1], "effort": effort})
     return rows
 
 
-def curves_of(charts: list[Spec], titles: set[str]) -> dict[int, tuple[Spec, Spec]]:
-    """By joint: its line in the charts of these titles, and the curve with its unit."""
+def curves_of(
+    place: str, charts: list[Spec], titles: Collection[str]
+) -> dict[int, tuple[Spec, Spec]]:
+    """By joint: its line in the charts of these titles, and where the page finds it."""
     return {
-        line["joint"]: (line, {"x": line["x"], "y": line["y"], "unit": spec["unit"]})
-        for spec in charts
+        line["joint"]: (line, {"place": place, "chart": k, "line": i})
+        for k, spec in enumerate(charts)
         if spec["title"] in titles
-        for line in spec["series"]
+        for i, line in enumerate(spec["series"])
         if "faint" not in line
     }
 
@@ -106,8 +109,8 @@ def first_shown(solution: Solution, charts: list[Spec]) -> list[int]:
     if n <= FEW:
         return list(range(n))
     weight = np.zeros(n)
-    for j, (line, curve) in curves_of(charts, {TORQUE, FORCE}).items():
-        sizes = [y for y in curve["y"] if y is not None]
+    for j, (line, _) in curves_of("charts", charts, (TORQUE, FORCE)).items():
+        sizes = [y for y in line["y"] if y is not None]
         weight[j] = (max(sizes) - min(sizes)) / (line["limits"][1] or 1.0)
     return sorted(np.argsort(-weight, kind="stable")[:FIRST].tolist())
 

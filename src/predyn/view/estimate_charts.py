@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predyn.dynamics.kinematics import frame_kinematics
 from predyn.estimate.result import BAND, Channel, Estimate
 from predyn.model import PRISMATIC, Model
 from predyn.recordings.measurements import AXES
-from predyn.view.sheets import Floats, Spec, Times, chart, series
+from predyn.view.sheets import Floats, Spec, Times, chart, series, thinned
 
-MOST_NUMBERS = 150_000  # of all curves together; longer recordings are thinned
+MOST_NUMBERS = 60_000  # of all curves together; longer recordings are thinned
 FEWEST, MOST = 60, 2000  # points of one curve
 RESIDUALS = 2.5  # noise levels that the axis of residuals shows at least
 DEGREES = 180.0 / np.pi
@@ -170,11 +169,6 @@ def lcurve_chart(
 
 def _mark(misfit: Floats, size: Floats, index: int, label: str) -> Spec:
     return {"x": float(misfit[index]), "y": float(size[index]), "label": label}
-
-
-def thinned(count: int, most: int) -> NDArray[np.int64]:
-    """Indices of at most about `most` of `count` points, evenly, first and last included."""
-    return np.unique(np.round(np.linspace(0, count - 1, min(count, most))).astype(np.int64))
 
 
 def shown_unit(channel: Channel) -> tuple[float, str]:

@@ -96,13 +96,14 @@ def _data(estimate: Estimate, moving: bool) -> Spec:
 
 def _state_rows(estimate: Estimate, charts: dict[str, list[Spec]]) -> list[Spec]:
     """Of each joint its position and effort, taken from the charts."""
-    positions = curves_of(charts["states"], set(TITLES["position"]))
-    efforts = curves_of(charts["torques"], {spec["title"] for spec in charts["torques"]})
+    positions = curves_of("states", charts["states"], TITLES["position"])
+    torques = charts["torques"]
+    efforts = curves_of("torques", torques, [spec["title"] for spec in torques])
     rows = []
     for j, name in enumerate(estimate.model.joint_names):
         effort = None
         if j in efforts:
             most = float(np.nan_to_num(np.abs(estimate.tau[:, j]).max())) or 1.0
-            effort = efforts[j][1] | {"step": True, "most": most}
+            effort = efforts[j][1] | {"most": most}
         rows.append({"name": name, "joint": j, "position": positions[j][1], "effort": effort})
     return rows

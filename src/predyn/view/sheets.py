@@ -72,3 +72,8 @@ def page_data(
 def picker(place: str, charts: Sequence[str], names: Sequence[str], first: Sequence[int]) -> Spec:
     """Buttons in `place` that choose what the charts show, by the `joint` of their series."""
     return {"place": place, "charts": list(charts), "names": list(names), "first": list(first)}
+
+
+def thinned(count: int, most: int) -> NDArray[np.int64]:
+    """Indices of at most about `most` of `count` points, evenly, first and last included."""
+    return np.unique(np.round(np.linspace(0, count - 1, min(count, most))).astype(np.int64))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from html import escape
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predyn.model import PRISMATIC, Model
 from predyn.solution import Solution
@@ -18,10 +17,11 @@ from predyn.solution.verification import (
     Verification,
 )
 from predyn.view.numbers import seconds, shown
-from predyn.view.sheets import Spec, Times, chart, series
+from predyn.view.sheets import Spec, Times, chart, series, thinned
 from predyn.view.tables import Card, table
 
-Floats = NDArray[np.float64]
+MOST_NUMBERS = 8_000  # of the differences of all joints together; longer replays are thinned
+FEWEST = 50  # points of a curve
 
 
 def verification_data(solution: Solution, checks: Verification, times: Times) -> list[Spec]:
@@ -42,6 +42,8 @@ def verification_data(solution: Solution, checks: Verification, times: Times) ->
     if run is None or len(run.t) < 2:
         return charts
     slides = model.kind == PRISMATIC
+    kept = thinned(len(run.t), max(FEWEST, MOST_NUMBERS // (2 * model.n)))
+    t = run.t[kept]
     for what, values, unit, chosen, factor in (
         ("angle", run.dq, "°", ~slides, DEGREES),
         ("position", run.dq, "m", slides, 1.0),
@@ -49,7 +51,7 @@ def verification_data(solution: Solution, checks: Verification, times: Times) ->
         ("velocity", run.dv, "m/s", slides, 1.0),
     ):
         lines = [
-            series(times, run.t, factor * np.abs(values[:, j]), joints[j], j)
+            series(times, t, factor * np.abs(values[kept, j]), joints[j], j)
             for j in np.flatnonzero(chosen).tolist()
         ]
         if lines:

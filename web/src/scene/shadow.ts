@@ -16,8 +16,8 @@ export class Shadow extends Mesh<PlaneGeometry, MeshBasicMaterial> {
   private readonly shear = new Matrix4();
 
   // light: toward the sun; far: how far from the plane bodies may be
-  constructor(middle: Vector3, normal: Vector3, light: Vector3, far: number, opacity: number) {
-    super(new PlaneGeometry(1, 1), new MeshBasicMaterial({ color: 0, transparent: true, opacity, depthWrite: false }));
+  constructor(middle: Vector3, normal: Vector3, light: Vector3, far: number) {
+    super(new PlaneGeometry(1, 1), new MeshBasicMaterial({ color: 0, transparent: true, opacity: 0.17, depthWrite: false }));
     this.material.map = this.target.texture;
     this.renderOrder = -2;
     Object.assign(this.eye, { near: -far, far });
@@ -32,7 +32,9 @@ export class Shadow extends Mesh<PlaneGeometry, MeshBasicMaterial> {
   }
 
   // bodies: balls around them and what moves them
-  cast(renderer: WebGLRenderer, space: Space, bodies: [Object3D, Sphere][]): void {
+  cast(renderer: WebGLRenderer, space: Space, bodies: [Object3D, Sphere][], visible: boolean): void {
+    this.visible = visible;
+    if (!visible) return;
     const { eye } = this, onPlane = this.shear.clone().multiply(eye.matrixWorldInverse), low = new Vector3(Infinity, Infinity), high = low.clone().negate();
     for (const [{ matrixWorld }, { center, radius }] of bodies) {
       const place = center.clone().applyMatrix4(matrixWorld).applyMatrix4(onPlane), around = 1.3 * radius;
