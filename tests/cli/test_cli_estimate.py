@@ -107,6 +107,7 @@ def test_options_reach_the_estimator(answered: Callable[[Estimate], Calls]) -> N
         "step": 0.02,
         "guess": {"joint1": 0.3},
         "name": "trial",
+        "verbose": False,
     }
 
 
