@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,10 @@ from predyn.errors import NotConverged
 from predyn.model import PRISMATIC, Model
 from predyn.published.lcurve import LCurve
 from predyn.recordings.measurements import Measurements
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
 
 Floats = NDArray[np.float64]
 
@@ -198,6 +202,25 @@ class Estimate(Reported):
         from predyn.estimate.result_export import export_estimate
 
         export_estimate(self, path)
+
+    def to_pandas(self, of: str = "torques") -> pandas.DataFrame:
+        """A pandas.DataFrame with units in `attrs["units"]`; needs the extra `predyn[tables]`.
+
+        of  "torques": tau, tau_sd, a and grid_error of each joint at `t_tau`, with start and end
+            of the intervals; "states": q, v, q_sd, v_sd at `t`
+        """
+        from predyn.estimate.result_tables import estimate_frame
+
+        return estimate_frame(self, of)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Torques and states as an xarray.Dataset with the dimensions t, t_tau and joint.
+
+        Units are in `attrs["units"]` of each variable. Needs the extra `predyn[tables]`.
+        """
+        from predyn.estimate.result_tables import estimate_dataset
+
+        return estimate_dataset(self)
 
     def __repr__(self) -> str:
         what = "total variation" if self.total_variation else f"order {self.order}"

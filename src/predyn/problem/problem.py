@@ -126,7 +126,7 @@ class Spline:
     segments: int = 20
     limit_points: int = 3
     gauss_points: int = 5
-    knots: Literal["clamped", "uniform", "free"] | tuple[float, ...] = "clamped"
+    knots: Literal["clamped", "uniform", "free"] | Sequence[float] = "clamped"
     refine: bool = False
     refine_tolerance: float = 1e-3
     max_refinements: int = 4

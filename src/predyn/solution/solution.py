@@ -32,6 +32,9 @@ from predyn.solution.parts import (
 )
 
 if TYPE_CHECKING:
+    import pandas
+    import xarray
+
     from predyn.dynamics.system import PhaseSystem
     from predyn.problem import Problem
     from predyn.solution.verification import Verification
@@ -190,6 +193,26 @@ class Solution(Compared):
             export_solution(self, path, rate)
         else:
             raise unknown_name("suffix", suffix, (*WRITERS, ".h5"))
+
+    def to_pandas(self, *channels: str, t: ArrayLike | None = None) -> pandas.DataFrame:
+        """Channels as a pandas.DataFrame: index t, columns "phase", "q.JOINT" and so on.
+
+        By default q, v, a, tau and the signals, at the samples or at times t (K,). Units of the
+        columns are in `attrs["units"]`. Needs the extra `predyn[tables]`.
+        """
+        from predyn.solution.tables import solution_frame
+
+        return solution_frame(self, channels, t)
+
+    def to_xarray(self, *channels: str, t: ArrayLike | None = None) -> xarray.Dataset:
+        """Channels as an xarray.Dataset with the dimensions t, joint and others.
+
+        By default q, v, a, tau and the signals, at the samples or at times t (K,). Units are in
+        `attrs["units"]` of each variable. Needs the extra `predyn[tables]`.
+        """
+        from predyn.solution.tables import solution_dataset
+
+        return solution_dataset(self, channels, t)
 
     def summary(self) -> dict[str, Any]:
         """The result in numbers and words that JSON can hold; None where a number is not finite."""

@@ -37,11 +37,12 @@ def with_enough_points(
     """
     totals, given = Totals(solution), problem.transcription
     notes: dict[str, str] = {}
-    for _ in range(ROUNDS):
+    for k in range(ROUNDS):
         denser, more = _denser(problem, solution, given)
         left = totals.seconds_left(problem.solver)
         if not more or (left is not None and left <= 0.0):
             break
+        output.announce(f"more points, round {k + 1} of at most {ROUNDS}")
         timed = replace(denser, solver=replace(denser.solver, max_seconds=left))
         same = denser.transcription == problem.transcription  # the multipliers fit
         barrier = None if same else NEAR

@@ -7,11 +7,10 @@ import numpy as np
 from predyn.errors import InputError
 from predyn.simulation.trajectories import Trajectory
 from predyn.solution import Solution
-from predyn.view.estimate_charts import thinned
 from predyn.view.motions import name_of, span_of, stage_at
 from predyn.view.panels import Motion, in_degrees, panels_of
 from predyn.view.scene import Overlay
-from predyn.view.sheets import Spec, Times, series
+from predyn.view.sheets import Spec, Times, series, thinned
 from predyn.view.stage import Stage
 
 CHANNELS = ("q", "v", "a", "tau")

@@ -17,13 +17,12 @@ from predyn.results.descriptions import problem_text
 from predyn.simulation.trajectories import FINISHED, Trajectory
 from predyn.solution import Solution
 from predyn.view.curves import clock_data
-from predyn.view.estimate_charts import thinned
 from predyn.view.estimate_scene import MOST_FRAMES, MOST_POSES, RATE, estimate_scene, frame_times
 from predyn.view.motions import stage_at
 from predyn.view.numbers import rounded, seconds, shown
 from predyn.view.panels import Floats, Motion, Panel, in_degrees, panels_of
 from predyn.view.scene import Overlay, scene_data
-from predyn.view.sheets import FEW, FIRST, Spec, Times, chart, page_data, picker, series
+from predyn.view.sheets import FEW, FIRST, Spec, Times, chart, page_data, picker, series, thinned
 from predyn.view.stage import Stage, frame_count, lay_out, set_stage
 from predyn.view.systems import limit_range
 from predyn.view.tables import table

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from predyn.view.camera import Camera
 from predyn.view.facets import facets_of
-from predyn.view.scene import scene_data
+from predyn.view.scene import nice_step
 from predyn.view.solids import Floats
 from predyn.view.stage import Stage
 
@@ -67,7 +67,6 @@ class Painter:
         ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         ax.set_axis_off()
         ax.set(xlim=(0, size[0]), ylim=(0, size[1]))
-        self._grid = scene_data(stage)["grid"]
         self._paint_grid(ax)
         self._shadows = PolyCollection([], facecolors=SHADOW, edgecolors=SHADOW, linewidths=0.7)
         self._facets = PolyCollection([], linewidths=0.5)
@@ -114,44 +113,47 @@ class Painter:
         return np.asarray(np.clip(lit, 0.0, 1.0))
 
     @property
-    def _grounded(self) -> bool:
-        """Whether the ground is seen from above; else a planar motion is seen before a wall."""
+    def _walled(self) -> bool:
+        """Whether a planar motion is seen from the front: its grid is upright then."""
         view = self.stage.view
-        above = bool(self.camera.toward @ view.up > STEEP)
-        return above and not (view.planar and self.camera.toward @ view.toward > FACING)
+        return bool(view.planar and self.camera.toward @ view.toward > FACING)
+
+    @property
+    def _grounded(self) -> bool:
+        """Whether the ground is seen from above."""
+        return not self._walled and bool(self.camera.toward @ self.stage.view.up > STEEP)
 
     def _paint_grid(self, ax: Any) -> None:
-        """Lines behind a planar motion, else the ground."""
+        """Lines of a plane, with the world's origin on one of them."""
         from matplotlib.collections import LineCollection
         from matplotlib.patches import Polygon
 
-        grid, view = self._grid, self.stage.view
-        origin, a, b = (np.asarray(grid[key], float) for key in ("origin", "a", "b"))
-        if self._grounded:
+        view, step = self.stage.view, nice_step(self.stage.view.radius / 4.0)
+        end = step * np.ceil(2.4 * view.radius / step)
+        a, b, middle = view.right, np.cross(view.toward, view.right), view.centre
+        if not self._walled:
             a, b = view.east, view.north
-            origin = view.centre + (np.asarray(grid["floor"]) - view.centre) @ view.up * view.up
-        places = np.arange(-grid["lines"], grid["lines"] + 1) * grid["step"]
-        end = float(places[-1])
-        lines = [
-            [origin + place * across - end * along, origin + place * across + end * along]
-            for along, across in ((a, b), (b, a))
-            for place in places
-        ]
+            middle = middle + (self.stage.level - middle @ view.up) * view.up
+        middle = middle + sum((step * np.round(middle @ x / step) - middle @ x) * x for x in (a, b))
         if self._grounded:
             corners = ((1, 1), (-1, 1), (-1, -1), (1, -1))
-            around = [origin + end * (x * a + y * b) for x, y in corners]
-            flat, _ = self.camera.project(np.array(around))
+            around = np.array([middle + end * (x * a + y * b) for x, y in corners])
+            flat, _ = self.camera.project(around)
             ax.add_patch(Polygon(flat, facecolor=GROUND, edgecolor="none", zorder=0.4))
+        lines = [
+            [middle + place * across - end * along, middle + place * across + end * along]
+            for along, across in ((a, b), (b, a))
+            for place in np.arange(-end, end + 0.5 * step, step)
+        ]
         flat, _ = self.camera.project(np.array(lines))
-        ax.add_collection(
-            LineCollection(flat, colors=GRID, linewidths=0.7, zorder=0.5), autolim=False
-        )
+        grid = LineCollection(flat, colors=GRID, linewidths=0.7, zorder=0.5)
+        ax.add_collection(grid, autolim=False)
 
     def _cast(self, world: Floats) -> Floats:
         """Facets along the light onto the ground."""
         up = self.stage.view.up
         light = up + 0.25 * self.camera.right + 0.15 * np.cross(up, self.camera.right)
-        height = (world - np.asarray(self._grid["floor"])) @ up
+        height = world @ up - self.stage.level
         return np.asarray(world - np.maximum(height, 0.0)[..., None] * light)
 
     def _trails(self, k: int) -> list[tuple[Floats, Floats, Floats]]:
