@@ -61,6 +61,9 @@ class Cost:
     loss: Loss | None = None
     name: str | None = None
 
+    def __post_init__(self) -> None:
+        freeze_lists(self, "at")
+
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
@@ -80,6 +83,9 @@ class Constraint:
     integral: bool = False
     name: str | None = None
     over: Literal["phase", "motion"] = "phase"
+
+    def __post_init__(self) -> None:
+        freeze_lists(self, "at")
 
 
 @dataclass(frozen=True, eq=False)

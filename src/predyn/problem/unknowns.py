@@ -11,11 +11,16 @@ from numpy.typing import ArrayLike
 
 
 def freeze_lists(part: Any, *names: str) -> None:
-    """Lists among the attributes of a frozen dataclass become tuples: they cannot change later."""
+    """Lists and arrays (K,) among the attributes of a frozen dataclass become tuples.
+
+    They cannot change later then, and comparisons with them are not elementwise.
+    """
     for name in names:
         given = getattr(part, name)
         if isinstance(given, list):
             object.__setattr__(part, name, tuple(given))
+        elif isinstance(given, np.ndarray) and given.ndim == 1:
+            object.__setattr__(part, name, tuple(given.tolist()))
 
 
 @dataclass(frozen=True, eq=False)

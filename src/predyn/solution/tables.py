@@ -48,6 +48,8 @@ def _table(
     )
     if times.ndim != 1:
         raise InputError(f"t: expected times (K,) in seconds, got shape {times.shape}")
+    for name in names:
+        channel_info(solution, name)  # raises an InputError if there is none
     signals = (f"signal:{name}" for name in solution.signal_curves)
     chosen = dict.fromkeys(names or ("q", "v", "a", "tau", *signals))
     phase = Variable(

@@ -156,7 +156,8 @@ def _check_arguments(
         )
     numbers = (("starts", starts, 1), ("seed", seed, 0), ("checkpoint_iterations", every, 1))
     for name, value, least in numbers:
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not whole or value < least:
             raise InputError(f"{name}: expected a whole number from {least}, got {value!r:.60}")
     if report is not None and not callable(report):
         raise InputError(f"report: expected a function, got {type(report).__name__}")
