@@ -18,7 +18,7 @@ export function readPalette(place: Element): Palette {
   const tones = [0, 1, 2, 3, 4, 5, 6, 7].map((k) => read(`--c${k}`));
   const base = read("--base"), hub = read("--hub");
   return {
-    tones, roles: { hub, base, payload: read("--payload", "#c49a5a"), tool: hub, obstacle: base },
+    tones, roles: { hub, base, payload: read("--payload", "#c49a5a"), tool: hub, obstacle: base.clone().lerp(read("--ink"), 0.2) },
     ink: read("--ink"), soft: read("--soft"), line: read("--line"), force: read("--bad"), moment: read("--c6"), good: read("--good"),
   };
 }

@@ -1,6 +1,6 @@
 // The animation: a picture of the scene at a time, from where the camera is.
 
-import { type Bone, Group, Quaternion, Scene as Space, Vector3, WebGLRenderer } from "three";
+import { type Bone, HemisphereLight, OrthographicCamera, Quaternion, Scene as Space, Vector3, WebGLRenderer } from "three";
 import { Contents } from "./contents";
 import type { Scene, Vector } from "./data";
 import { Arrow, AXES } from "./marks";
@@ -22,7 +22,7 @@ const NO_WEBGL = "This browser does not provide WebGL 2, so the animation is not
 const FINE = 2; // pixels of the picture per pixel of the page: those that a screen does not have smooth the edges
 const SOFTWARE = /swiftshader|llvmpipe|software|basic render/i; // renderers that begin with half as many
 const SLOW = 33, FAST = 20, IDLE = 350; // ms: slower frames get fewer pixels, faster ones more; after a pause there are all
-const CORNER = 44; // px from the middle of the world's axes to the edges
+const CORNER = 84; // px, edge of the picture of the world's axes
 
 export function showScene(place: HTMLElement, data: Scene): Stage {
   const canvas = document.createElement("canvas"), context = canvas.getContext("webgl2", { antialias: false, preserveDrawingBuffer: true });
@@ -38,7 +38,8 @@ class Show implements Stage {
   private readonly orbit: Orbit;
   private readonly space = new Space();
   private readonly contents: Contents;
-  private readonly axes = new Group();
+  private readonly corner = new Space(); // with the world's axes
+  private readonly level = new OrthographicCamera(-1.4, 1.4, 1.4, -1.4);
   private time: number;
   private pending = 0; // the next frame, if one is asked for
   private last = 0; // ms, time of the last frame
@@ -58,7 +59,8 @@ class Show implements Stage {
     const info = context.getExtension("WEBGL_debug_renderer_info");
     if (info && SOFTWARE.test(context.getParameter(info.UNMASKED_RENDERER_WEBGL))) this.coarse = 0.5;
     this.orbit = new Orbit(canvas, data.camera, () => this.request());
-    for (const [k, tone] of AXES.entries()) this.axes.add(new Arrow(0.045, tone).point(new Vector3(), new Vector3().setComponent(k, 0.9)));
+    for (const [k, tone] of AXES.entries()) this.corner.add(new Arrow(0.045, tone).point(new Vector3(), new Vector3().setComponent(k, 0.9)));
+    this.corner.add(new HemisphereLight(0xffffff, 0xcccccc, 2.6));
     this.contents = new Contents(data, this.space, texts, this.orbit.camera);
     this.contents.build(canvas);
     new ResizeObserver(() => this.draw(1)).observe(canvas);
@@ -119,17 +121,20 @@ class Show implements Stage {
     data.motions.forEach(({ poses }, motion) => poses.forEach((flat, link) => move(contents.nodes[motion][link], flat, frame, at - frame)));
     if (path) orbit.accompany(path[frame].map((x, i) => x + (at - frame) * (path[frame + 1][i] - x)) as Vector);
     contents.update(this.time, Math.round(at), renderer);
-    this.placeAxes(width, height);
     renderer.render(this.space, orbit.camera);
+    this.drawAxes(width, height);
   }
 
-  // The world's axes in the lower right corner, just before the eye.
-  private placeAxes(width: number, height: number): void {
-    const { camera } = this.orbit, depth = 2 * camera.near, pixel = 2 * depth * Math.tan(camera.fov * Math.PI / 360) / height;
-    this.axes.position.set(pixel * (width / 2 - CORNER), pixel * (CORNER - height / 2), -depth);
-    camera.localToWorld(this.axes.position);
-    this.axes.scale.setScalar(0.7 * CORNER * pixel);
-    this.space.add(this.axes);
+  // The world's axes in the lower right corner.
+  private drawAxes(width: number, height: number): void {
+    this.level.quaternion.copy(this.orbit.camera.quaternion);
+    this.level.position.set(0, 0, 5).applyQuaternion(this.level.quaternion);
+    this.renderer.setViewport(width - CORNER, 0, CORNER, CORNER);
+    this.renderer.autoClear = false;
+    this.renderer.clearDepth();
+    this.renderer.render(this.corner, this.level);
+    this.renderer.autoClear = true;
+    this.renderer.setViewport(0, 0, width, height);
   }
 }
 
