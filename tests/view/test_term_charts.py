@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fake_solution import fake_solution
-from predyn.config import load_task
+from predyn.config import load_task, task_names
 from predyn.problem import Constraint, Cost, Phase, Problem
 from predyn.terms import (
     Effort,
@@ -94,8 +94,8 @@ def test_a_stored_solution_has_no_problem_and_no_such_charts():
 
 
 def test_all_packaged_tasks_can_be_charted():
-    for name in ("two-link-pick-place", "arm6-pick"):
-        problem = load_task(name).problem
+    for name in task_names():
+        problem = load_task(name)
         model, count = problem.model, len(problem.phases)
         solution = replace(fake_solution(phases=count, model=model), problem=problem)
         for spec in term_charts(solution, Times()):
