@@ -32,6 +32,10 @@ def estimate_scene(estimate: Estimate) -> dict[str, Any]:
     scene = scene_data(stage, overlays, "Estimate")
     scene["markers"] = _markers(estimate, times, q)
     scene["loads"] = _loads(estimate, times, 4.0 * ARROW * stage.view.radius)
+    if scene["markers"]:
+        scene["options"]["Markers"] = True
+    if scene["loads"]:
+        scene["options"]["Forces"] = True
     return scene
 
 

@@ -44,7 +44,7 @@ def scene_data(stage: Stage, overlays: Sequence[Overlay] = (), name: str = "") -
     return {
         "times": rounded(stage.times, 6),
         "motions": [
-            {"name": each.name, "faint": k > 0, "shown": each.shown,
+            {"name": each.name, "faint": k > 0,
              "poses": _poses(each.stage, digits)}
             for k, each in enumerate(motions)
         ],
@@ -72,9 +72,9 @@ def scene_data(stage: Stage, overlays: Sequence[Overlay] = (), name: str = "") -
         **_loads(stage),
         "contacts": [],
         "markers": [],
-        "grid": _grid(stage),
-        "ground": stage.ground,
+        **_surroundings(stage),
         "camera": _camera(stage, digits),
+        "options": _options(stage, overlays),
     }  # fmt: skip
 
 
@@ -85,6 +85,7 @@ def _camera(stage: Stage, digits: int) -> dict[str, Any]:
         "east": view.east.tolist(),
         "north": view.north.tolist(),
         "azimuth": view.azimuth,
+        "front": view.front,
         "elevation": view.elevation,
         "centre": view.centre.tolist(),
         "radius": view.radius,
@@ -193,26 +194,52 @@ def _quaternions(R: Floats) -> Floats:
     return q
 
 
-def _grid(stage: Stage) -> dict[str, Any]:
-    """Lines of a plane: behind a planar motion, else below the mechanism."""
-    view = stage.view
-    step = nice_step(view.radius / 4.0)
-    if view.planar:
-        a, b = view.right, np.cross(view.toward, view.right)
-        level = min((_behind(stage, solid) for solid in stage.solids), default=0.0) * view.toward
-    else:
-        a, b = view.east, view.north
-        level = stage.level * view.up
-    around = [step * round(float(view.centre @ axis) / step) for axis in (a, b)]
+def _surroundings(stage: Stage) -> dict[str, Any]:
+    """Grids behind a planar motion and on the ground, else below; a plane for the shadow; light."""
+    view, up = stage.view, stage.view.up
+    step, normal = nice_step(view.radius / 4.0), view.toward if view.planar else up
+    lines = {"step": step, "lines": int(np.ceil(2.4 * view.radius / step))}
+    behind = min((_behind(stage, solid) for solid in stage.solids), default=0.0)
+    top = np.cross(view.toward, view.right)
+    a, b = (view.right, top) if view.planar else (view.east, view.north)
+    height = behind if view.planar else stage.level
+    floor = view.planar and stage.ground and abs(view.toward @ up) < 0.5
+    level = np.cos(view.azimuth) * view.east + np.sin(view.azimuth) * view.north
+    light = 1.2 * up + 0.85 * level - 0.45 * view.right
+    middle = view.centre + (height - view.centre @ normal) * normal
+    below = view.centre + (stage.level - view.centre @ up) * up
     return {
-        "origin": rounded(level + around[0] * a + around[1] * b, 6),
-        "a": rounded(a, 6),
-        "b": rounded(b, 6),
-        "step": step,
-        "lines": int(np.ceil(2.4 * view.radius / step)),
-        "wall": view.planar,
-        "floor": rounded(stage.level * view.up, 6),
+        "grid": _on_lines(middle, a, b, step) | lines,
+        "floor": _on_lines(below, a, view.toward, step) | lines if floor else None,
+        "shadow": (
+            {"middle": rounded(middle, 6), "normal": rounded(normal, 6)}
+            if view.planar or stage.ground
+            else None
+        ),
+        "light": rounded(light, 6),
+        "ground": stage.ground,
     }
+
+
+def _on_lines(middle: Floats, a: Floats, b: Floats, step: float) -> dict[str, Any]:
+    """A plane along a and b near `middle`, with the world's origin on one of its lines."""
+    around = [step * round(float(middle @ axis) / step) - float(middle @ axis) for axis in (a, b)]
+    origin = middle + around[0] * a + around[1] * b
+    return {"origin": rounded(origin, 6), "a": rounded(a, 6), "b": rounded(b, 6)}
+
+
+def _options(stage: Stage, overlays: Sequence[Overlay]) -> dict[str, bool]:
+    """What can be switched on and off, and whether it is on at first."""
+    found = {
+        "Joint axes": (bool(_jointed(stage)), False),
+        "Frames": (bool(stage.model.frames), False),
+        "Trails": (bool(stage.paths), True),
+        "Forces": (bool(stage.arrows or stage.moving), True),
+        "Shadows": (stage.view.planar or stage.ground, True),
+        "Follow": (stage.follow is not None, False),
+    }
+    options = {name: first for name, (something, first) in found.items() if something}
+    return options | {each.name: each.shown for each in overlays}
 
 
 def _behind(stage: Stage, solid: Solid) -> float:

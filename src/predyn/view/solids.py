@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 Triangles = tuple[Floats, NDArray[np.int64]]  # points (P, 3) in m, faces (F, 3)
 
 SIDES = 16  # points on a circle where reach is measured
-LATTICE = 90  # points on each sphere of a hull
+LATTICE = 60  # points on each sphere of a hull
 
 
 class Solid(NamedTuple):

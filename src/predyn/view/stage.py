@@ -48,6 +48,7 @@ class View:
     azimuth: float
     elevation: float
     planar: bool
+    front: float  # azimuth of the view toward the plane that holds most of the motion
     centre: Floats
     radius: float
     half: Floats  # half width and height of the motion on the screen, m
@@ -226,19 +227,26 @@ def first_view(model: Model, cloud: Floats, moving: Floats) -> View:
     planar = bool(spread[2] <= FLAT * spread[0] < spread[1])
     normal = axes[2]
     right = np.cross(up, normal)
+    front = -0.5 * np.pi
     if planar and np.linalg.norm(right) < FLAT:
-        azimuth, elevation = -0.5 * np.pi, 0.5 * np.pi  # from above
+        azimuth, elevation = front, 0.5 * np.pi  # from above
     else:
         if right[np.argmax(np.abs(right))] < 0.0:
             normal = -normal
         azimuth = float(np.arctan2(normal @ north, normal @ east))
         elevation = float(np.arcsin(np.clip(normal @ up, -1.0, 1.0)))
+        front = azimuth
         if not planar:
+            front = 0.5 * np.pi * np.round(azimuth / (0.5 * np.pi))  # along an axis
             azimuth, elevation = azimuth + np.deg2rad(32.0), np.deg2rad(20.0)
-    guess = View(up, east, north, azimuth, elevation, planar, np.zeros(3), 1.0, np.ones(2), cloud)
+    guess = View(
+        up, east, north, azimuth, elevation, planar, front, np.zeros(3), 1.0, np.ones(2), cloud
+    )
     screen = np.array([guess.right, np.cross(guess.toward, guess.right), guess.toward])
     low, high = (cloud @ screen.T).min(axis=0), (cloud @ screen.T).max(axis=0)
     centre = 0.5 * (low + high) @ screen
     radius = float(np.linalg.norm(cloud - centre, axis=1).max()) or 1.0
     half = np.maximum(0.5 * (high - low)[:2], 0.12 * radius)
-    return View(up, east, north, azimuth, elevation, planar, centre, radius, half, outermost(cloud))
+    return View(
+        up, east, north, azimuth, elevation, planar, front, centre, radius, half, outermost(cloud)
+    )

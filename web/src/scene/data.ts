@@ -15,9 +15,11 @@ export interface Solid {
   shown?: [number, number]; // s
 }
 
+export interface Grid { origin: Vector; a: Vector; b: Vector; step: number; lines: number }
+
 export interface Scene {
   times: number[];
-  motions: { name: string; faint?: boolean; shown?: boolean; poses: number[][] }[]; // x y z qw qx qy qz per frame
+  motions: { name: string; faint?: boolean; poses: number[][] }[]; // x y z qw qx qy qz per frame
   solids: Solid[];
   meshes: { points: string; faces: string }[]; // base64 of float32, and of uint16 or uint32
   axes: { link: number; p: Vector; axis: Vector }[];
@@ -28,15 +30,10 @@ export interface Scene {
   loads: { kind: Kind; feet: (Vector | null)[]; tips: (Vector | null)[]; labels: string[] }[];
   contacts: { name: string; link: number; p: Vector }[];
   markers: { name: string; points: (Vector | null)[] }[];
-  grid: { origin: Vector; a: Vector; b: Vector; step: number; lines: number; wall: boolean; floor: Vector };
-  ground: boolean;
-  camera: { up: Vector; east: Vector; north: Vector; azimuth: number; elevation: number; centre: Vector; radius: number; points: Vector[]; follow: { path: Vector[]; points: Vector[] } | null };
-}
-
-// Frame at or before a time, and the share of the way to the next one.
-export function locate(times: number[], time: number): [number, number] {
-  const last = times.length - 1, step = (times[last] - times[0]) / last;
-  if (!(step > 0)) return [0, 0];
-  const at = Math.max(0, Math.min(last, (time - times[0]) / step)), frame = Math.min(Math.floor(at), last - 1);
-  return [frame, at - frame];
+  grid: Grid;
+  floor: Grid | null; // below a planar motion, whose grid is behind it
+  shadow: { middle: Vector; normal: Vector } | null; // the plane that it falls on
+  light: Vector; // toward the sun
+  options: { [name: string]: boolean }; // what can be switched, and whether it is on at first
+  camera: { up: Vector; east: Vector; north: Vector; azimuth: number; front: number; elevation: number; centre: Vector; radius: number; points: Vector[]; follow: { path: Vector[]; points: Vector[] } | null };
 }

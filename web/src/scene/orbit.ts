@@ -31,11 +31,10 @@ export class Orbit {
     });
   }
 
-  // Front: as at first, but level; Side: from its right; Top: from above.
+  // Front: toward the plane that holds most of the motion; Side: from its right; Top: from above.
   look(preset: string): void {
-    const { azimuth, elevation } = this.data, [east, north, up] = this.axes;
-    const around = preset === "Side" ? azimuth + Math.PI / 2 : azimuth;
-    const above = preset === "Top" ? STEEPEST : preset === "Front" || preset === "Side" ? 0 : Math.max(-STEEPEST, Math.min(STEEPEST, elevation));
+    const { azimuth, front, elevation } = this.data, [east, north, up] = this.axes;
+    const [around, above] = { Front: [front, 0], Side: [front + Math.PI / 2, 0], Top: [front, STEEPEST] }[preset] ?? [azimuth, Math.max(-STEEPEST, Math.min(STEEPEST, elevation))];
     const level = east.clone().multiplyScalar(Math.cos(around)).addScaledVector(north, Math.sin(around));
     this.fit(level.multiplyScalar(Math.cos(above)).addScaledVector(up, Math.sin(above)));
   }
