@@ -4,7 +4,7 @@ import { acrossSpan, isRound, tickLabel, upSpan } from "./axes";
 import { Shared, hasAngle, shownIn, type Page } from "./clock";
 import type { ChartData, Series, Span } from "./data";
 import { adorn, dashesOf, drawChart, strokeOf, type Drawing } from "./drawing";
-import { button, colourOf, draw, readable, resolved, save, setLight, swatch, tag, valueAt } from "./nodes";
+import { button, colourOf, draw, readable, resolved, save, setLight, swatch, tag, valueAt, type Attributes } from "./nodes";
 
 const HEIGHT = 240;
 const FONT = "11px system-ui, sans-serif";
@@ -19,7 +19,7 @@ export class Chart {
   private readonly zoom: Shared<Span | null>;
   private readonly timed: boolean;
   private readonly hidden = new Set<string>(); // names of series
-  private picked: Set<number> | null = null; // by joint; null: all
+  private picked: Set<number> | null = null;
   private offered: Series[] = []; // in the legend
   private values: HTMLElement[] = []; // there
   private shown: Drawing;
@@ -43,21 +43,16 @@ export class Chart {
     new IntersectionObserver(([entry]) => { this.seen = entry.isIntersecting; this.mark(); }).observe(figure);
     if (hasAngle(given.unit)) page.radians.tell(() => this.make());
     page.paint.tell((paper) => this.repaint(paper));
-    this.zoom.tell(() => this.rescale());
+    this.zoom.tell(() => { this.reach(); this.plot?.setData(this.plot.data); });
     if (this.timed) for (const each of [page.clock!, page.clock!.playing]) each.tell(() => this.mark());
-  }
-
-  // Which series are shown, by their `joint`.
-  show(joints: Set<number>): void {
-    this.picked = joints;
-    this.make();
   }
 
   private get width(): number { return Math.max(240, Math.floor(this.figure.clientWidth)); }
 
-  // Numbers in the unit that is shown, and a plot of them.
-  private make(): void {
-    const { given, page, shown, picked } = this, [unit, factor] = shownIn(given.unit, page.radians.value);
+  // A plot of the numbers, in the unit that is shown. picked: of these joints; null: of all.
+  make(picked = this.picked): void {
+    this.picked = picked;
+    const { given, page, shown } = this, [unit, factor] = shownIn(given.unit, page.radians.value);
     const times = <T extends number | null>(x: T) => (x === null ? x : factor * x) as T;
     this.offered = given.series.filter(({ joint }) => picked?.has(joint) ?? true).map((line) => ({
       ...line, y: line.y.map(times), limits: line.limits?.map(times) as Series["limits"], band: line.band?.map((y) => y.map(times)) as Series["band"],
@@ -126,12 +121,6 @@ export class Chart {
     const across = this.zoom.value ?? acrossSpan(spec, some, times), [high, words] = upSpan(spec, some, times, across);
     this.shown.spans = [across, high];
     this.note.textContent = [words, spec.note].filter(Boolean).join(" ");
-  }
-
-  private rescale(): void {
-    if (!this.plot) return;
-    this.reach();
-    this.plot.setData(this.plot.data);
   }
 
   // On paper there are vectors.
@@ -224,24 +213,21 @@ export class Chart {
       entry.append(line.name);
       return tag("b", line.dots || !this.timed ? null : entry);
     });
-    const entry = (name: string, look: { [name: string]: string | number }, shape: string) => {
+    const explain = (look: Attributes, name: string, shape = "path") => {
       const item = tag("li", legend);
       swatch(item, look, shape);
       item.append(name);
     };
-    const band = offered.find((line) => line.band);
-    if (band) entry("95 % band", { width: 24, height: 10, fill: colourOf(band.joint), "fill-opacity": 0.2 }, "rect");
-    const limited = offered.some((line) => line.limits?.some((bound) => bound !== null));
-    if (limited) entry(given.limitName ?? "limit", { stroke: "var(--soft)", "stroke-width": 2, "stroke-dasharray": "2 3" }, "path");
+    const band = offered.find((line) => line.band), limited = offered.some((line) => line.limits?.some((bound) => bound !== null));
+    if (band) explain({ width: 24, height: 10, fill: colourOf(band.joint), "fill-opacity": 0.2 }, "95 % band", "rect");
+    if (limited) explain({ stroke: "var(--soft)", "stroke-width": 2, "stroke-dasharray": "2 3" }, given.limitName ?? "limit");
   }
-
-  private get fileName(): string { return this.given.title.toLowerCase().replace(/[^\p{L}\d]+/gu, "-"); }
 
   private saveSvg(): void {
     setLight(true); // files are for paper
     const text = resolved(new XMLSerializer().serializeToString(drawChart(this.shown, true)));
     setLight(false);
-    save(`${this.fileName}.svg`, text, "image/svg+xml");
+    save(`${this.given.title}.svg`, text, "image/svg+xml");
   }
 
   private saveCsv(): void {
@@ -249,6 +235,6 @@ export class Chart {
     const names = lines.flatMap(({ name, band }) => (band ? [`${name}, lower end`, `${name}, upper end`, name] : [name]));
     const head = [spec.xLabel, ...names.map((name) => (spec.unit ? `${name} [${spec.unit}]` : name))].map(quoted);
     const data = this.plot!.data, rows = Array.from(data[0], (_, i) => data.map((column) => (column[i] == null ? "" : Number(column[i]!.toPrecision(8)))));
-    save(`${this.fileName}.csv`, [head, ...rows].map((row) => `${row.join(",")}\r\n`).join(""), "text/csv");
+    save(`${this.given.title}.csv`, [head, ...rows].map((row) => `${row.join(",")}\r\n`).join(""), "text/csv");
   }
 }
