@@ -76,7 +76,7 @@ class Moving(Shown):
         speed    of the film over that of the motion; 0.5 is slow motion
         size     width and height in pixels
         view     azimuth about the vertical and elevation, degrees; by default as in the report
-        verbose  whether to show progress; None: only in a terminal
+        verbose  whether to show progress; None: only in terminals and notebooks
 
         Needs the extra `predyn[pictures]`, and for .mp4 `predyn[video]`. The file appears when it
         is complete.

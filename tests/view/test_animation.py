@@ -186,6 +186,8 @@ def test_progress_only_where_it_is_wanted(tmp_path, capfd):
     assert capfd.readouterr().err == ""
     solution.animate(tmp_path / "a.gif", fps=3, size=(64, 64), verbose=True)
     assert capfd.readouterr().err.endswith("frame 5 of 5\n")
+    with pytest.raises(predyn.InputError, match="verbose: expected True, False or None"):
+        solution.animate(tmp_path / "b.gif", verbose="loud")
 
 
 def test_missing_extras_are_named_with_their_command(tmp_path, monkeypatch):

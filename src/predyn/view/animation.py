@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predyn.errors import InputError, unknown_name
+from predyn.solvers.live_table import LiveTable, chosen_place
 from predyn.storage.files import write_atomically
 from predyn.view.motions import span_of, stage_at
 from predyn.view.painter import Painter
@@ -28,7 +28,6 @@ MOST_FRAMES = 5000
 COLOURS = 128  # of a GIF
 TICK = 0.01  # s, the resolution of time in a GIF
 TRAIL = 200  # instants of a trail at least
-INTERVAL = 0.2  # s between lines of progress
 
 
 def animate(
@@ -61,22 +60,22 @@ def animate(
     times = np.linspace(start, end, (count - 1) * every + 1)
     painter = Painter(stage_at(motion, times), size, view)
     seconds = (end - start) / speed
-    loud = sys.stderr.isatty() if verbose is None else verbose
+    place = chosen_place(verbose)
 
     def write(file: Path) -> None:
-        WRITERS[suffix](file, _frames(painter, range(0, len(times), every), loud), count, seconds)
+        chosen = range(0, len(times), every)
+        with LiveTable(f"Writing {path}", place) if place else nullcontext() as table:
+            WRITERS[suffix](file, _frames(painter, chosen, table), count, seconds)
 
     write_atomically(path, write)
 
 
-def _frames(painter: Painter, chosen: Sequence[int], loud: bool) -> Pictures:
-    due, count = monotonic(), len(chosen)
+def _frames(painter: Painter, chosen: Sequence[int], table: LiveTable | None) -> Pictures:
     for done, k in enumerate(chosen, start=1):
         yield painter.frame(k)
-        if loud and (monotonic() >= due or done == count):
-            due = monotonic() + INTERVAL
-            end = "\n" if done == count else ""
-            print(f"\rframe {done} of {count}", end=end, file=sys.stderr, flush=True)
+        if table is not None:
+            text = f"frame {done} of {len(chosen)}"
+            table.row(lambda text=text: text)  # type: ignore[misc]
 
 
 def _write_gif(file: Path, frames: Pictures, count: int, seconds: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from predyn.model.parts import Triangles
 from predyn.view.solids import Floats, Solid
 
 AROUND, ALONG, ROUND = 28, 6, 6  # facets around an axis, along a bar, from a pole to the equator
@@ -14,7 +15,7 @@ MOST = 4000  # triangles of a mesh that are drawn; the smallest of more are left
 def facets_of(solid: Solid) -> Floats:
     """Corners (F, 4, 3), counter-clockwise from outside."""
     if solid.triangles is not None:
-        corners = _mesh(*solid.triangles)
+        corners = _mesh(solid.triangles)
     elif solid.kind == "box":
         corners = _box(np.asarray(solid.size))
     else:
@@ -77,8 +78,8 @@ def _turned(profile: Floats) -> Floats:
     return np.stack([x.reshape(-1, 3) for x in corners], axis=1)
 
 
-def _mesh(points: Floats, faces: np.ndarray) -> Floats:
-    corners = points[faces]
+def _mesh(surface: Triangles) -> Floats:
+    corners = np.asarray(surface.points, np.float64)[surface.faces]
     if len(corners) > MOST:
         a, b, c = corners.transpose(1, 0, 2)
         area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
