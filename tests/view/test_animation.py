@@ -11,6 +11,7 @@ import predyn
 from fake_estimate import fake_estimate
 from fake_solution import fake_solution
 from loaded_solution import loaded_solution
+from predyn.model.parts import Triangles
 from predyn.view.facets import facets_of
 from predyn.view.solids import Solid
 
@@ -120,6 +121,13 @@ def test_facets_enclose_the_volume_of_the_solid(kind, size, volume):
     enclosed = np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0
     # a circle of 28 corners lacks 0.8 % of its area; a sphere of 12 rings 1.7 % more
     assert 0.97 * volume <= enclosed <= volume * (1.0 + 1e-12)
+
+
+def test_facets_of_a_mesh_are_its_triangles():
+    points = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    solid = Solid(0, "mesh", (), np.eye(3), np.ones(3), "body", Triangles(points, faces))
+    assert np.array_equal(facets_of(solid)[:, :3], points[faces] + 1.0)
 
 
 def test_estimates_trajectories_loads_and_forces_are_filmed(tmp_path):
