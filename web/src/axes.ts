@@ -1,5 +1,5 @@
 // Which part of the numbers a chart shows.
-import type { Bounds, ChartData, Numbers, Series, Span } from "./data";
+import type { ChartData, Numbers, Series, Span } from "./data";
 import { readable } from "./nodes";
 
 // Lowest and highest value; only positive ones have a place on a logarithmic axis.
@@ -39,11 +39,6 @@ export function acrossSpan(spec: ChartData, lines: Series[], times: number[][]):
   return spec.logX ? logSpan(found) : found[1] > found[0] ? found : [found[0], found[0] + 1];
 }
 
-function limitText(name: string, [low, high]: Bounds): string {
-  if (low === null || high === null) return `${name} ${readable(low ?? high)}`;
-  return `${name} ${low === -high ? `±${readable(high)}` : `${readable(low)} and ${readable(high)}`}`;
-}
-
 // Limits and faint curves join in unless they would squeeze the others; then words tell about them.
 // Only values within `across` count.
 export function upSpan(spec: ChartData, lines: Series[], times: number[][], across: Span): [Span, string] {
@@ -62,7 +57,7 @@ export function upSpan(spec: ChartData, lines: Series[], times: number[][], acro
   for (const line of lines) {
     const limits = line.limits ?? [null, null];
     for (const bound of limits) if (bound !== null && !outside(bound)) join(bound);
-    if (limits.some(outside)) far.push(limitText(line.name, limits.map((bound) => (outside(bound) ? bound : null)) as Bounds));
+    if (limits.some(outside)) far.push(`${line.name} ${limits.filter(outside).map((bound) => readable(bound)).join(" and ")}`);
     const faint = line.faint && strong.length ? extent([within(line, line.y)]) : null;
     for (const end of faint ?? []) join(Math.max(near[0], Math.min(near[1], end)));
     if (faint && (faint[0] < near[0] || faint[1] > near[1])) beyond.push(line.name);

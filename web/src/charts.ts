@@ -4,7 +4,7 @@ import { acrossSpan, isRound, tickLabel, upSpan } from "./axes";
 import { Shared, hasAngle, shownIn, type Page } from "./clock";
 import type { ChartData, Series, Span } from "./data";
 import { adorn, dashesOf, drawChart, strokeOf, type Drawing } from "./drawing";
-import { button, colourOf, draw, readable, resolved, save, setLight, swatch, tag, valueAt } from "./nodes";
+import { button, colourOf, draw, readable, resolved, save, setLight, swatch, tag, valueAt, type Attributes } from "./nodes";
 
 const HEIGHT = 240;
 const FONT = "11px system-ui, sans-serif";
@@ -19,7 +19,7 @@ export class Chart {
   private readonly zoom: Shared<Span | null>;
   private readonly timed: boolean;
   private readonly hidden = new Set<string>(); // names of series
-  private picked: Set<number> | null = null; // by joint; null: all
+  private picked: Set<number> | null = null;
   private offered: Series[] = []; // in the legend
   private values: HTMLElement[] = []; // there
   private shown: Drawing;
@@ -43,21 +43,16 @@ export class Chart {
     new IntersectionObserver(([entry]) => { this.seen = entry.isIntersecting; this.mark(); }).observe(figure);
     if (hasAngle(given.unit)) page.radians.tell(() => this.make());
     page.paint.tell((paper) => this.repaint(paper));
-    this.zoom.tell(() => this.rescale());
+    this.zoom.tell(() => { this.reach(); this.plot?.setData(this.plot.data); });
     if (this.timed) for (const each of [page.clock!, page.clock!.playing]) each.tell(() => this.mark());
-  }
-
-  // Which series are shown, by their `joint`.
-  show(joints: Set<number>): void {
-    this.picked = joints;
-    this.make();
   }
 
   private get width(): number { return Math.max(240, Math.floor(this.figure.clientWidth)); }
 
-  // Numbers in the unit that is shown, and a plot of them.
-  private make(): void {
-    const { given, page, shown, picked } = this, [unit, factor] = shownIn(given.unit, page.radians.value);
+  // A plot of the numbers, in the unit that is shown. picked: of these joints; null: of all.
+  make(picked = this.picked): void {
+    this.picked = picked;
+    const { given, page, shown } = this, [unit, factor] = shownIn(given.unit, page.radians.value);
     const times = <T extends number | null>(x: T) => (x === null ? x : factor * x) as T;
     this.offered = given.series.filter(({ joint }) => picked?.has(joint) ?? true).map((line) => ({
       ...line, y: line.y.map(times), limits: line.limits?.map(times) as Series["limits"], band: line.band?.map((y) => y.map(times)) as Series["band"],
@@ -71,12 +66,12 @@ export class Chart {
     if (this.figure.hidden) return;
     this.drawLegend();
     this.reach();
-    const scale = (k: 0 | 1, log?: boolean): uPlot.Scale => ({ time: false, distr: log ? 3 : 1, range: () => shown.spans[k] });
+    const { data, ...looks } = this.curves(), scale = (k: 0 | 1, log?: boolean): uPlot.Scale => ({ time: false, distr: log ? 3 : 1, range: () => shown.spans[k] });
     this.plot = new uPlot({
       width: this.width, height: HEIGHT, pxAlign: 0, padding: [shown.phases.length > 1 ? 18 : 8, 12, 0, 0], legend: { show: false }, cursor: { show: false },
-      ...this.curves(), scales: { x: scale(0, given.logX), y: scale(1, given.log) }, axes: [this.axis(0, given.logX), this.axis(1, given.log)],
+      ...looks, scales: { x: scale(0, given.logX), y: scale(1, given.log) }, axes: [this.axis(0, given.logX), this.axis(1, given.log)],
       hooks: { ready: [(plot) => this.listen(plot)], draw: [(plot) => this.adorn(plot)] },
-    }, this.table(), this.holder);
+    }, data, this.holder);
   }
 
   private axis(k: 0 | 1, log?: boolean): uPlot.Axis {
@@ -94,31 +89,22 @@ export class Chart {
     };
   }
 
-  // The looks of the curves; a band lies between two that are not drawn.
-  private curves(): { series: uPlot.Series[]; bands: uPlot.Band[] } {
+  // The curves as uPlot takes them: all values over one list of times; a band lies between two that are not drawn.
+  private curves(): { series: uPlot.Series[]; bands: uPlot.Band[]; data: uPlot.AlignedData } {
     const series: uPlot.Series[] = [{}], bands: uPlot.Band[] = [];
-    for (const line of this.shown.lines) {
+    const tables = this.shown.lines.map((line) => {
       const paths = line.dots ? () => null : line.step ? uPlot.paths.stepped!({ align: 1 }) : uPlot.paths.linear!();
       if (line.band) {
         bands.push({ series: [series.length + 1, series.length], fill: () => `${resolved(colourOf(line.joint))}33` });
         for (const _ of line.band) series.push({ paths, points: { show: false }, width: 0 });
       }
-      const stroke = () => resolved(strokeOf(line));
-      series.push({
-        paths, stroke, width: line.faint ? 1.2 : 1.8, alpha: line.dots ? 0.6 : line.faint ? 0.75 : 1, dash: dashesOf(line).split(" ").filter(Boolean).map(Number),
-        points: { show: Boolean(line.dots || this.given.points), size: 4, fill: stroke, stroke, width: 0, space: 0 },
-      });
-    }
-    return { series, bands };
-  }
-
-  // All values over one list of times.
-  private table(): uPlot.AlignedData {
-    const tables = this.shown.lines.map((line) => {
+      const stroke = () => resolved(strokeOf(line)), points = { show: Boolean(line.dots || this.given.points), size: 4, fill: stroke, stroke, width: 0, space: 0 };
+      const dash = dashesOf(line).split(" ").filter(Boolean).map(Number), alpha = line.dots ? 0.6 : line.faint ? 0.75 : 1;
+      series.push({ paths, stroke, points, dash, alpha, width: line.faint ? 1.2 : 1.8 });
       const x = this.page.times[line.x], padded = (y: Series["y"]) => (y.length < x.length ? [...y, y[y.length - 1] ?? null] : y);
       return [x, ...[...(line.band ?? []), line.y].map(padded)] as uPlot.AlignedData;
     });
-    return tables.length ? uPlot.join(tables) : [[]];
+    return { series, bands, data: tables.length ? uPlot.join(tables) : [[]] };
   }
 
   private reach(): void {
@@ -128,16 +114,10 @@ export class Chart {
     this.note.textContent = [words, spec.note].filter(Boolean).join(" ");
   }
 
-  private rescale(): void {
-    if (!this.plot) return;
-    this.reach();
-    this.plot.setData(this.plot.data);
-  }
-
   // On paper there are vectors.
   private repaint(paper: boolean): void {
     this.holder.querySelector(".printed")?.remove();
-    if (paper && this.plot) this.holder.append(drawChart(this.shown, false));
+    if (paper && this.plot) this.holder.append(drawChart(this.shown));
     this.holder.lastElementChild?.classList.toggle("printed", paper);
     if (!paper) this.plot?.redraw(false, true);
   }
@@ -224,24 +204,21 @@ export class Chart {
       entry.append(line.name);
       return tag("b", line.dots || !this.timed ? null : entry);
     });
-    const entry = (name: string, look: { [name: string]: string | number }, shape: string) => {
+    const explain = (look: Attributes, name: string, shape = "path") => {
       const item = tag("li", legend);
       swatch(item, look, shape);
       item.append(name);
     };
-    const band = offered.find((line) => line.band);
-    if (band) entry("95 % band", { width: 24, height: 10, fill: colourOf(band.joint), "fill-opacity": 0.2 }, "rect");
-    const limited = offered.some((line) => line.limits?.some((bound) => bound !== null));
-    if (limited) entry(given.limitName ?? "limit", { stroke: "var(--soft)", "stroke-width": 2, "stroke-dasharray": "2 3" }, "path");
+    const band = offered.find((line) => line.band), limited = offered.some((line) => line.limits?.some((bound) => bound !== null));
+    if (band) explain({ width: 24, height: 10, fill: colourOf(band.joint), "fill-opacity": 0.2 }, "95 % band", "rect");
+    if (limited) explain({ stroke: "var(--soft)", "stroke-width": 2, "stroke-dasharray": "2 3" }, given.limitName ?? "limit");
   }
-
-  private get fileName(): string { return this.given.title.toLowerCase().replace(/[^\p{L}\d]+/gu, "-"); }
 
   private saveSvg(): void {
     setLight(true); // files are for paper
-    const text = resolved(new XMLSerializer().serializeToString(drawChart(this.shown, true)));
+    const text = resolved(new XMLSerializer().serializeToString(drawChart(this.shown)));
     setLight(false);
-    save(`${this.fileName}.svg`, text, "image/svg+xml");
+    save(`${this.given.title}.svg`, text, "image/svg+xml");
   }
 
   private saveCsv(): void {
@@ -249,6 +226,6 @@ export class Chart {
     const names = lines.flatMap(({ name, band }) => (band ? [`${name}, lower end`, `${name}, upper end`, name] : [name]));
     const head = [spec.xLabel, ...names.map((name) => (spec.unit ? `${name} [${spec.unit}]` : name))].map(quoted);
     const data = this.plot!.data, rows = Array.from(data[0], (_, i) => data.map((column) => (column[i] == null ? "" : Number(column[i]!.toPrecision(8)))));
-    save(`${this.fileName}.csv`, [head, ...rows].map((row) => `${row.join(",")}\r\n`).join(""), "text/csv");
+    save(`${this.given.title}.csv`, [head, ...rows].map((row) => `${row.join(",")}\r\n`).join(""), "text/csv");
   }
 }

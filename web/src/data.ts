@@ -28,9 +28,8 @@ export interface ChartData {
   xLabel: string;
   timed: boolean; // follows the clock
   series: Series[];
-  log?: boolean;
-  logX?: boolean;
-  legend?: boolean;
+  log?: boolean; logX?: boolean; // logarithmic axes
+  legend?: boolean; // charts over time always have one
   points?: boolean; // dots on the curves
   marks?: { x: number; y: number; label: string }[];
   shows?: number[]; // values that the axis has room for, whatever is drawn

@@ -39,12 +39,8 @@ export function setLight(on: boolean): void {
 export const resolved = (text: string) => text.replace(/var\((--[\w-]+)\)/g, (_, name) =>
   (known[name] ??= getComputedStyle(document.documentElement).getPropertyValue(name).trim()));
 
-const LINE = { d: "M0 5H24", "stroke-width": 3 };
-
-export function swatch(parent: Element, look: Attributes, shape = "path"): void {
-  draw(shape, draw("svg", parent, { class: "swatch", viewBox: "0 0 24 10", "aria-hidden": "true" }), { ...(shape === "path" && LINE), ...look });
-}
-
+export const swatch = (parent: Element, look: Attributes, shape = "path") =>
+  draw(shape, draw("svg", parent, { class: "swatch", viewBox: "0 0 24 10", "aria-hidden": "true" }), { d: "M0 5H24", "stroke-width": 3, ...look });
 export const jointSwatch = (parent: Element, joint: number) => swatch(parent, { stroke: colourOf(joint), "stroke-dasharray": dashOf(joint) });
 
 export function readable(x: number | null | undefined, digits = 4): string {
@@ -67,7 +63,7 @@ export function valueAt(x: number[], y: Numbers, place: number, step = false): n
 
 // Lets the user keep a file.
 export function save(name: string, text: string, type: string): void {
-  const link = tag("a", null, { download: name, href: URL.createObjectURL(new Blob([text], { type })) });
+  const link = tag("a", null, { download: name.replace(/[^\p{L}\d.]+/gu, "-"), href: URL.createObjectURL(new Blob([text], { type })) });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }

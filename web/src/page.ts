@@ -38,7 +38,7 @@ function start(data: PageData): void {
   }
   for (const { place, charts, names, first } of data.pickers) {
     const parent = find(place);
-    if (parent) showPicker(parent, names, first, (joints) => charts.flatMap((name) => made[name]).forEach((chart) => chart.show(joints)));
+    if (parent) showPicker(parent, names, first, (joints) => charts.flatMap((name) => made[name]).forEach((chart) => chart.make(joints)));
   }
   const all = Object.values(data.charts).flat(), tools = find("tools");
   if (tools && all.length) showTools(tools, page, all.some(({ unit }) => hasAngle(unit)));
