@@ -66,12 +66,12 @@ export class Chart {
     if (this.figure.hidden) return;
     this.drawLegend();
     this.reach();
-    const scale = (k: 0 | 1, log?: boolean): uPlot.Scale => ({ time: false, distr: log ? 3 : 1, range: () => shown.spans[k] });
+    const { data, ...looks } = this.curves(), scale = (k: 0 | 1, log?: boolean): uPlot.Scale => ({ time: false, distr: log ? 3 : 1, range: () => shown.spans[k] });
     this.plot = new uPlot({
       width: this.width, height: HEIGHT, pxAlign: 0, padding: [shown.phases.length > 1 ? 18 : 8, 12, 0, 0], legend: { show: false }, cursor: { show: false },
-      ...this.curves(), scales: { x: scale(0, given.logX), y: scale(1, given.log) }, axes: [this.axis(0, given.logX), this.axis(1, given.log)],
+      ...looks, scales: { x: scale(0, given.logX), y: scale(1, given.log) }, axes: [this.axis(0, given.logX), this.axis(1, given.log)],
       hooks: { ready: [(plot) => this.listen(plot)], draw: [(plot) => this.adorn(plot)] },
-    }, this.table(), this.holder);
+    }, data, this.holder);
   }
 
   private axis(k: 0 | 1, log?: boolean): uPlot.Axis {
@@ -89,31 +89,22 @@ export class Chart {
     };
   }
 
-  // The looks of the curves; a band lies between two that are not drawn.
-  private curves(): { series: uPlot.Series[]; bands: uPlot.Band[] } {
+  // The curves as uPlot takes them: all values over one list of times; a band lies between two that are not drawn.
+  private curves(): { series: uPlot.Series[]; bands: uPlot.Band[]; data: uPlot.AlignedData } {
     const series: uPlot.Series[] = [{}], bands: uPlot.Band[] = [];
-    for (const line of this.shown.lines) {
+    const tables = this.shown.lines.map((line) => {
       const paths = line.dots ? () => null : line.step ? uPlot.paths.stepped!({ align: 1 }) : uPlot.paths.linear!();
       if (line.band) {
         bands.push({ series: [series.length + 1, series.length], fill: () => `${resolved(colourOf(line.joint))}33` });
         for (const _ of line.band) series.push({ paths, points: { show: false }, width: 0 });
       }
-      const stroke = () => resolved(strokeOf(line));
-      series.push({
-        paths, stroke, width: line.faint ? 1.2 : 1.8, alpha: line.dots ? 0.6 : line.faint ? 0.75 : 1, dash: dashesOf(line).split(" ").filter(Boolean).map(Number),
-        points: { show: Boolean(line.dots || this.given.points), size: 4, fill: stroke, stroke, width: 0, space: 0 },
-      });
-    }
-    return { series, bands };
-  }
-
-  // All values over one list of times.
-  private table(): uPlot.AlignedData {
-    const tables = this.shown.lines.map((line) => {
+      const stroke = () => resolved(strokeOf(line)), points = { show: Boolean(line.dots || this.given.points), size: 4, fill: stroke, stroke, width: 0, space: 0 };
+      const dash = dashesOf(line).split(" ").filter(Boolean).map(Number), alpha = line.dots ? 0.6 : line.faint ? 0.75 : 1;
+      series.push({ paths, stroke, points, dash, alpha, width: line.faint ? 1.2 : 1.8 });
       const x = this.page.times[line.x], padded = (y: Series["y"]) => (y.length < x.length ? [...y, y[y.length - 1] ?? null] : y);
       return [x, ...[...(line.band ?? []), line.y].map(padded)] as uPlot.AlignedData;
     });
-    return tables.length ? uPlot.join(tables) : [[]];
+    return { series, bands, data: tables.length ? uPlot.join(tables) : [[]] };
   }
 
   private reach(): void {
@@ -126,7 +117,7 @@ export class Chart {
   // On paper there are vectors.
   private repaint(paper: boolean): void {
     this.holder.querySelector(".printed")?.remove();
-    if (paper && this.plot) this.holder.append(drawChart(this.shown, false));
+    if (paper && this.plot) this.holder.append(drawChart(this.shown));
     this.holder.lastElementChild?.classList.toggle("printed", paper);
     if (!paper) this.plot?.redraw(false, true);
   }
@@ -225,7 +216,7 @@ export class Chart {
 
   private saveSvg(): void {
     setLight(true); // files are for paper
-    const text = resolved(new XMLSerializer().serializeToString(drawChart(this.shown, true)));
+    const text = resolved(new XMLSerializer().serializeToString(drawChart(this.shown)));
     setLight(false);
     save(`${this.given.title}.svg`, text, "image/svg+xml");
   }

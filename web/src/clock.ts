@@ -49,11 +49,8 @@ export interface Page {
   paint: Shared<boolean>; // told when the colours change; true: on paper
 }
 
-const RADIANS: { [unit: string]: string } = { "°": "rad", "°/s": "rad/s", "°/s²": "rad/s²" };
-
-export const hasAngle = (unit: string) => unit in RADIANS;
+export const hasAngle = (unit: string) => unit.startsWith("°");
 
 // The unit in which a quantity is shown, and the factor to it.
-export function shownIn(unit: string, radians: boolean): [string, number] {
-  return radians && hasAngle(unit) ? [RADIANS[unit], Math.PI / 180] : [unit, 1];
-}
+export const shownIn = (unit: string, radians: boolean): [string, number] =>
+  (radians && hasAngle(unit) ? [unit.replace("°", "rad"), Math.PI / 180] : [unit, 1]);

@@ -69,11 +69,10 @@ function drawLine(parent: Element, line: Series, x: number[], plane: Plane): voi
   draw("path", parent, { ...pen, ...look, d, "stroke-linejoin": "round" });
 }
 
-// A whole chart, for paper and files. titled: with what stands around it on the page.
-export function drawChart(drawing: Drawing, titled: boolean): SVGElement {
-  const { spec, lines, times, phases, spans: [across, high], ticks } = drawing;
-  const [left, top, width, height] = [58, (titled ? 30 : 8) + (phases.length > 1 ? 12 : 0), 330, 190];
-  const size = [left + width + 14, top + height + 36 + (titled ? 16 * Math.ceil(lines.length / 3) : 0)];
+// A whole chart, for paper and files.
+export function drawChart(drawing: Drawing): SVGElement {
+  const { spec, lines, times, spans: [across, high], ticks } = drawing, [left, top, width, height] = [58, 42, 330, 190];
+  const size = [left + width + 14, top + height + 36 + 16 * Math.ceil(lines.length / 3)];
   const svg = draw("svg", null, { viewBox: `0 0 ${size.join(" ")}`, width: size[0], height: size[1], "font-family": "system-ui, sans-serif", "font-size": 11 });
   const share = (value: number, [low, top]: Span, log?: boolean) =>
     (log ? Math.log(Math.max(value, low / 1e3) / low) / Math.log(top / low) : (value - low) / (top - low));
@@ -85,18 +84,15 @@ export function drawChart(drawing: Drawing, titled: boolean): SVGElement {
     draw("text", frame, k ? { x: -6, y: y + 4, "text-anchor": "end" } : { class: "tick", x, y: height + 15, "text-anchor": "middle" }, label);
   }));
   draw("path", frame, { d: `M0 0v${height}h${width}`, fill: "none", stroke: "var(--line)" });
-  draw("text", frame, { x: width, y: height + 31, "text-anchor": "end" }, spec.xLabel);
-  const inner = draw("svg", frame, { width, height }); // cuts off what lies beyond the axes
-  const under = draw("g", inner);
+  draw("text", frame, { x: width, y: height + 30, "text-anchor": "end" }, spec.xLabel);
+  const inner = draw("svg", frame, { width, height }), under = draw("g", inner); // cuts off what lies beyond the axes
   for (const line of lines) drawLine(inner, line, times[line.x], plane);
   adorn(under, draw("g", frame), drawing, plane);
-  if (titled) {
-    draw("text", svg, { x: left, y: 18, fill: "var(--ink)", "font-size": 13, "font-weight": 600 }, `${spec.title}${spec.unit ? ` [${spec.unit}]` : ""}`);
-    lines.forEach((line, k) => {
-      const x = left + 115 * (k % 3), y = top + height + 46 + 16 * Math.floor(k / 3);
-      draw("path", svg, { d: `M${x} ${y - 4}h18`, stroke: strokeOf(line), "stroke-width": 3, "stroke-dasharray": dashesOf(line) });
-      draw("text", svg, { x: x + 23, y, fill: "var(--ink)" }, line.name.slice(0, 16));
-    });
-  }
+  draw("text", frame, { y: -24, fill: "var(--ink)", "font-size": 13, "font-weight": 600 }, `${spec.title}${spec.unit ? ` [${spec.unit}]` : ""}`);
+  lines.forEach((line, k) => {
+    const x = 115 * (k % 3), y = height + 46 + 16 * Math.floor(k / 3);
+    draw("path", frame, { d: `M${x} ${y - 4}h18`, stroke: strokeOf(line), "stroke-width": 3, "stroke-dasharray": dashesOf(line) });
+    draw("text", frame, { x: x + 23, y, fill: "var(--ink)" }, line.name.length > 17 ? `${line.name.slice(0, 16)}…` : line.name);
+  });
   return svg;
 }

@@ -1,7 +1,6 @@
 // The animation with its controls, and the table of joints beside it.
 import type { PageData, Where } from "./data";
-import type { Clock, Page } from "./clock";
-import { shownIn } from "./clock";
+import { shownIn, type Clock, type Page } from "./clock";
 import { button, draw, jointSwatch, readable, tag, valueAt } from "./nodes";
 import { showScene, type Stage } from "./scene/scene";
 

@@ -17,7 +17,7 @@ from predyn.view.solids import Floats, Solid, axes_along, equal_box, hull, hull_
 DENSITY = 1500.0  # kg/m^3, between that of people (1000) and of aluminium (2700)
 LEAST_DENSITY = 250.0  # a hull with less is larger than its body
 SLENDER, STOUT = 0.05, 0.25  # radius of a limb over its length
-THIN, THICK = 0.008, 0.07  # and over the size of the scene
+THIN, THICK = 0.008, 0.1  # and over the size of the scene
 LARGEST = 0.15  # edge of a body without length over the size of the scene
 BASE = 0.3  # distance of a joint from its base over the size of the base
 NEAR = 1e-9  # m: points this near are one

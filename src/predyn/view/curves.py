@@ -191,6 +191,8 @@ def history_charts(solution: Solution, times: Times) -> list[Spec]:
     """Objective and violation of each iterate."""
     history = solution.history
     x = np.asarray(history.get("iteration", np.zeros(0)), dtype=float)
+    if np.any(np.diff(x) <= 0.0):  # the counts of several runs: those of all iterates instead
+        x = np.arange(float(len(x)))
     charts = []
     for key, title in (("objective", "Objective"), ("violation", "Constraint violation")):
         y = np.asarray(history.get(key, np.zeros(0)), dtype=float)

@@ -155,9 +155,10 @@ def lcurve_charts(estimate: Estimate, times: Times) -> list[Spec]:
 def lcurve_chart(
     title: str, misfit: Floats, size: Floats, marks: list[Spec], times: Times
 ) -> list[Spec]:
-    drawn = (misfit > 0.0) & (size > 0.0) & np.isfinite(misfit) & np.isfinite(size)
-    if drawn.sum() < 2:
+    drawn = np.flatnonzero((misfit > 0.0) & (size > 0.0) & np.isfinite(misfit) & np.isfinite(size))
+    if len(drawn) < 2:
         return []
+    drawn = drawn[np.argsort(misfit[drawn], kind="stable")]  # the page draws from left to right
     line = series(times, misfit[drawn], size[drawn], title, 0)
     return [
         chart(
