@@ -211,14 +211,14 @@ class Problem(Shown):
         return problems_of(self)
 
     def __repr__(self) -> str:
-        costs, constraints = (
-            len(getattr(self, key)) + sum(len(getattr(phase, key)) for phase in self.phases)
-            for key in ("costs", "constraints")
-        )
-        return (
-            f"Problem({self.name!r}, model {self.model.name!r}, {len(self.phases)} phases, "
-            f"{costs} costs, {constraints} constraints, {self.transcription.method})"
-        )
+        counts = {"phase": len(self.phases)} | {
+            key: len(getattr(self, f"{key}s"))
+            + sum(len(getattr(x, f"{key}s")) for x in self.phases)
+            for key in ("cost", "constraint")
+        }
+        words = ", ".join(f"{n} {key}{'s' * (n != 1)}" for key, n in counts.items())
+        method = self.transcription.method
+        return f"Problem({self.name!r}, model {self.model.name!r}, {words}, {method})"
 
 
 def name_of(entry: Cost | Constraint) -> str:
