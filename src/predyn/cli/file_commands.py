@@ -13,6 +13,7 @@ from predyn.cli.guard import (
     NOT_CONVERGED,
     AllowAbsolute,
     AllowCode,
+    Packages,
     ResultFile,
     place,
     say,
@@ -32,6 +33,7 @@ def check(
     ],
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,
+    packages: Packages = None,
 ) -> None:
     """Show what a file contains and what is wrong with it."""
     from predyn.recordings.loading import READERS, load_measurements
@@ -41,7 +43,7 @@ def check(
     if suffix in (".urdf", ".xml"):
         from predyn.load.urdf import load_urdf
 
-        show(descriptions.model_text(load_urdf(file)))
+        show(descriptions.model_text(load_urdf(file, packages=packages)))
     elif suffix in READERS:
         show(descriptions.recording_text(load_measurements(file)))
     elif file not in tasks.NAMES and (
@@ -72,9 +74,7 @@ def _check_result(path: Path) -> None:
     result = load_any(path)
     if isinstance(result, Solution):
         show(str(result))
-        kinds = result.model.limits._fields
-        limits = result.model.limits._replace(**{k: result.limits[k] for k in kinds})
-        show(descriptions.model_text(result.model, limits))
+        show(descriptions.model_text(result.model, result.limits))
     else:
         from predyn.results.estimates import estimate_text
 

@@ -44,6 +44,7 @@ def with_enough_points(
         left = totals.seconds_left(problem.solver)
         if not more or (left is not None and left <= 0.0):
             break
+        output.announce(f"more points, round {round_ + 1} of at most {ROUNDS}")
         timed = replace(denser, solver=replace(denser.solver, max_seconds=left))
         same = denser.transcription == problem.transcription  # the multipliers fit
         barrier = None if same else NEAR

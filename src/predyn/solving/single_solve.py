@@ -208,12 +208,17 @@ def _history(result: SolverResult) -> dict[str, Floats]:
     }
 
 
+def _unheard(part: str) -> None:
+    """Nobody asked for the parts of the solve."""
+
+
 class Output(NamedTuple):
     """What a solve passes on: the text of its task file, iterates, checkpoints."""
 
     text: str = ""  # kept in solutions
     report: Report | None = None
     checkpoints: Checkpoints | None = None
+    announce: Callable[[str], None] = _unheard  # called with the name of a part that begins
 
 
 class Checkpoints:

@@ -54,7 +54,10 @@ def searches(program: Program, guess: Any = None) -> bool:
     """Whether a guess uses inverse kinematics: if asked to, or by itself for goals in reach."""
     chosen = program.problem.guess if guess is None else guess
     if isinstance(chosen, str) and chosen not in GUESSES:
-        raise InputError(f"guess: expected {', '.join(map(repr, GUESSES))}, got {chosen!r}")
+        raise InputError(
+            f"guess: expected {', '.join(map(repr, GUESSES))}, arrays (s, q) or a Solution, such "
+            f"as load_solution(path), got {chosen!r:.60}"
+        )
     if isinstance(chosen, str) and chosen == "auto":
         return reachable_branches(program.problem)
     return isinstance(chosen, str) and chosen == "inverse_kinematics"

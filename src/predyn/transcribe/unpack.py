@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 import predyn
 from predyn.curves.profile import Profile
 from predyn.dynamics.reactions import joint_reactions
-from predyn.dynamics.system import limits_by_kind
+from predyn.dynamics.system import jerk_limits
+from predyn.model import Limits
 from predyn.nlp import Multipliers
 from predyn.problem import Problem
 from predyn.problem.quantities import unit_of
@@ -153,7 +154,8 @@ def unpack(
         a=sampled["a"],
         tau=sampled["tau"],
         reactions=sampled["w"],
-        limits=limits_by_kind(problem.limits or model.limits, problem.jerk_limit),
+        limits=Limits(*(np.array(x, float) for x in problem.limits or model.limits)),
+        jerk_limit=jerk_limits(problem.jerk_limit, model.n),
         costs=costs,
         violations=tuple(imposed),
         dense_violations=tuple(dense),
