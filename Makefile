@@ -2,6 +2,7 @@
 # make test    lint, types, import directions, docs, then the tests
 # make bench   speed against Pinocchio and CasADi
 # make verify  the tests again with their long checks
+# make web     the script of the report again, after a change in web/src
 # make docs    the pages, in build/docs
 # make clean   remove all that the above made
 #
@@ -13,36 +14,42 @@ PYTHON ?= python3
 PY := .venv/bin/python
 PREDYN := .venv/has-predyn
 READY := .venv/has-tools
+BUNDLE := src/predyn/view/page.js
 PYTEST := $(PY) -m pytest -n 2 --dist loadfile
 
-.PHONY: demo test bench verify docs clean
+.PHONY: demo test bench verify web docs clean
 .DELETE_ON_ERROR:
 
-demo: $(PREDYN)
+demo: $(BUNDLE)
 	@echo "Solving two-link-lifting. The first run ever compiles its kernels: half a minute"
 	@$(PY) -m predyn solve two-link-lifting --out build/demo
 	@echo
 	@echo "Open in a browser: $(CURDIR)/build/demo/report.html"
 
-test: $(READY)
+test: $(READY) $(BUNDLE)
 	$(PY) -m ruff check --quiet .
 	$(PY) -m ruff format --quiet --check .
 	$(PY) -m mypy --no-error-summary
 	.venv/bin/lint-imports --no-cache
+	$(PY) web/bundle.py --check
 	$(PY) -m mkdocs build --strict --site-dir build/docs
 	$(PYTEST)
 
 bench: $(READY)
 	$(PY) benchmarks/run.py
 
-verify: $(READY)
+verify: $(READY) $(BUNDLE)
 	PREDYN_VERIFY=1 PREDYN_MUTANTS=10000 $(PYTEST)
+
+web: $(READY)
+	$(PY) web/bundle.py --check
 
 docs: $(READY)
 	$(PY) -m mkdocs build --strict --site-dir build/docs
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .import_linter_cache
+	rm -rf web/node_modules src/predyn/view/page.js src/predyn/view/page.css src/predyn/view/page-licenses.txt
 	find src tests docs examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PREDYN): pyproject.toml
@@ -57,4 +64,9 @@ $(PREDYN): pyproject.toml
 $(READY): $(PREDYN)
 	@echo "Installing the tools for tests, benchmarks and pages (a minute or two, once)"
 	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+# Built during the installation too; this is for changes in web/ after it.
+$(BUNDLE): $(wildcard web/*.* web/src/*.* web/src/*/*.*) | $(PREDYN)
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@

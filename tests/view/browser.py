@@ -13,7 +13,8 @@ from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--headless", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+    "--disable-accelerated-2d-canvas", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--disable-extensions", "--disable-dev-shm-usage", "--hide-scrollbars",
     "--force-color-profile=srgb", "--remote-debugging-pipe", "about:blank",
@@ -108,8 +109,11 @@ class Browser:
     def mouse(self, kind: str, x: float, y: float, **more: object) -> None:
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
-    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
-        self.mouse("mousePressed", *start, button="left", buttons=1, clickCount=1)
+    def drag(
+        self, start: tuple[float, float], end: tuple[float, float], shift: bool = False
+    ) -> None:
+        keys = 8 if shift else 0
+        self.mouse("mousePressed", *start, button="left", buttons=1, clickCount=1, modifiers=keys)
         for share in (0.25, 0.5, 0.75, 1.0):
             x, y = (a + share * (b - a) for a, b in zip(start, end, strict=True))
             self.mouse("mouseMoved", x, y, button="left", buttons=1)

@@ -21,11 +21,17 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture
-def opened(browser, tmp_path):
-    """Open a report; at the end, check that there were no errors and no requests."""
+def opened(browser, tmp_path, monkeypatch):
+    """Open a report; at the end, check that there were no errors and no requests.
+
+    scene=False leaves out the animation, which takes a software renderer seconds to start.
+    """
     address = (tmp_path / "report.html").as_uri()
 
-    def open_report(result):
+    def open_report(result, scene=True):
+        if not scene:
+            monkeypatch.setattr("predyn.view.report.scene_data", lambda stage: None)
+            monkeypatch.setattr("predyn.view.estimate_report.estimate_scene", lambda result: None)
         write = write_report if isinstance(result, Solution) else write_estimate_report
         write(result, tmp_path / "report.html")
         browser.resize(1200, 900)

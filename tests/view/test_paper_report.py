@@ -68,9 +68,11 @@ def test_the_page_runs(hanging: PaperRun, browser: object, tmp_path: Path) -> No
     path.write_text(paper_html([hanging]), encoding="utf-8")
     browser.problems.clear()
     browser.open(path.as_uri())
-    drawn = "document.querySelectorAll('.chart .curve, .chart .cloud').length"
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    drawn = "document.querySelectorAll('.printed .curve, .printed .cloud').length"
     assert browser.run(drawn) == 2 + 2 + 4 + 4 + 4 + 2 + 2 + 1 + 8
-    assert browser.run("document.querySelectorAll('.chart .band').length") == 2
+    assert browser.run("document.querySelectorAll('.printed .band').length") == 2
+    browser.run("dispatchEvent(new Event('afterprint'))")
     assert browser.problems == []
 
 

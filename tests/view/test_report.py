@@ -13,11 +13,18 @@ from loaded_solution import loaded_solution
 from predyn.errors import FileError
 from predyn.problem import Hybrid, Spline
 from predyn.solution import Violation
-from predyn.view.curves import history_charts, motion_charts, signal_charts
+from predyn.view.curves import (
+    clock_data,
+    history_charts,
+    motion_charts,
+    signal_charts,
+    state_rows,
+)
 from predyn.view.figures import sparsity_svg
 from predyn.view.method import method_words
 from predyn.view.numbers import shown
 from predyn.view.report import report_html, write_report
+from predyn.view.sheets import Times
 from predyn.view.stage import set_stage
 from predyn.view.tables import between_only
 from view.html_page import Page, assert_self_contained
@@ -161,7 +168,7 @@ def test_names_cannot_break_out():
     )  # fmt: skip
     page = Page(report_html(solution))
     assert len(page.scripts) == 2
-    assert page.data["motion"]["joints"] == [NASTY + "j"]
+    assert page.data["pickers"][0]["names"] == [NASTY + "j"]
     assert not [key for _, key, _ in page.attributes if key.startswith("on")]
 
 
@@ -183,10 +190,12 @@ def test_many_joints_stay_small():
         },
     )
     html = report_html(solution)
-    assert len(html.encode()) < 2_000_000
-    motion = Page(html).data["motion"]
-    assert motion["t"][0] == 0.0
-    assert motion["t"][-1] == pytest.approx(solution.duration, rel=1e-5)
+    assert len(html.encode()) < 1_500_000
+    data = Page(html).data
+    t = data["times"][data["charts"]["charts"][0]["series"][0]["x"]]
+    assert t[0] == 0.0
+    assert t[-1] == pytest.approx(solution.duration, rel=1e-5)
+    assert len(data["pickers"][0]["first"]) == 6
 
 
 def test_missing_motion_is_stated_not_drawn():
@@ -199,7 +208,7 @@ def test_missing_motion_is_stated_not_drawn():
                  "violation": np.full(3, np.nan)},
     )  # fmt: skip
     page = Page(report_html(solution))
-    assert page.data["motion"] is None
+    assert page.data["clock"] is None
     assert page.data["scene"] is None
     assert "no curves and no animation" in page.text
 
@@ -213,44 +222,68 @@ def test_failed_write_leaves_the_earlier_report(tmp_path):
         write_report(fake_solution(), tmp_path / "missing" / "report.html")
 
 
+def lines_of(solution):
+    """By title of the chart: its series, by name; and the list of times."""
+    times = Times()
+    charts = motion_charts(solution, times)
+    (t,) = times.lists
+    return {chart["title"]: {line["name"]: line for line in chart["series"]} for chart in charts}, t
+
+
 def test_curves_have_the_units_of_their_joints():
     solution = fake_solution(model=predyn.models.prismatic_revolute())
-    charts = {chart["title"]: chart for chart in motion_charts(solution)["charts"]}
-    assert charts["Joint angle"]["joints"] == [1]
-    assert charts["Joint position"]["joints"] == [0]
-    assert charts["Joint angle"]["values"][0][-1] == pytest.approx(180.0 / math.pi, rel=1e-4)
-    assert charts["Joint position"]["values"][0][-1] == pytest.approx(1.0, rel=1e-4)
+    charts = {chart["title"]: chart for chart in motion_charts(solution, Times())}
+    (angle,), (position,) = charts["Joint angle"]["series"], charts["Joint position"]["series"]
+    assert (angle["joint"], position["joint"]) == (1, 0)
+    assert angle["y"][-1] == pytest.approx(180.0 / math.pi, rel=1e-4)
+    assert position["y"][-1] == pytest.approx(1.0, rel=1e-4)
     assert charts["Joint force"]["unit"] == "N"
     largest = np.abs(solution.tau).max(axis=0)
-    assert charts["Joint torque"]["limits"][0][1] == pytest.approx(largest[1], rel=1e-4)
-    assert charts["Joint angle"]["limits"] == [[None, None]]
+    assert charts["Joint torque"]["series"][0]["limits"][1] == pytest.approx(largest[1], rel=1e-4)
+    assert angle["limits"] == [None, None]
 
 
 def test_both_sides_of_a_phase_boundary_are_kept():
     solution = fake_solution(phases=2)
-    motion = motion_charts(solution)
-    assert motion["t"] == sorted(motion["t"])
-    assert motion["t"].count(0.6) == 2
-    assert [phase["name"] for phase in motion["phases"]] == ["phase 1", "phase 2"]
+    _, t = lines_of(solution)
+    assert t == sorted(t)
+    assert t.count(0.6) == 2
+    clock = clock_data(solution)
+    assert [phase["name"] for phase in clock["phases"]] == ["phase 1", "phase 2"]
+    assert clock["end"] == pytest.approx(1.2)
 
 
 def test_reaction_sizes():
     solution = fake_solution()
-    charts = {chart["title"]: chart for chart in motion_charts(solution)["charts"]}
+    charts, _ = lines_of(solution)
     force = np.linalg.norm(solution.reactions[0, :, 3:], axis=1)
-    shown = [values[0] for values in charts["Reaction force"]["values"]]
+    shown = [line["y"][0] for line in charts["Reaction force"].values()]
     assert shown == pytest.approx(force, rel=1e-4)
+
+
+def test_state_of_the_joints_is_that_of_the_curves():
+    solution = fake_solution()
+    charts = motion_charts(solution, Times())
+    first, second = state_rows(solution, charts)
+    assert (first["name"], second["joint"]) == ("joint1", 1)
+    place = first["position"]
+    line = charts[place["chart"]]["series"][place["line"]]
+    assert line["y"][-1] == pytest.approx(np.degrees(solution.q[-1, 0]), rel=1e-4)
+    assert charts[second["effort"]["chart"]]["title"] == "Joint torque"
+    assert second["effort"]["most"] == pytest.approx(np.abs(solution.tau[:, 1]).max(), rel=1e-4)
 
 
 def test_history_is_logarithmic_only_where_it_can_be():
     solution = fake_solution()
-    objective, violation = history_charts(solution)
+    objective, violation = history_charts(solution, Times())
     assert not objective["log"]
     assert violation["log"]
     x = np.arange(3.0)
     crossing = {"iteration": x, "objective": np.array([1e6, 1.0, -1.0]), "violation": 0 * x}
-    assert not any(chart["log"] for chart in history_charts(replace(solution, history=crossing)))
-    assert history_charts(replace(solution, history={})) == []
+    assert not any(
+        chart["log"] for chart in history_charts(replace(solution, history=crossing), Times())
+    )
+    assert history_charts(replace(solution, history={}), Times()) == []
 
 
 def test_pattern_shows_exactly_the_entries():
@@ -294,14 +327,16 @@ def test_systems_of_phases_are_listed():
 
 def test_signals_are_drawn_up_to_their_jumps():
     solution = loaded_solution()
-    press, level = signal_charts(solution)
+    times = Times()
+    press, level = signal_charts(solution, times)
+    press_t, level_t = (times.lists[spec["series"][0]["x"]] for spec in (press, level))
     assert (press["title"], press["unit"], level["unit"]) == ("Signal press", "N", "")
     assert [line["name"] for line in press["series"]] == ["x", "y", "z"]
-    assert (press["x"][0], press["x"][-1]) == (0.0, 1.2)
+    assert (press_t[0], press_t[-1]) == (0.0, 1.2)
     first = press["series"][0]["y"]
-    inside = [t for t, y in zip(press["x"], first, strict=True) if y is not None]
+    inside = [t for t, y in zip(press_t, first, strict=True) if y is not None]
     assert (inside[0], inside[-1]) == (0.6, 1.2)
-    steps = [x for x in zip(level["x"], level["series"][0]["y"], strict=True) if x[1] is not None]
+    steps = [x for x in zip(level_t, level["series"][0]["y"], strict=True) if x[1] is not None]
     assert steps[:4] == [(0.0, 1.0), (0.2, 1.0), (0.2, 3.0), (0.4, 3.0)]
 
 
@@ -311,13 +346,13 @@ def test_limits_and_efforts_where_phases_differ():
     limits = one.limits._replace(velocity=np.array([[-3.0, 3.0], [-4.0, 4.0]]))
     other = limits._replace(velocity=np.array([[-3.0, 3.0], [-5.0, 5.0]]))
     pair = (replace(one, limits=limits), replace(two, limits=other))
-    motion = motion_charts(replace(solution, systems=pair))
-    charts = {chart["title"]: chart for chart in motion["charts"]}
-    assert charts["Angular velocity"]["limits"][0] == pytest.approx([-171.887, 171.887], abs=1e-2)
-    assert charts["Angular velocity"]["limits"][1] == [None, None]
-    second = charts["Joint torque"]["values"][1]
-    later = [y for t, y in zip(motion["t"], second, strict=True) if t > 0.6]
-    earlier = [y for t, y in zip(motion["t"], second, strict=True) if t < 0.6]
+    charts, t = lines_of(replace(solution, systems=pair))
+    velocity = [line["limits"] for line in charts["Angular velocity"].values()]
+    assert velocity[0] == pytest.approx([-171.887, 171.887], abs=1e-2)
+    assert velocity[1] == [None, None]
+    second = charts["Joint torque"]["joint2"]["y"]
+    later = [y for time, y in zip(t, second, strict=True) if time > 0.6]
+    earlier = [y for time, y in zip(t, second, strict=True) if time < 0.6]
     assert set(later) == {None}
     assert None not in earlier
 

@@ -16,6 +16,7 @@ from predyn.cli.guard import (
     NOT_CONVERGED,
     AllowAbsolute,
     AllowCode,
+    Packages,
     place,
     report_compiling,
     say,
@@ -111,6 +112,7 @@ def estimate(
     ] = None,
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,
+    packages: Packages = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
 ) -> None:
@@ -136,7 +138,7 @@ def estimate(
             raise InputError(f"expected a recording after {model}; only {PAPER} runs without one")
         _paper(out or Path(PAPER), quiet, not no_report)
         return
-    mechanism = _model(model, allow_absolute, allow_code)
+    mechanism = _model(model, allow_absolute, allow_code, packages)
     recording = load_measurements(data, axes=axes)
     if forces_from is not None:
         plates = load_measurements(forces_from, axes=axes).forces
@@ -185,7 +187,9 @@ def _end(result: Estimate) -> None:
     raise typer.Exit(INTERRUPTED if result.status == "interrupted" else NOT_CONVERGED)
 
 
-def _model(source: str, allow_absolute: bool, allow_code: bool) -> Model:
+def _model(
+    source: str, allow_absolute: bool, allow_code: bool, packages: list[Path] | None
+) -> Model:
     """A built-in model by its name, that of a URDF file, or that of a task."""
     from predyn import models
 
@@ -193,7 +197,7 @@ def _model(source: str, allow_absolute: bool, allow_code: bool) -> Model:
     if suffix in (".urdf", ".xml"):
         from predyn.load.urdf import load_urdf
 
-        return load_urdf(source)
+        return load_urdf(source, packages=packages)
     if suffix == ".toml" or source in tasks.NAMES:
         from predyn.config import load_task
 

@@ -13,6 +13,7 @@ from predyn.cli.guard import (
     NOT_CONVERGED,
     AllowAbsolute,
     AllowCode,
+    Packages,
     ResultFile,
     place,
     say,
@@ -32,6 +33,7 @@ def check(
     ],
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,
+    packages: Packages = None,
 ) -> None:
     """Show what a file contains and what is wrong with it."""
     from predyn.recordings.loading import READERS, load_measurements
@@ -41,7 +43,7 @@ def check(
     if suffix in (".urdf", ".xml"):
         from predyn.load.urdf import load_urdf
 
-        show(descriptions.model_text(load_urdf(file)))
+        show(descriptions.model_text(load_urdf(file, packages=packages)))
     elif suffix in READERS:
         show(descriptions.recording_text(load_measurements(file)))
     elif file not in tasks.NAMES and (

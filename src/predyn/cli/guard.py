@@ -49,6 +49,10 @@ AllowAbsolute = Annotated[
 AllowCode = Annotated[
     bool, typer.Option(help="Allow the task to run the Python functions it names.")
 ]
+Packages = Annotated[
+    list[Path] | None,
+    typer.Option(help="Folder with meshes of a .urdf file, or with its packages (repeatable)."),
+]
 
 
 def place(text: str) -> Path:

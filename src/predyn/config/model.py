@@ -35,6 +35,21 @@ class Folder:
 
     def file(self, name: str) -> FilePath:
         """The path of a file named in the task."""
+        path = self._path(name)
+        refuse_irregular(path)
+        return path
+
+    def packages(self, given: Any) -> Any:
+        """The same folders as paths; what is neither a name nor names stays for the loader."""
+        if isinstance(given, str):
+            return self._path(given)
+        if isinstance(given, list):
+            return [self.packages(item) for item in given]
+        if isinstance(given, dict):
+            return {key: self.packages(item) for key, item in given.items()}
+        return given
+
+    def _path(self, name: str) -> FilePath:
         path = self.path / name
         try:
             inside = path.resolve().is_relative_to(self.path.resolve())
@@ -55,7 +70,6 @@ class Folder:
                 )
         if not exists:
             raise FileError(f"{name}: no such file in {self.path}")
-        refuse_irregular(path)
         return path
 
 
@@ -77,6 +91,8 @@ def model_of(table: ModelTable, folder: Folder, findings: Findings) -> Model | N
             make, first = getattr(models, table.builtin), []
         elif table.urdf is not None:
             make, first = load_urdf, [folder.file(table.urdf)]
+            if "packages" in arguments:
+                arguments["packages"] = folder.packages(arguments["packages"])
         else:
             make, first = load_dh, [_rows(table.dh or [], findings)]
     except PredynError as error:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn import __version__
+from predyn.display import Reported
 from predyn.errors import NotConverged
 from predyn.model import PRISMATIC, Model
 from predyn.published.lcurve import LCurve
@@ -71,7 +72,7 @@ class OrderTrial(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate:
+class Estimate(Reported):
     """Torques, states and their uncertainty from measurements of a motion.
 
     The motion has constant acceleration on each of K intervals; `tau[k]` is held over interval k.

@@ -22,6 +22,7 @@ from predyn.estimate.result import (
     Filtered,
     OrderTrial,
 )
+from predyn.load.bodies import drawn_triangles
 from predyn.model import Model
 from predyn.model.stored import model_of, tree_of_model
 from predyn.published.lcurve import LCurve
@@ -67,7 +68,7 @@ def _tree_of(estimate: Estimate) -> Tree:
     tree["unactuated"] = list(estimate.unactuated)
     tree["force_links"] = dict(estimate.force_links)
     tree["warnings"] = list(estimate.warnings)
-    tree["model"] = tree_of_model(estimate.model)
+    tree["model"] = tree_of_model(estimate.model, drawn_triangles(estimate.model))
     tree["measurements"] = _measurements_tree(estimate.measurements)
     return tree
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from predyn.errors import FileError, InputError, ModelError, unknown_name
+from predyn.load.mesh_files import MeshFinder, Packages
 from predyn.load.urdf_elements import NO_POSE, read_inertia, read_options, read_pose, read_shapes
 from predyn.load.urdf_xml import Element, read_xml
 from predyn.model import Model
@@ -50,6 +51,7 @@ def load_urdf(
     floating_base: bool = False,
     gravity: ArrayLike = (0.0, 0.0, -9.81),
     coulomb_speed: float | None = None,
+    packages: Packages = None,
 ) -> Model:
     """Read a URDF file; `model.notes` lists what was changed, assumed or ignored.
 
@@ -59,12 +61,15 @@ def load_urdf(
     Coulomb force friction tanh(v / coulomb_speed), where None is 2 % of the velocity limit, or 0.05
     rad/s or m/s without one. With `floating_base` the root link gets six joints named after it;
     otherwise it is the world: its name becomes a frame, and its inertia is ignored.
-    Meshes are recorded by name and never opened. Raises a FileError for any error in the file; a
-    file that is accepted may still not describe the intended robot.
+    Meshes are looked for in the folder of the file and in `packages`: a folder, a list of folders,
+    or a dictionary from names of packages to folders. They are not opened; one that is not found is
+    noted and not drawn. Raises a FileError for any error in the file; a file that is accepted may
+    still not describe the intended robot.
     """
     if coulomb_speed is not None and not number(coulomb_speed, "coulomb_speed") > 0.0:
         raise InputError(f"coulomb_speed: expected a speed above 0 or None, got {coulomb_speed!r}")
     robot = read_xml(path, "robot")
+    meshes = MeshFinder(robot.path, packages)
     notes: list[str] = []
     _note_ignored(robot, notes)
     links = _index_by_name(robot, "link")
@@ -78,10 +83,10 @@ def load_urdf(
     builder = ModelBuilder(name[:200], gravity)
     try:
         if not floating_base:
-            _add_root(builder, links[root], notes)
+            _add_root(builder, links[root], meshes, notes)
         _smooth_friction(bodies, coulomb_speed, notes)
-        _add_bodies(builder, bodies, notes)
-        return builder.build(notes=notes)
+        _add_bodies(builder, bodies, meshes, notes)
+        return builder.build(notes=notes + meshes.notes())
     except (ModelError, InputError) as error:
         raise FileError(f"{robot.path}: {error}") from None
 
@@ -220,15 +225,29 @@ def _read_body(
     return Body(child, parent, name, moves, pose, options=read_options(joint, name, kind, notes))
 
 
-def _add_root(builder: ModelBuilder, root: Element, notes: list[str]) -> None:
+def _add_root(builder: ModelBuilder, root: Element, meshes: MeshFinder, notes: list[str]) -> None:
     name = root.text("name")
     if name != "world":
         builder.add_frame(name, "world")
     if read_inertia(root).any():
         notes.append(f"root link {name!r} is fixed to the world: its inertia is ignored")
     for shape in read_shapes(root, notes):
-        R, p = shape.pop("pose")
-        builder.add_shape(link="world", point=p, rotation=R, **shape)
+        _add_shape(builder, shape, "world", NO_POSE, meshes)
+
+
+def _add_shape(
+    builder: ModelBuilder,
+    shape: dict[str, Any],
+    link: str,
+    pose: tuple[Array, Array],
+    meshes: MeshFinder,
+) -> None:
+    """Add a shape of a body that has this pose in the frame of `link`."""
+    R, p = shape.pop("pose")
+    file = None if shape["mesh"] is None else meshes.find(shape["mesh"])
+    builder.add_shape(
+        link=link, point=pose[0] @ p + pose[1], rotation=pose[0] @ R, file=file, **shape
+    )
 
 
 def _smooth_friction(bodies: list[Body], given: float | None, notes: list[str]) -> None:
@@ -243,7 +262,9 @@ def _smooth_friction(bodies: list[Body], given: float | None, notes: list[str]) 
                          f"{speed:.6g})")  # fmt: skip
 
 
-def _add_bodies(builder: ModelBuilder, bodies: list[Body], notes: list[str]) -> None:
+def _add_bodies(
+    builder: ModelBuilder, bodies: list[Body], meshes: MeshFinder, notes: list[str]
+) -> None:
     """Merge fixed bodies into the moving ones, and add everything to the builder."""
     if not bodies:
         return
@@ -282,13 +303,7 @@ def _add_bodies(builder: ModelBuilder, bodies: list[Body], notes: list[str]) -> 
                 **body.options,
             )
         for shape in body.shapes:
-            R_shape, p_shape = shape.pop("pose")
-            builder.add_shape(
-                link=holder,
-                point=host_R[j] @ p_shape + host_p[j],
-                rotation=host_R[j] @ R_shape,
-                **shape,
-            )
+            _add_shape(builder, shape, holder, (host_R[j], host_p[j]), meshes)
 
 
 def _note_ignored(robot: Element, notes: list[str]) -> None:

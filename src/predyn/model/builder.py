@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -121,11 +122,13 @@ class ModelBuilder:
         rotation: ArrayLike | None = None,
         mesh: str | None = None,
         role: str = "visual",
+        file: str | os.PathLike[str] | None = None,
     ) -> ModelBuilder:
-        """Add a shape to a link (or "world"); for kinds and sizes see `Shape`."""
+        """Add a shape to a link (or "world"); for kinds, sizes and files see `Shape`."""
         text(link, f"link of shape {kind!r}")
         R, p = _read_rotation(rotation, f"shape {kind!r}"), frozen(point, f"shape {kind!r}", (3,))
         values = {"kind": kind, "R": R, "p": p, "size": size, "mesh": mesh, "role": role}
+        values["file"] = None if file is None else os.fspath(file)
         self._shapes.append((link, values))
         return self
 

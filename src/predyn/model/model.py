@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from predyn.display import Shown
 from predyn.errors import InputError, ModelError, unknown_name
 from predyn.model import checks, edits
 from predyn.model.parts import (
@@ -42,7 +43,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Model:
+class Model(Shown):
     """A mechanism: n joints with one degree of freedom each, and the n links that they move.
 
     Joint j moves link j relative to link parent[j] (-1: the world). Numbering is depth first, so

@@ -99,12 +99,21 @@ class Frame:
     __reduce__ = rebuilt
 
 
+class Triangles(NamedTuple):
+    """A surface: points (N, 3) in m, faces (M, 3) of point numbers, counter-clockwise outside."""
+
+    points: NDArray[np.floating]
+    faces: NDArray[np.integer]
+
+
 @dataclass(frozen=True, eq=False)
 class Shape:
     """A visual or collision shape with the pose (R, p) in the frame of a link (-1: the world).
 
     size in m: box (x, y, z); sphere (radius,); cylinder and capsule (radius, length along z);
-    mesh (scale x, y, z). A mesh is a path as written in the file; the file is not opened.
+    mesh (scale x, y, z, applied before the pose). `mesh` is the path as written in the model file,
+    `file` the file that it was found to be, which is opened only to draw it, and `triangles` its
+    surface, simplified, if the model was read from a result file.
     """
 
     link: int
@@ -114,6 +123,8 @@ class Shape:
     size: tuple[float, ...]
     mesh: str | None = None
     role: str = "visual"
+    file: str | None = None
+    triangles: Triangles | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "R", frozen(self.R, "shape: R", (3, 3)))

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from predyn.errors import FileError, ModelWarning
 from predyn.model.model import DHTable, Frame, Limits, Model, Shape
+from predyn.model.parts import Triangles
 from predyn.storage.hdf5_tree import Tree
 from predyn.storage.tree_reader import TreeReader, located
 
 MODEL_ARRAYS = ("parent", "kind", "pitch", "axis", "R", "p", "inertia", "gravity", "stiffness",
                 "rest", "damping", "coulomb", "coulomb_speed", "armature", "rotor")  # fmt: skip
+SHAPE = ("link", "kind", "R", "p", "size", "mesh", "role")  # a stored model names no file to open
 
 
-def tree_of_model(model: Model) -> Tree:
-    """The tree that `model_of` reads back."""
+def tree_of_model(model: Model, meshes: Mapping[int, Triangles]) -> Tree:
+    """The tree that `model_of` reads back; `meshes` are triangles by the number of the shape."""
     if model.contact_points or model.loop_closures:
         raise ValueError("model: contact points and loop closures cannot be saved yet")
     tree: Tree = {name: getattr(model, name) for name in MODEL_ARRAYS}
@@ -26,9 +29,30 @@ def tree_of_model(model: Model) -> Tree:
         tree[name] = getattr(model, name)
     tree["limits"] = model.limits._asdict()
     tree["frames"] = [_record(frame) for frame in model.frames]
-    tree["shapes"] = [_record(shape) | {"size": np.array(shape.size)} for shape in model.shapes]
+    tree["shapes"] = [
+        {name: getattr(shape, name) for name in SHAPE} | {"size": np.array(shape.size)}
+        for shape in model.shapes
+    ]
+    if meshes:  # older versions of predyn ignore this entry
+        tree["meshes"] = _tree_of_meshes(meshes, len(model.shapes))
     tree["dh"] = None if model.dh is None else _record(model.dh)
     return tree
+
+
+def _tree_of_meshes(meshes: Mapping[int, Triangles], shapes: int) -> Tree:
+    """Each mesh once, and the number of the mesh of each shape (-1: none)."""
+    different = {id(mesh): mesh for mesh in meshes.values()}
+    order = {key: number for number, key in enumerate(different)}
+    number = np.full(shapes, -1)
+    for k, mesh in meshes.items():
+        number[k] = order[id(mesh)]
+    return {
+        "number": number,
+        "triangles": [
+            {"points": mesh.points.astype(np.float32), "faces": mesh.faces.astype(np.uint16)}
+            for mesh in different.values()
+        ],
+    }
 
 
 def _record(value: Any) -> Tree:
@@ -48,15 +72,37 @@ def model_of(group: TreeReader) -> Model:
             joint_names=group.words("joint_names"),
             limits=Limits(*(limits.value(name, np.ndarray) for name in Limits._fields)),
             frames=tuple(_object(Frame, item) for item in group.groups("frames")),
-            shapes=tuple(_object(Shape, item) for item in group.groups("shapes")),
+            shapes=_shapes_of(group),
             dh=None if dh is None else _object(DHTable, group.group("dh")),
             notes=group.words("notes"),
             **entries,
         )
 
 
-def _object(kind: type, group: TreeReader) -> Any:
-    names = {field.name for field in fields(kind)}
+def _shapes_of(group: TreeReader) -> tuple[Shape, ...]:
+    shapes = [_object(Shape, item, SHAPE) for item in group.groups("shapes")]
+    if "meshes" in group.tree:
+        stored = group.group("meshes")
+        meshes = [_triangles_of(item) for item in stored.groups("triangles")]
+        number = stored.array("number", (len(shapes),), np.int64)
+        stored.require((number >= -1) & (number < len(meshes)), "number", "numbers of triangles")
+        for k in np.flatnonzero(number >= 0):
+            shapes[k] = replace(shapes[k], triangles=meshes[number[k]])
+    return tuple(shapes)
+
+
+def _triangles_of(group: TreeReader) -> Triangles:
+    points = group.array("points", (None, 3), np.float32)
+    faces = group.array("faces", (None, 3), np.uint16)
+    group.require(len(faces) > 0, "faces", "at least one")
+    group.require(np.isfinite(points), "points", "finite numbers")
+    group.require(faces < len(points), "faces", f"numbers of points below {len(points)}")
+    points.flags.writeable = faces.flags.writeable = False
+    return Triangles(points, faces)
+
+
+def _object(kind: type, group: TreeReader, entries: Sequence[str] = ()) -> Any:
+    names = set(entries) or {field.name for field in fields(kind)}
     if names != set(group.tree):
         raise FileError(f"{group.where}: expected {sorted(names)}, got {sorted(group.tree)}")
     return kind(**group.tree)

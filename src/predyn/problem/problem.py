@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.display import Shown
 from predyn.errors import unknown_name
 from predyn.kernels.forces import ExternalForce
 from predyn.model import Limits, Model
@@ -165,8 +166,8 @@ class Hybrid(Spline):
     method: ClassVar[str] = "hybrid"
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
+@dataclass(frozen=True, eq=False, repr=False)
+class Problem(Shown):
     """A task. The model's limits apply throughout unless `limits` replaces them.
 
     forces      external forces; each constant, a given curve (Profile) or a signal's name
@@ -208,6 +209,16 @@ class Problem:
         from predyn.problem.check_problems import problems_of
 
         return problems_of(self)
+
+    def __repr__(self) -> str:
+        counts = {"phase": len(self.phases)} | {
+            key: len(getattr(self, f"{key}s"))
+            + sum(len(getattr(x, f"{key}s")) for x in self.phases)
+            for key in ("cost", "constraint")
+        }
+        words = ", ".join(f"{n} {key}{'s' * (n != 1)}" for key, n in counts.items())
+        method = self.transcription.method
+        return f"Problem({self.name!r}, model {self.model.name!r}, {words}, {method})"
 
 
 def name_of(entry: Cost | Constraint) -> str:

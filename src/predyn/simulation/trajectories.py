@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.display import Moving
 from predyn.dynamics.aba import forward_dynamics
 from predyn.dynamics.energy import kinetic_energy, potential_energy
 from predyn.dynamics.rk4 import Marched, empty_march
@@ -34,7 +35,7 @@ FINISHED, EVENT, LIMITED, DIVERGED = "finished", "event", "step_limit", "diverge
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory:
+class Trajectory(Moving):
     """A simulated motion, or a batch of them: arrays (..., K, n), times (K,).
 
     A single trajectory that stopped early ends with the state in which it stopped. In a batch, rows

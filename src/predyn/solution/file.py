@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from predyn.errors import FileError
+from predyn.load.bodies import drawn_triangles
 from predyn.model import Limits, Model
 from predyn.model.stored import model_of, tree_of_model
 from predyn.samples.registry import units
@@ -95,7 +96,7 @@ def _tree_of(solution: Solution) -> Tree:
     tree["starts"] = list(solution.starts)
     rows, columns = (np.asarray(x, np.int32) for x in solution.jacobian)
     tree["jacobian"] = {"rows": rows, "columns": columns}
-    tree["model"] = tree_of_model(solution.model)
+    tree["model"] = tree_of_model(solution.model, drawn_triangles(solution.model))
     if solution.signals.keys() != solution.signal_curves.keys():
         raise ValueError("signals: expected samples and curves of the same names")
     if solution.signal_curves:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.display import Compared
 from predyn.errors import InputError, NotConverged, unknown_name
 from predyn.model import Limits, Model
 from predyn.solution.channel_names import ChannelInfo, channels_of
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Solution:
+class Solution(Compared):
     """A motion in one or more phases, with everything needed to judge, plot and continue it."""
 
     name: str

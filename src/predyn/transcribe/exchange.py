@@ -10,6 +10,7 @@ from copy import copy
 from dataclasses import fields, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from predyn.errors import InputError, PredynError
 from predyn.kernels.tree import share_trees
@@ -18,14 +19,17 @@ from predyn.problem import Constraint, Cost, Problem, name_of, row_bounds, syste
 from predyn.problem.check_entries import bounds_problems, cost_problems
 from predyn.problem.offers import offer_in
 from predyn.samples import STATES, split_side
-from predyn.terms.linear import Linear
-from predyn.terms.term import Residual
+from predyn.terms.reactions import JointReaction
+from predyn.terms.sums import SumTerm
+from predyn.terms.term import Residual, Term
+from predyn.terms.user import UserTerm
 from predyn.transcribe.arrange import Arrangement, Made
 from predyn.transcribe.instants import Block, InstantSet
 from predyn.transcribe.rows import Rows
 from predyn.transcribe.sizes import Sizes
 
 Entry = Cost | Constraint
+Floats = NDArray[np.float64]
 EXCHANGED = {"model", "costs", "constraints", "name", "guess", "solver"}
 MASSLESS = (*STATES, "t", "frame", "signal", "rate", "parameter")  # families of channels
 
@@ -69,18 +73,23 @@ class Exchange:
             after.offers = [offer_in(new, p) for p in phases]
             after.sizes = [Sizes(x, y.T) for x, y in zip(after.systems, before.sizes, strict=True)]
         self._blocks: list[tuple[Made, Block]] = []
+        self._scales: list[tuple[Residual, Rows, Floats]] = []
         if not by_entry.keys() <= {id(made.entry) for made in before.made}:
             raise Unlike("integrals or terms on pairs of instants")
         for k, made in enumerate(before.made):
             entry = by_entry.get(id(made.entry), made.entry)
-            if entry is not made.entry or (loaded and not _massless(made.part.block.residual)):
+            if entry is not made.entry or (loaded and _weighs(entry.term)):
                 after.made[k] = made._replace(entry=entry)
                 self._blocks.append((after.made[k], _bound(after, made, entry)))
+            elif loaded and made.rows is not None and not _massless(made.part.block.residual):
+                scale = after.sizes[made.phase].scale(made.part.block.residual)
+                self._scales.append((made.part.block.residual, made.rows, scale))
 
     @property
     def rows(self) -> list[Rows]:
         """The constraints that have other numbers."""
-        return [made.rows for made, _ in self._blocks if made.rows is not None]
+        bound = [made.rows for made, _ in self._blocks if made.rows is not None]
+        return [*bound, *(rows for _, rows, _ in self._scales)]
 
     def write(self) -> None:
         """Write residuals, weights, losses and bounds into the blocks and rows."""
@@ -94,6 +103,8 @@ class Exchange:
                 bounds = row_bounds(made.entry.lower, made.entry.upper, block.residual)
                 made.rows.lower, made.rows.upper = bounds
                 made.rows.scale = block.residual.scale
+        for residual, rows, scale in self._scales:
+            residual.scale = rows.scale = scale
         for points in touched.values():
             points.refresh()
 
@@ -132,11 +143,24 @@ def _require_same_but_inertia(old: Model, new: Model) -> None:
 
 def _require_bound_anew(arrangement: Arrangement) -> None:
     """Raise Unlike if blocks that depend on masses are not those of single entries."""
+    problem = arrangement.problem
+    for entries in (problem.constraints, *(phase.constraints for phase in problem.phases)):
+        for entry in entries:
+            if _weighs(entry.term) and (entry.integral or entry.term.pairs):
+                raise Unlike(f"{name_of(entry)} may depend on masses")
     known = {id(made.part.block) for made in arrangement.made}
     for points in arrangement.sets:
         for block in points.blocks:
             if id(block) not in known and not _massless(block.residual):
                 raise Unlike(f"{block.name} depends on masses")
+
+
+def _weighs(term: Term) -> bool:
+    """Whether what a term is bound to may depend on masses: only those of this package are known
+    not to.
+    """
+    ours = type(term).__module__.startswith("predyn.terms.")
+    return not ours or isinstance(term, JointReaction | UserTerm | SumTerm)
 
 
 def _massless(residual: Residual) -> bool:
@@ -153,10 +177,6 @@ def _bound(after: Arrangement, made: Made, entry: Entry) -> Block:
     if type(made.part.points) is not InstantSet:
         raise Unlike("bounds on control points")
     old = made.part.block
-    if entry is made.entry and isinstance(entry, Constraint) and isinstance(old.residual, Linear):
-        linear = copy(old.residual)  # masses determine no more than its scale
-        linear.scale = after.sizes[made.phase].scale(linear)
-        return replace(old, residual=linear)
     try:
         if isinstance(entry, Cost):
             residual, loss = after.bind_summed(made.phase, entry.term, entry.loss)

@@ -98,7 +98,7 @@ class Program(NLP):
         changed: those with other numbers than at the last check; None: all.
         """
         looked_at = [x for x in (self.rows if changed is None else changed) if x.fixed.any()]
-        if not looked_at:
+        if changed is not None and not looked_at:
             return
         x = np.clip(np.zeros(self.n), self.x_lower, self.x_upper)
         for phase in self.phases:

@@ -1,7 +1,8 @@
-"""Curves over time and over iterations, in the form that chart.js draws."""
+"""Curves of a motion over time and over iterations, for the page."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -12,60 +13,112 @@ from predyn.simulation.predicted_phases import Pieces
 from predyn.solution import Curve, Solution
 from predyn.solution.evaluation import has_motor, phase_starts
 from predyn.view.numbers import rounded
+from predyn.view.sheets import FEW, FIRST, Floats, Spec, Times, chart, series
 
-Floats = NDArray[np.float64]
+Joints = NDArray[np.int64]
 
-MOST_NUMBERS = 100_000  # of all curves together; longer motions are thinned
+MOST_NUMBERS = 36_000  # of all curves together; longer motions are thinned
 SMOOTH = 181  # samples that make a curve look smooth
 CHANNELS = ("t", "q", "v", "a", "tau", "reactions")
 ROUNDING = 1e-12  # values this small, next to the largest of their curve, are zero
 DEGREES = 180.0 / np.pi
+TITLES = {  # of charts of turning and of sliding joints
+    "position": ("Joint angle", "Joint position"),
+    "velocity": ("Angular velocity", "Velocity"),
+    "acceleration": ("Angular acceleration", "Acceleration"),
+}
+TORQUE, FORCE = "Joint torque", "Joint force"
 MOST_POINTS = 600  # of the chart of a signal, as long as its pieces allow
 
 
-def motion_charts(solution: Solution) -> dict[str, Any]:
-    """Time and one chart per quantity and unit: joints, values (degrees for angles), limits."""
+def motion_charts(solution: Solution, times: Times) -> list[Spec]:
+    """One chart per quantity and unit, angles in degrees, with the limits of the joints."""
     model = solution.model
     t, q, v, a, tau, reactions = _sampled(solution)
     slides = np.flatnonzero(model.kind == PRISMATIC)
     turns = np.flatnonzero(model.kind != PRISMATIC)
     driven = np.asarray(has_motor(solution, np.arange(len(solution.curves))).any(axis=0))
     charts = []
-    for title, values, limit, turning, sliding in (
-        ("position", q, "position", "°", "m"),
-        ("velocity", v, "velocity", "°/s", "m/s"),
-        ("acceleration", a, "acceleration", "°/s²", "m/s²"),
-        ("effort", tau, "effort", "N m", "N"),
+
+    def add(title: str, unit: str, joints: Joints, values: Floats, bounds: Floats | None) -> None:
+        if len(joints):
+            names = model.joint_names
+            lines = [
+                series(times, t, _cleaned(values[:, j]), names[j], j)
+                | ({} if bounds is None else {"limits": rounded(bounds[j])})
+                for j in joints.tolist()
+            ]
+            charts.append(chart(title, unit, lines))
+
+    for quantity, values, turning, sliding in (
+        ("position", q, "°", "m"),
+        ("velocity", v, "°/s", "m/s"),
+        ("acceleration", a, "°/s²", "m/s²"),
     ):
-        bounds = _bounds(solution, limit)
-        for joints, unit, factor in (
-            (turns, turning, 1.0 if title == "effort" else DEGREES),
-            (slides, sliding, 1.0),
-        ):
-            if title == "effort":
-                joints = joints[driven[joints]]
-            if len(joints):
-                name = TITLES[title, unit]
-                charts.append(_chart(name, unit, joints, factor * values, factor * bounds))
+        bounds = _bounds(solution, quantity)
+        add(TITLES[quantity][0], turning, turns, DEGREES * values, DEGREES * bounds)
+        add(TITLES[quantity][1], sliding, slides, values, bounds)
+    bounds = _bounds(solution, "effort")
+    add(TORQUE, "N m", turns[driven[turns]], tau, bounds)
+    add(FORCE, "N", slides[driven[slides]], tau, bounds)
     every = np.arange(model.n)
-    for name, unit, part in (
-        ("Reaction force", "N", slice(3, 6)),
-        ("Reaction moment", "N m", slice(0, 3)),
-    ):
-        size = np.linalg.norm(reactions[:, :, part], axis=2)
-        charts.append(_chart(name, unit, every, size, None))
-    boundaries = np.cumsum([curve.duration for curve in solution.curves])
+    add("Reaction force", "N", every, np.linalg.norm(reactions[:, :, 3:], axis=2), None)
+    add("Reaction moment", "N m", every, np.linalg.norm(reactions[:, :, :3], axis=2), None)
+    return charts
+
+
+def clock_data(solution: Solution) -> dict[str, Any]:
+    """Start and end of the motion, and of its phases."""
+    ends = np.cumsum([curve.duration for curve in solution.curves]).tolist()
+    pairs = zip(solution.phase_names, ends, strict=True)
+    phases = [{"name": name, "end": end} for name, end in pairs]
+    return {"start": 0.0, "end": ends[-1], "phases": phases}
+
+
+def state_rows(solution: Solution, charts: list[Spec]) -> list[Spec]:
+    """Position and effort of each joint, in which curves; the effort also with its largest size."""
+    positions = curves_of("charts", charts, TITLES["position"])
+    efforts = curves_of("charts", charts, (TORQUE, FORCE))
+    rows = []
+    for j, name in enumerate(solution.model.joint_names):
+        effort = None
+        if j in efforts:
+            line, place = efforts[j]
+            limit = max(abs(bound or 0.0) for bound in line["limits"])
+            effort = place | {"most": limit or max(abs(y or 0.0) for y in line["y"]) or 1.0}
+        rows.append({"name": name, "joint": j, "position": positions[j][1], "effort": effort})
+    return rows
+
+
+def curves_of(
+    place: str, charts: list[Spec], titles: Collection[str]
+) -> dict[int, tuple[Spec, Spec]]:
+    """By joint: its line in the charts of these titles, and where the page finds it."""
     return {
-        "t": rounded(t, 6),
-        "duration": float(boundaries[-1]),
-        "joints": list(model.joint_names),
-        "units": ["m" if kind == PRISMATIC else "°" for kind in model.kind],
-        "phases": [
-            {"name": name, "end": float(end)}
-            for name, end in zip(solution.phase_names, boundaries, strict=True)
-        ],
-        "charts": charts,
+        line["joint"]: (line, {"place": place, "chart": k, "line": i})
+        for k, spec in enumerate(charts)
+        if spec["title"] in titles
+        for i, line in enumerate(spec["series"])
+        if "faint" not in line
     }
+
+
+def first_shown(solution: Solution, charts: list[Spec]) -> list[int]:
+    """Of many joints those whose effort varies most, relative to the limit where there is one."""
+    n = solution.model.n
+    if n <= FEW:
+        return list(range(n))
+    weight = np.zeros(n)
+    for j, (line, _) in curves_of("charts", charts, (TORQUE, FORCE)).items():
+        sizes = [y for y in line["y"] if y is not None]
+        weight[j] = (max(sizes) - min(sizes)) / (line["limits"][1] or 1.0)
+    return sorted(np.argsort(-weight, kind="stable")[:FIRST].tolist())
+
+
+def _cleaned(values: Floats) -> Floats:
+    """Without what is only rounding."""
+    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    return np.where(np.abs(values) < ROUNDING * largest, 0.0, values)
 
 
 def _bounds(solution: Solution, name: str) -> Floats:
@@ -76,7 +129,7 @@ def _bounds(solution: Solution, name: str) -> Floats:
     return np.where((each == each[0]).all(axis=0), each[0], (-np.inf, np.inf))
 
 
-def signal_charts(solution: Solution) -> list[dict[str, Any]]:
+def signal_charts(solution: Solution, times: Times) -> list[Spec]:
     """One chart for each signal; jumps between and inside phases are drawn upright."""
     charts = []
     for name, signal in solution.signal_curves.items():
@@ -86,16 +139,13 @@ def signal_charts(solution: Solution) -> list[dict[str, Any]]:
             continue
         ends = np.array([0.0, solution.duration])  # the axis shows the whole motion
         gap = np.full((1, len(signal.components)), np.nan)
-        t = np.concatenate([ends[:1], *(times for times, _ in parts), ends[1:]])
+        t = np.concatenate([ends[:1], *(at for at, _ in parts), ends[1:]])
         values = np.concatenate([gap, *(values for _, values in parts), gap])
         lines = [
-            {"joint": k, "name": component, "y": rounded(values[:, k])}
+            series(times, t, values[:, k], component, k)
             for k, component in enumerate(signal.components)
         ]
-        unit = "" if signal.unit == "1" else signal.unit
-        charts.append(
-            {"title": f"Signal {name}", "unit": unit, "x": rounded(t, 6), "series": lines}
-        )
+        charts.append(chart(f"Signal {name}", "" if signal.unit == "1" else signal.unit, lines))
     return charts
 
 
@@ -111,32 +161,6 @@ def _traced(curve: Curve, start: float) -> tuple[Floats, Floats]:
         values.append(np.stack([pieces.at(x, piece)[0] for x in times]))
     gap = np.full((1, curve.control.shape[1]), np.nan)
     return np.concatenate([*t, [pieces.end]]), np.concatenate([*values, gap])
-
-
-TITLES = {
-    ("position", "°"): "Joint angle",
-    ("position", "m"): "Joint position",
-    ("velocity", "°/s"): "Angular velocity",
-    ("velocity", "m/s"): "Velocity",
-    ("acceleration", "°/s²"): "Angular acceleration",
-    ("acceleration", "m/s²"): "Acceleration",
-    ("effort", "N m"): "Joint torque",
-    ("effort", "N"): "Joint force",
-}
-
-
-def _chart(
-    title: str, unit: str, joints: NDArray[np.int64], values: Floats, bounds: Floats | None
-) -> dict[str, Any]:
-    largest = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=0)
-    values = np.where(np.abs(values) < ROUNDING * largest, 0.0, values)
-    return {
-        "title": title,
-        "unit": unit,
-        "joints": joints.tolist(),
-        "values": [rounded(values[:, j]) for j in joints],
-        "limits": [rounded(bounds[j]) if bounds is not None else [None, None] for j in joints],
-    }
 
 
 def _sampled(solution: Solution) -> list[Floats]:
@@ -163,10 +187,12 @@ def _sampled(solution: Solution) -> list[Floats]:
     return [x[indices] for x in own]
 
 
-def history_charts(solution: Solution) -> list[dict[str, Any]]:
+def history_charts(solution: Solution, times: Times) -> list[Spec]:
     """Objective and violation of each iterate."""
     history = solution.history
-    x = history.get("iteration", np.zeros(0))
+    x = np.asarray(history.get("iteration", np.zeros(0)), dtype=float)
+    if np.any(np.diff(x) <= 0.0):  # the counts of several runs: those of all iterates instead
+        x = np.arange(float(len(x)))
     charts = []
     for key, title in (("objective", "Objective"), ("violation", "Constraint violation")):
         y = np.asarray(history.get(key, np.zeros(0)), dtype=float)
@@ -175,5 +201,6 @@ def history_charts(solution: Solution) -> list[dict[str, Any]]:
         positive = y[np.isfinite(y) & (y > 0.0)]
         wide = len(positive) > 0 and positive.max() > 100.0 * positive.min()
         log = bool(wide and (key == "violation" or len(positive) == np.isfinite(y).sum()))
-        charts.append({"title": title, "x": rounded(x, 7), "y": rounded(y, 7), "log": log})
+        more = {"log": log, "timed": False, "points": len(x) < 60, "xLabel": "iteration"}
+        charts.append(chart(title, "", [series(times, x, y, title, 0)], **more))
     return charts

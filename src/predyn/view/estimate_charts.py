@@ -1,17 +1,16 @@
-"""Curves of an estimate, in the form that sheet.js draws."""
+"""Curves of an estimate, for the page."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predyn.dynamics.kinematics import frame_kinematics
 from predyn.estimate.result import BAND, Channel, Estimate
 from predyn.model import PRISMATIC, Model
 from predyn.recordings.measurements import AXES
-from predyn.view.sheets import Floats, Spec, Times, chart, series
+from predyn.view.sheets import Floats, Spec, Times, chart, series, thinned
 
-MOST_NUMBERS = 150_000  # of all curves together; longer recordings are thinned
+MOST_NUMBERS = 60_000  # of all curves together; longer recordings are thinned
 FEWEST, MOST = 60, 2000  # points of one curve
 RESIDUALS = 2.5  # noise levels that the axis of residuals shows at least
 DEGREES = 180.0 / np.pi
@@ -156,9 +155,10 @@ def lcurve_charts(estimate: Estimate, times: Times) -> list[Spec]:
 def lcurve_chart(
     title: str, misfit: Floats, size: Floats, marks: list[Spec], times: Times
 ) -> list[Spec]:
-    drawn = (misfit > 0.0) & (size > 0.0) & np.isfinite(misfit) & np.isfinite(size)
-    if drawn.sum() < 2:
+    drawn = np.flatnonzero((misfit > 0.0) & (size > 0.0) & np.isfinite(misfit) & np.isfinite(size))
+    if len(drawn) < 2:
         return []
+    drawn = drawn[np.argsort(misfit[drawn], kind="stable")]  # the page draws from left to right
     line = series(times, misfit[drawn], size[drawn], title, 0)
     return [
         chart(
@@ -170,11 +170,6 @@ def lcurve_chart(
 
 def _mark(misfit: Floats, size: Floats, index: int, label: str) -> Spec:
     return {"x": float(misfit[index]), "y": float(size[index]), "label": label}
-
-
-def thinned(count: int, most: int) -> NDArray[np.int64]:
-    """Indices of at most about `most` of `count` points, evenly, first and last included."""
-    return np.unique(np.round(np.linspace(0, count - 1, min(count, most))).astype(np.int64))
 
 
 def shown_unit(channel: Channel) -> tuple[float, str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from html import escape
-from typing import Any
 
 import numpy as np
 
 from predyn.estimate.result import Estimate
 from predyn.storage.files import write_text
 from predyn.view import estimate_tables, tables
+from predyn.view.curves import TITLES, curves_of
 from predyn.view.estimate_charts import (
     channel_charts,
     lcurve_charts,
@@ -19,12 +19,9 @@ from predyn.view.estimate_charts import (
 )
 from predyn.view.estimate_scene import estimate_scene, frame_times
 from predyn.view.numbers import shown
-from predyn.view.pages import ANIMATION, CHARTS, assembled
-from predyn.view.sheets import Times
+from predyn.view.pages import assembled
+from predyn.view.sheets import FEW, FIRST, Spec, Times, page_data, picker
 
-SCRIPTS = (*CHARTS, *ANIMATION, "sheet.js")
-FEW = 8  # joints or channels that are all shown at first; of more only some
-FIRST = 6
 NOTHING = (
     '<p class="message">The estimate contains values that are not finite, so there is no '
     "animation.</p>"
@@ -56,7 +53,7 @@ def estimate_html(estimate: Estimate) -> str:
         "data_table": estimate_tables.data_table(estimate),
         "links": tables.links(estimate.model),
     }
-    return assembled("estimate.html", values, _data(estimate, moving), SCRIPTS)
+    return assembled("estimate.html", values, _data(estimate, moving))
 
 
 def _animated(estimate: Estimate) -> str:
@@ -67,7 +64,7 @@ def _animated(estimate: Estimate) -> str:
     return f'<p class="note">The animation ends at {shown(shown_to)} s of {shown(end)} s.</p>'
 
 
-def _data(estimate: Estimate, moving: bool) -> dict[str, Any]:
+def _data(estimate: Estimate, moving: bool) -> Spec:
     times = Times()
     charts = {
         "torques": torque_charts(estimate, times),
@@ -79,63 +76,34 @@ def _data(estimate: Estimate, moving: bool) -> dict[str, Any]:
     varying = np.nan_to_num(estimate.tau.std(axis=0) / (estimate.tau_sd.mean(axis=0) + 1e-300))
     first = np.argsort(-varying)[:FIRST].tolist() if len(joints) > FEW else range(len(joints))
     channels = [channel.name for channel in estimate.channels]
+    some = range(len(channels) if len(channels) <= FEW else FIRST)
     pickers = [
-        {
-            "place": "joint-picker",
-            "charts": ["torques", "states"],
-            "names": joints,
-            "first": sorted(first),
-        },
-        {
-            "place": "channel-picker",
-            "charts": ["channels"],
-            "names": channels,
-            "first": list(range(len(channels) if len(channels) <= FEW else FIRST)),
-        },
+        picker("joint-picker", ["torques", "states"], joints, sorted(first)),
+        picker("channel-picker", ["channels"], channels, some),
     ]
-    motion = None
-    if moving:
-        times_shown = frame_times(estimate)
-        motion = {
-            "start": float(times_shown[0]),
-            "end": float(times_shown[-1]),
-            "rows": _state_rows(estimate, charts),
-        }
-    return {
-        "charts": charts,
-        "pickers": pickers,
-        "motion": motion,
-        "scene": estimate_scene(estimate) if moving else None,
-        "times": times.lists,
-    }
+    if not moving:
+        return page_data(times, charts, pickers)
+    start, *_, end = frame_times(estimate).tolist()
+    return page_data(
+        times,
+        charts,
+        pickers,
+        {"start": start, "end": end, "phases": []},
+        estimate_scene(estimate),
+        _state_rows(estimate, charts),
+    )
 
 
-def _state_rows(estimate: Estimate, charts: dict[str, Any]) -> list[dict[str, Any]]:
+def _state_rows(estimate: Estimate, charts: dict[str, list[Spec]]) -> list[Spec]:
     """Of each joint its position and effort, taken from the charts."""
-    model = estimate.model
-    positions = {
-        line["joint"]: (line, spec["unit"])
-        for spec in charts["states"]
-        if spec["title"] in ("Joint angle", "Joint position")
-        for line in spec["series"]
-    }
-    efforts = {
-        spec["series"][0]["joint"]: (spec["series"][0], spec["unit"]) for spec in charts["torques"]
-    }
+    positions = curves_of("states", charts["states"], TITLES["position"])
+    torques = charts["torques"]
+    efforts = curves_of("torques", torques, [spec["title"] for spec in torques])
     rows = []
-    for j, name in enumerate(model.joint_names):
-        line, unit = positions[j]
-        row: dict[str, Any] = {
-            "name": name,
-            "joint": j,
-            "position": {"x": line["x"], "y": line["y"], "unit": unit},
-            "effort": None,
-        }
+    for j, name in enumerate(estimate.model.joint_names):
+        effort = None
         if j in efforts:
-            line, unit = efforts[j]
             most = float(np.nan_to_num(np.abs(estimate.tau[:, j]).max())) or 1.0
-            row["effort"] = {
-                "x": line["x"], "y": line["y"], "step": True, "unit": unit, "most": most,
-            }  # fmt: skip
-        rows.append(row)
+            effort = efforts[j][1] | {"most": most}
+        rows.append({"name": name, "joint": j, "position": positions[j][1], "effort": effort})
     return rows

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from predyn.dynamics.kinematics import frame_kinematics
 from predyn.estimate.result import Estimate
-from predyn.view.scene import points_or_none, scene_data
-from predyn.view.stage import ARROW, Floats, frame_count, lay_out
+from predyn.view.arrows import SMALL, UNITS
+from predyn.view.scene import Overlay, points_or_none, scene_data
+from predyn.view.solids import Floats
+from predyn.view.stage import ARROW, frame_count, lay_out
 
 LEAST_RATE, RATE = 15.0, 30.0  # frames a second
 MOST_FRAMES, MOST_POSES = 3000, 8000  # in all, and times the number of links
@@ -18,14 +20,22 @@ NEAR = 0.75  # of a sample interval: what is farther away in time is not shown
 
 
 def estimate_scene(estimate: Estimate) -> dict[str, Any]:
-    """What scene.js draws; the motion must be finite."""
+    """What the page draws; the motion must be finite."""
     times = frame_times(estimate)
     q = positions_at(estimate, times)
     stage = lay_out(estimate.model, times, q)
-    scene = scene_data(stage)
-    scene["times"] = np.round(times, 6).tolist()
+    overlays = []
+    usual = estimate.comparison
+    if usual is not None:
+        filtered = np.column_stack([np.interp(times, usual.t, column) for column in usual.q.T])
+        overlays.append(Overlay("Filtered", lay_out(estimate.model, times, filtered), shown=False))
+    scene = scene_data(stage, overlays, "Estimate")
     scene["markers"] = _markers(estimate, times, q)
     scene["loads"] = _loads(estimate, times, 4.0 * ARROW * stage.view.radius)
+    if scene["markers"]:
+        scene["options"]["Markers"] = True
+    if scene["loads"]:
+        scene["options"]["Forces"] = True
     return scene
 
 
@@ -62,25 +72,31 @@ def _markers(estimate: Estimate, times: Floats, q: Floats) -> list[dict[str, Any
 
 
 def _loads(estimate: Estimate, times: Floats, length: float) -> list[dict[str, Any]]:
-    """Measured forces as arrows; the largest has this length."""
-    forces = {name: estimate.measurements.forces[name] for name in estimate.force_links}
-    sizes = [np.linalg.norm(force.force, axis=1).max() for force in forces.values()]
-    largest = max(sizes, default=0.0)
+    """Measured forces and moments as arrows; the largest of each kind has this length."""
+    measured = [estimate.measurements.forces[name] for name in estimate.force_links]
     loads = []
-    for force in forces.values():
-        vector = np.column_stack([np.interp(times, force.t, x) for x in force.force.T])
-        feet = np.column_stack([np.interp(times, force.t, x) for x in force.point.T])
-        size = np.linalg.norm(vector, axis=1)
-        acts = (size > 0.01 * largest) & (times >= force.t[0]) & (times <= force.t[-1])
-        tips = feet + vector * (length / (largest or 1.0))
-        labels = [f"{x:.3g} N" for x in size]
-        loads.append(
-            {
-                "feet": points_or_none(feet, acts),
-                "tips": points_or_none(tips, acts),
-                "labels": labels,
-            }
-        )
+    for kind, unit in UNITS.items():
+        sizes = [np.linalg.norm(getattr(x, kind), axis=1).max() for x in measured]
+        largest = max(sizes, default=0.0)
+        for x in measured if largest > 0.0 else []:
+            vector, feet = (
+                np.column_stack([np.interp(times, x.t, column) for column in values.T])
+                for values in (getattr(x, kind), x.point)
+            )
+            size = np.linalg.norm(vector, axis=1)
+            acts = (size > SMALL * largest) & (times >= x.t[0]) & (times <= x.t[-1])
+            if not acts.any():
+                continue
+            shrink = 0.5 if kind == "moment" else 1.0
+            tips = feet + vector * (shrink * length / largest)
+            loads.append(
+                {
+                    "kind": kind,
+                    "feet": points_or_none(feet, acts),
+                    "tips": points_or_none(tips, acts),
+                    "labels": [f"{y:.3g} {unit}" for y in size],
+                }
+            )
     return loads
 
 

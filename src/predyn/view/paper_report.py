@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,11 +11,10 @@ from predyn.results.trujillo import METHODS, PaperRun, at_joints, corner_weight,
 from predyn.view.estimate_charts import lcurve_chart
 from predyn.view.estimate_tables import INDEPENDENT
 from predyn.view.numbers import NOTHING, shown
-from predyn.view.pages import ANIMATION, CHARTS, assembled
-from predyn.view.sheets import Floats, Spec, Times, chart, series
+from predyn.view.pages import assembled
+from predyn.view.sheets import Floats, Spec, Times, chart, page_data, series
 from predyn.view.tables import table
 
-SCRIPTS = (*CHARTS, *ANIMATION, "sheet.js")
 TRUE, BLUE, ORANGE, GREEN = 7, 0, 1, 2  # colours of the page
 ABOUT = {
     "hanging": "The links hang down at the start.",
@@ -38,10 +36,7 @@ def paper_html(runs: Sequence[PaperRun]) -> str:
         "errors": _errors(runs),
         "cases": "".join(_section(run) for run in runs),
     }
-    data: dict[str, Any] = {
-        "charts": charts, "pickers": [], "motion": None, "scene": None, "times": times.lists,
-    }  # fmt: skip
-    return assembled("paper.html", values, data, SCRIPTS)
+    return assembled("paper.html", values, page_data(times, charts))
 
 
 def _errors(runs: Sequence[PaperRun]) -> str:

@@ -12,7 +12,15 @@ from predyn.simulation.verification import verify
 from predyn.solution import EXCEEDS, Solution
 from predyn.storage.files import write_text
 from predyn.view import systems, tables
-from predyn.view.curves import history_charts, motion_charts, signal_charts
+from predyn.view.comparison import Comparison
+from predyn.view.curves import (
+    clock_data,
+    first_shown,
+    history_charts,
+    motion_charts,
+    signal_charts,
+    state_rows,
+)
 from predyn.view.figures import (
     film_poses,
     film_svg,
@@ -23,9 +31,12 @@ from predyn.view.figures import (
 )
 from predyn.view.method import method_words
 from predyn.view.numbers import seconds
-from predyn.view.pages import ANIMATION, CHARTS, assembled
+from predyn.view.pages import assembled
+from predyn.view.panels import Motion
 from predyn.view.scene import scene_data
+from predyn.view.sheets import Spec, Times, page_data, picker
 from predyn.view.stage import Stage, set_stage
+from predyn.view.term_charts import term_charts
 from predyn.view.verification import (
     verification_cards,
     verification_data,
@@ -36,8 +47,15 @@ NOTHING = (
     '<p class="message">The last iterate contains values that are not finite, so there are no '
     "curves and no animation.</p>"
 )
+CURVES = """<section id="curves">
+<div class="bar"><h2>Curves</h2><div id="tools" class="tools"></div></div>
+<div id="picker" class="picker" role="group" aria-label="Joints shown in the curves"></div>
+<div id="charts" class="charts"></div>
+<div id="signals" class="charts next"></div>
+<div id="terms" class="charts next"></div>
+</section>
+"""
 NO_MOTION = "<p>There is no motion to draw.</p>"
-SCRIPTS = (*CHARTS, *ANIMATION, "page.js")
 
 
 def write_report(solution: Solution, path: str | os.PathLike[str]) -> None:
@@ -52,25 +70,23 @@ def _tab(solution: Solution) -> str:
     return f"{'Exceeds limits' if solution.status == EXCEEDS else 'Not converged'}: {solution.name}"
 
 
-def report_html(solution: Solution) -> str:
-    """The whole page as text; it loads nothing from anywhere."""
+def report_html(solution: Solution, compare: Motion | None = None) -> str:
+    """The whole page as text; it loads nothing from anywhere.
+
+    compare: another motion of the same joints, drawn with this one.
+    """
+    comparison = None if compare is None else Comparison(solution, compare)
     stage = set_stage(solution) if solution.finite else None
     if stage and solution.verification is None:  # a file of version 0.2, or saved without it
         solution = verify(solution)
     checks = solution.verification if stage else None
-    data = {
-        "motion": motion_charts(solution) if stage else None,
-        "signals": signal_charts(solution) if stage else [],
-        "history": history_charts(solution),
-        "scene": scene_data(stage) if stage else None,
-        "verification": verification_data(solution, checks) if checks else [],
-    }
     values = {
         "title": escape(solution.name),
         "tab": escape(_tab(solution)),
         "model": escape(solution.model.name),
         "badge": tables.badge(solution, checks.warnings(solution.model) if checks else ()),
         "nothing": "" if stage else NOTHING,
+        "curves": CURVES if stage else "",
         "verdict": tables.verdict(solution),
         "numbers": tables.key_numbers(
             solution, verification_cards(solution, checks) if checks else []
@@ -109,7 +125,35 @@ def report_html(solution: Solution) -> str:
         ),
         "provenance": tables.provenance(solution),
     }
-    return assembled("page.html", values, data, SCRIPTS)
+    return assembled("page.html", values, _data(solution, stage, comparison))
+
+
+def _data(solution: Solution, stage: Stage | None, comparison: Comparison | None) -> Spec:
+    """What the script shows: the motion if there is one, and how the solver went."""
+    times = Times()
+    history = {"history": history_charts(solution, times)}
+    if stage is None:
+        return page_data(times, history)
+    motion, checks = motion_charts(solution, times), solution.verification
+    charts = {
+        "charts": motion,
+        "signals": signal_charts(solution, times),
+        "terms": term_charts(solution, times),
+        "checks": verification_data(solution, checks, times) if checks else [],
+    }
+    joints, overlays = solution.model.joint_names, []
+    chosen, rows = first_shown(solution, motion), state_rows(solution, motion)
+    if comparison:
+        overlays = [comparison.overlay(stage)]
+        comparison.add_curves(motion, times)
+    return page_data(
+        times,
+        charts | history,
+        [picker("picker", ["charts"], joints, chosen)],
+        clock_data(solution),
+        scene_data(stage, overlays, solution.name),
+        rows,
+    )
 
 
 def _step(stage: Stage, poses: NDArray[np.int64]) -> str:

@@ -1,38 +1,109 @@
-"""The scene of the page's animation as plain data: solids, poses, paths, forces, grid, camera."""
+"""The scene of the page's animation as plain data: solids, poses, trails, loads, grid, camera."""
 
 from __future__ import annotations
 
-from typing import Any
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.model import PRISMATIC
+from predyn.model.parts import Triangles
+from predyn.view.bodies import floating_chain
 from predyn.view.numbers import rounded
-from predyn.view.stage import Bar, Floats, Stage, bodies_of
+from predyn.view.solids import Floats, Solid
+from predyn.view.stage import Stage
 
-THIN, THICK, SLENDER = 0.006, 0.022, 0.12  # radius of a bar over the scene's, and over its length
+MOST_SMALL = 1 << 16  # points that 16 bits can number
 
 
-def scene_data(stage: Stage) -> dict[str, Any]:
-    """What scene.js draws; lengths in m, poses as position and quaternion (w, x, y, z)."""
+class Overlay(NamedTuple):
+    """Another motion in the same scene, at the same times: a recording, another solution."""
+
+    name: str
+    stage: Stage
+    shown: bool = True  # from the beginning
+
+
+def scene_data(stage: Stage, overlays: Sequence[Overlay] = (), name: str = "") -> dict[str, Any]:
+    """What the page draws; lengths in m, poses as position and quaternion (w, x, y, z).
+
+    name: of the motion itself, where others are laid over it.
+    """
     view = stage.view
     digits = 5 - int(np.floor(np.log10(view.radius)))
-    poses = np.concatenate([stage.p, _quaternions(stage.R)], axis=2)
+    meshes: dict[int, int] = {}
+    motions = [Overlay(name or stage.model.name, stage), *overlays]
+    triangles: list[Triangles] = []
+    solids = [
+        _solid(k, solid, meshes, triangles)
+        for k, motion in enumerate(motions)
+        for solid in motion.stage.solids
+        if k == 0 or solid.link >= 0
+    ]
     return {
-        "times": rounded(stage.times, 6),
-        "poses": [np.round(pose.ravel(), digits).tolist() for pose in poses],
-        "solids": _solids(stage),
+        "times": np.round(stage.times, 6).tolist(),
+        "motions": [
+            {"name": each.name, "faint": k > 0,
+             "poses": _poses(each.stage, digits)}
+            for k, each in enumerate(motions)
+        ],
+        "solids": solids,
+        "meshes": [_mesh(points, faces) for points, faces in triangles],
         "axes": [
             {"link": j, "p": [0.0, 0.0, 0.0], "axis": rounded(stage.model.axis[j], 5)}
-            for j in range(stage.model.n)
+            for j in _jointed(stage)
         ],
-        "paths": [
-            {"name": end.name, "link": end.link, "points": np.round(path, digits).tolist()}
-            for end, path in zip(stage.ends, stage.paths, strict=True)
+        "frames": [
+            {"name": f.name, "link": f.link, "R": rounded(f.R.ravel(), 6), "p": rounded(f.p, 6)}
+            for f in stage.model.frames
         ],
+        "trails": [
+            {"name": end.name, "motion": k, "link": end.link,
+             "points": np.round(path, digits).tolist()}
+            for k, motion in enumerate(motions)
+            for end, path in zip(motion.stage.ends, motion.stage.paths, strict=True)
+        ],
+        "goals": [
+            {"name": goal.name, "p": rounded(goal.p, 6)}
+            | ({} if goal.R is None else {"R": rounded(goal.R.ravel(), 6)})
+            for goal in stage.goals
+        ],
+        **_loads(stage),
+        "contacts": [],
+        "markers": [],
+        **_surroundings(stage),
+        "camera": _camera(stage, digits),
+        "options": _options(stage, overlays),
+    }  # fmt: skip
+
+
+def _camera(stage: Stage, digits: int) -> dict[str, Any]:
+    view, follow = stage.view, stage.follow
+    return {
+        "up": view.up.tolist(),
+        "east": view.east.tolist(),
+        "north": view.north.tolist(),
+        "azimuth": view.azimuth,
+        "front": view.front,
+        "elevation": view.elevation,
+        "centre": view.centre.tolist(),
+        "radius": view.radius,
+        "points": np.round(view.points, digits).tolist(),
+        "follow": follow
+        and {
+            "path": np.round(follow.path, digits).tolist(),
+            "points": np.round(follow.points, digits).tolist(),
+        },
+    }
+
+
+def _loads(stage: Stage) -> dict[str, Any]:
+    return {
         "forces": [
             {
+                "kind": arrow.kind,
                 "label": arrow.label,
                 "link": arrow.link,
                 "p": rounded(arrow.point, 6),
@@ -43,23 +114,13 @@ def scene_data(stage: Stage) -> dict[str, Any]:
         ],
         "loads": [
             {
+                "kind": arrow.kind,
                 "feet": points_or_none(arrow.feet, arrow.seen),
                 "tips": points_or_none(arrow.tips, arrow.seen),
                 "labels": arrow.labels,
             }
             for arrow in stage.moving
         ],
-        "grid": _grid(stage),
-        "camera": {
-            "up": view.up.tolist(),
-            "east": view.east.tolist(),
-            "north": view.north.tolist(),
-            "azimuth": view.azimuth,
-            "elevation": view.elevation,
-            "centre": view.centre.tolist(),
-            "radius": view.radius,
-            "half": view.half.tolist(),
-        },
     }
 
 
@@ -67,64 +128,47 @@ def points_or_none(points: Floats, seen: NDArray[np.bool_]) -> list[list[float] 
     return [np.round(x, 6).tolist() if ok else None for x, ok in zip(points, seen, strict=True)]
 
 
-def _solids(stage: Stage) -> list[dict[str, Any]]:
-    """Shapes where a link has them, else bars; joints of links without shapes as hubs."""
-    model, radius = stage.model, stage.view.radius
-    shapes = bodies_of(model)
-    shaped = {shape.link for shape in shapes}
-    solids = [_solid(s.link, s.kind, list(s.size), s.R, s.p, "body") for s in shapes]
-    thickest = {j: THIN * radius for j in range(-1, model.n)}
-    for bar in stage.bars:
-        if bar.link in shaped and not bar.rail:
-            continue
-        length = float(np.linalg.norm(bar.end - bar.start))
-        r = max(THIN * radius, min(THICK * radius, SLENDER * length))
-        if bar.rail:
-            r *= 0.6
-        else:
-            thickest[bar.link] = max(thickest[bar.link], r)
-        solids.append(_capsule(bar, r, length))
-    for j in range(model.n):
-        if j in shaped:
-            continue
-        r = 1.4 * max(thickest[j], thickest[int(model.parent[j])])
-        kind, size, role = "cylinder", [r, 2.2 * r], "hub"
-        if model.kind[j] == PRISMATIC:
-            r = max(r, THICK * radius)
-            kind, size, role = "box", [2.6 * r, 2.6 * r, 4.5 * r], "body"
-        solids.append(_solid(j, kind, size, _along(model.axis[j]), np.zeros(3), role))
-    if -1 not in shaped:
-        for j in np.flatnonzero(model.parent < 0).tolist():
-            r = 2.2 * max(thickest[j], 0.6 * THICK * radius)
-            R = np.array([stage.view.east, stage.view.north, stage.view.up]).T
-            base = model.p[j] - 1.0 * r * stage.view.up
-            solids.append(_solid(-1, "box", [2.4 * r, 2.4 * r, 0.7 * r], R, base, "base"))
-    return solids
+def _jointed(stage: Stage) -> list[int]:
+    """Joints whose axes can be shown: not those of a floating base."""
+    floating = floating_chain(stage.model)
+    return [j for j in range(stage.model.n) if j not in floating]
 
 
 def _solid(
-    link: int, kind: str, size: list[float], R: Floats, p: Floats, role: str
+    motion: int, solid: Solid, meshes: dict[int, int], triangles: list[Triangles]
 ) -> dict[str, Any]:
+    """One solid; its triangles are added to the others, unless they are there."""
+    data: dict[str, Any] = {
+        "motion": motion,
+        "link": solid.link,
+        "kind": solid.kind,
+        "size": rounded(np.array(solid.size), 5),
+        "R": rounded(solid.R.ravel(), 6),
+        "p": rounded(solid.p, 6),
+        "role": solid.role,
+    }
+    if solid.triangles is not None:
+        known = meshes.setdefault(id(solid.triangles[0]), len(triangles))
+        if known == len(triangles):
+            triangles.append(solid.triangles)
+        data["mesh"] = known
+    if solid.shown is not None:
+        data["shown"] = rounded(np.array(solid.shown), 6)
+    return data
+
+
+def _mesh(points: NDArray[np.floating], faces: NDArray[np.integer]) -> dict[str, str]:
+    """Little-endian numbers in base64: float32, and uint16 or, of many points, uint32."""
+    kind = "<u2" if len(points) <= MOST_SMALL else "<u4"
     return {
-        "link": link,
-        "kind": kind,
-        "size": rounded(np.array(size), 5),
-        "R": rounded(R.ravel(), 6),
-        "p": rounded(p, 6),
-        "role": role,
+        "points": b64encode(np.asarray(points, "<f4").tobytes()).decode(),
+        "faces": b64encode(np.asarray(faces, kind).tobytes()).decode(),
     }
 
 
-def _capsule(bar: Bar, r: float, length: float) -> dict[str, Any]:
-    R = _along((bar.end - bar.start) / length)
-    return _solid(bar.link, "capsule", [r, length], R, 0.5 * (bar.start + bar.end), "body")
-
-
-def _along(axis: Floats) -> Floats:
-    """A rotation whose z is along the unit vector."""
-    x = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
-    x /= np.linalg.norm(x)
-    return np.array([x, np.cross(axis, x), axis]).T
+def _poses(stage: Stage, digits: int) -> list[list[float]]:
+    poses = np.concatenate([stage.p, _quaternions(stage.R)], axis=2)
+    return [np.round(pose.ravel(), digits).tolist() for pose in poses]
 
 
 def _quaternions(R: Floats) -> Floats:
@@ -151,25 +195,58 @@ def _quaternions(R: Floats) -> Floats:
     return q
 
 
-def _grid(stage: Stage) -> dict[str, Any]:
-    """Lines of a plane: that of a planar motion, else the ground below the mechanism."""
-    view = stage.view
-    step = nice_step(view.radius / 4.0)
-    if view.planar:
-        a, b = view.right, np.cross(view.toward, view.right)
-        level = view.centre - (view.centre @ a) * a - (view.centre @ b) * b
-    else:
-        a, b = view.east, view.north
-        points = np.concatenate([stage.p.reshape(-1, 3), *stage.paths])
-        level = min(0.0, float((points @ view.up).min())) * view.up
-    around = [step * round(float(view.centre @ axis) / step) for axis in (a, b)]
+def _surroundings(stage: Stage) -> dict[str, Any]:
+    """Grids behind a planar motion and on the ground, else below; a plane for the shadow; light."""
+    view, up = stage.view, stage.view.up
+    step, normal = nice_step(view.radius / 4.0), view.toward if view.planar else up
+    lines = {"step": step, "lines": int(np.ceil(2.4 * view.radius / step))}
+    behind = min((_behind(stage, solid) for solid in stage.solids), default=0.0)
+    top = np.cross(view.toward, view.right)
+    a, b = (view.right, top) if view.planar else (view.east, view.north)
+    height = behind if view.planar else stage.level
+    floor = view.planar and stage.ground and abs(view.toward @ up) < 0.5
+    level = np.cos(view.azimuth) * view.east + np.sin(view.azimuth) * view.north
+    light = 1.2 * up + 0.85 * level - 0.45 * view.right
+    middle = view.centre + (height - view.centre @ normal) * normal
+    below = view.centre + (stage.level - view.centre @ up) * up
     return {
-        "origin": rounded(level + around[0] * a + around[1] * b, 6),
-        "a": rounded(a, 6),
-        "b": rounded(b, 6),
-        "step": step,
-        "lines": int(np.ceil(1.6 * view.radius / step)),
+        "grid": _on_lines(middle, a, b, step) | lines,
+        "floor": _on_lines(below, a, view.toward, step) | lines if floor else None,
+        "shadow": (
+            {"middle": rounded(middle, 6), "normal": rounded(normal, 6)}
+            if view.planar or stage.ground
+            else None
+        ),
+        "light": rounded(light, 6),
+        "ground": stage.ground,
     }
+
+
+def _on_lines(middle: Floats, a: Floats, b: Floats, step: float) -> dict[str, Any]:
+    """A plane along a and b near `middle`, with the world's origin on one of its lines."""
+    around = [step * round(float(middle @ axis) / step) - float(middle @ axis) for axis in (a, b)]
+    origin = middle + around[0] * a + around[1] * b
+    return {"origin": rounded(origin, 6), "a": rounded(a, 6), "b": rounded(b, 6)}
+
+
+def _options(stage: Stage, overlays: Sequence[Overlay]) -> dict[str, bool]:
+    """What can be switched on and off, and whether it is on at first."""
+    found = {
+        "Joint axes": (bool(_jointed(stage)), False),
+        "Frames": (bool(stage.model.frames), False),
+        "Trails": (bool(stage.paths), True),
+        "Forces": (bool(stage.arrows or stage.moving), True),
+        "Shadows": (stage.view.planar or stage.ground, True),
+        "Follow": (stage.follow is not None, False),
+    }
+    options = {name: first for name, (something, first) in found.items() if something}
+    return options | {each.name: each.shown for each in overlays}
+
+
+def _behind(stage: Stage, solid: Solid) -> float:
+    """How far a solid reaches toward the eye, at least."""
+    points, radius = solid.outline
+    return float((stage.placed(solid.link, points) @ stage.view.toward).min()) - radius
 
 
 def nice_step(rough: float) -> float:

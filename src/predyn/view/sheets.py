@@ -1,7 +1,8 @@
-"""Data for pages of charts: what sheet.js draws, with the lists of times kept once."""
+"""The data of a page, as web/src/data.ts describes it, with the lists of times kept once."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 from predyn.view.numbers import rounded
 
 Floats = NDArray[np.float64]
-Spec = dict[str, Any]  # of a chart or of one of its series, as chart.js explains
+Spec = dict[str, Any]  # of a chart or of one of its series, as web/src/data.ts explains
+FEW = 8  # joints or channels that are all shown at first; of more only some
+FIRST = 6
 
 
 class Times:
@@ -45,3 +48,32 @@ def chart(title: str, unit: str, lines: list[Spec], **more: Any) -> Spec:
         "timed": True,
         "series": lines,
     } | more
+
+
+def page_data(
+    times: Times,
+    charts: dict[str, list[Spec]],
+    pickers: Sequence[Spec] = (),
+    clock: Spec | None = None,
+    scene: Spec | None = None,
+    state: Sequence[Spec] = (),
+) -> Spec:
+    """All that the script of a page is given; charts by the id of the element they go into."""
+    return {
+        "times": times.lists,
+        "clock": clock,
+        "scene": scene,
+        "state": list(state),
+        "charts": charts,
+        "pickers": list(pickers),
+    }
+
+
+def picker(place: str, charts: Sequence[str], names: Sequence[str], first: Sequence[int]) -> Spec:
+    """Buttons in `place` that choose what the charts show, by the `joint` of their series."""
+    return {"place": place, "charts": list(charts), "names": list(names), "first": list(first)}
+
+
+def thinned(count: int, most: int) -> NDArray[np.int64]:
+    """Indices of at most about `most` of `count` points, evenly, first and last included."""
+    return np.unique(np.round(np.linspace(0, count - 1, min(count, most))).astype(np.int64))

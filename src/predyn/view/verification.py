@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predyn.model import PRISMATIC, Model
 from predyn.solution import Solution
@@ -18,30 +16,34 @@ from predyn.solution.verification import (
     ReplayNumbers,
     Verification,
 )
-from predyn.view.numbers import rounded, seconds, shown
+from predyn.view.numbers import seconds, shown
+from predyn.view.sheets import Spec, Times, chart, series, thinned
 from predyn.view.tables import Card, table
 
-Floats = NDArray[np.float64]
+MOST_NUMBERS = 8_000  # of the differences of all joints together; longer replays are thinned
+FEWEST = 50  # points of a curve
 
 
-def verification_data(solution: Solution, checks: Verification) -> list[dict[str, Any]]:
-    """Charts with a time axis of their own, for the page."""
+def verification_data(solution: Solution, checks: Verification, times: Times) -> list[Spec]:
+    """Charts of errors and of the replay over time."""
     charts = []
     model, joints, passive = solution.model, solution.model.joint_names, checks.passive
     if len(passive.t):
         for unit, slides in (("N m", False), ("N", True)):
             lines = [
-                _line(model.joint_index(name), name, passive.tau[:, k])
+                series(times, passive.t, passive.tau[:, k], name, model.joint_index(name))
                 for k, name in enumerate(passive_joints(solution))
                 if (model.kind[model.joint_index(name)] == PRISMATIC) == slides
             ]
             if lines:
                 what = "force" if slides else "torque"
-                charts.append(_chart(f"Error: {what} at passive joints", unit, passive.t, lines))
+                charts.append(chart(f"Error: {what} at passive joints", unit, lines))
     run = checks.replay
     if run is None or len(run.t) < 2:
         return charts
     slides = model.kind == PRISMATIC
+    kept = thinned(len(run.t), max(FEWEST, MOST_NUMBERS // (2 * model.n)))
+    t = run.t[kept]
     for what, values, unit, chosen, factor in (
         ("angle", run.dq, "°", ~slides, DEGREES),
         ("position", run.dq, "m", slides, 1.0),
@@ -49,12 +51,12 @@ def verification_data(solution: Solution, checks: Verification) -> list[dict[str
         ("velocity", run.dv, "m/s", slides, 1.0),
     ):
         lines = [
-            _line(j, joints[j], factor * np.abs(values[:, j]))
+            series(times, t, factor * np.abs(values[kept, j]), joints[j], j)
             for j in np.flatnonzero(chosen).tolist()
         ]
         if lines:
             title = f"Replay: difference in {what}"
-            charts.append(_chart(title, unit, run.t, lines, log=True))
+            charts.append(chart(title, unit, lines, log=True))
     parts = [("energy gained", run.energy - run.energy[0]), ("work of torques", run.work_torques)]
     if np.any(run.work_friction):
         parts.append(("work of friction", run.work_friction))
@@ -62,19 +64,9 @@ def verification_data(solution: Solution, checks: Verification) -> list[dict[str
         parts.append(("work of forces", run.work_forces))
     if np.any(run.energy_jumps):
         parts.append(("energy of jumps and loads", run.energy_jumps))
-    lines = [_line(k, name, values) for k, (name, values) in enumerate(parts)]
-    charts.append(_chart("Replay: balance of energy", "J", run.t, lines))
+    lines = [series(times, run.t, values, name, k) for k, (name, values) in enumerate(parts)]
+    charts.append(chart("Replay: balance of energy", "J", lines))
     return charts
-
-
-def _line(joint: int, name: str, values: Floats) -> dict[str, Any]:
-    return {"joint": joint, "name": name, "y": rounded(values)}
-
-
-def _chart(
-    title: str, unit: str, t: Floats, series: list[dict[str, Any]], log: bool = False
-) -> dict[str, Any]:
-    return {"title": title, "unit": unit, "x": rounded(t, 6), "series": series, "log": log}
 
 
 def verification_html(solution: Solution, checks: Verification) -> str:

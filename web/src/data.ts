@@ -1,0 +1,47 @@
+// What a page is given: the JSON that predyn.view writes (sheets.py).
+import type { Scene } from "./scene/scene";
+
+export type Numbers = (number | null)[];
+export type Bounds = [number | null, number | null];
+export type Span = [number, number];
+export type Phase = { name: string; end: number };
+export type Where = { place: string; chart: number; line: number };
+export type Row = { name: string; joint: number; position: Where; effort: (Where & { most: number }) | null };
+
+export interface Series {
+  joint: number; // its colour, and what pickers choose it by
+  name: string;
+  x: number; // of the list of times
+  y: Numbers;
+  limits?: Bounds;
+  band?: [Numbers, Numbers];
+  step?: boolean; // y[k] holds from x[k] to x[k+1]
+  dots?: boolean; // no curve
+  faint?: boolean; // for comparison; may leave the chart
+  dashed?: boolean;
+  joined?: boolean; // the band is not that of one value
+}
+
+export interface ChartData {
+  title: string;
+  unit: string;
+  xLabel: string;
+  timed: boolean; // follows the clock
+  series: Series[];
+  log?: boolean; logX?: boolean; // logarithmic axes
+  legend?: boolean; // charts over time always have one
+  points?: boolean; // dots on the curves
+  marks?: { x: number; y: number; label: string }[];
+  shows?: number[]; // values that the axis has room for, whatever is drawn
+  limitName?: string;
+  note?: string;
+}
+
+export interface PageData {
+  times: number[][];
+  clock: null | { start: number; end: number; phases: Phase[] };
+  scene: null | Scene;
+  state: Row[];
+  charts: { [place: string]: ChartData[] };
+  pickers: { place: string; charts: string[]; names: string[]; first: number[] }[];
+}

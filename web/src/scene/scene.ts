@@ -1,0 +1,108 @@
+// The animation: a picture of the scene at a time, from where the camera is.
+
+import { type Camera, HemisphereLight, OrthographicCamera, Scene as Space, Vector3, WebGLRenderer } from "three";
+import { Contents } from "./contents";
+import type { Scene, Vector } from "./data";
+import { Arrow, AXES } from "./marks";
+import { Orbit } from "./orbit";
+
+export type { Scene } from "./data";
+
+export interface Stage {
+  setTime(time: number): void;
+  reset(): void;
+  look(preset: string): void;
+  options: { [name: string]: boolean };
+  set(name: string, on: boolean): void;
+  redraw(): void; // at once, with the present colours
+}
+
+const HELP = "Animation of the mechanism. Arrow keys turn, plus and minus zoom, 0 resets the view, space plays and pauses.";
+const NO_WEBGL = "This browser does not provide WebGL 2, so the animation is not shown. The figures and curves below are complete.";
+const FINE = 2; // pixels of the picture per pixel of the page: those that a screen does not have smooth the edges
+const SOFTWARE = /swiftshader|llvmpipe|software|basic render/i; // renderers that begin with half as many
+const SLOW = 33, FAST = 20, IDLE = 350; // ms: slower frames get fewer pixels, faster ones more; after a pause there are all
+const CORNER = 84; // px, edge of the picture of the world's axes
+
+export function showScene(place: HTMLElement, data: Scene): Stage {
+  const canvas = document.createElement("canvas"), context = canvas.getContext("webgl2", { antialias: false, preserveDrawingBuffer: true });
+  if (context) return show(place, canvas, context, data);
+  Object.assign(place.appendChild(document.createElement("p")), { className: "message", textContent: NO_WEBGL });
+  return { setTime() {}, reset() {}, look() {}, options: {}, set() {}, redraw() {} };
+}
+
+function show(place: HTMLElement, canvas: HTMLCanvasElement, context: WebGL2RenderingContext, data: Scene): Stage {
+  const frame = place.appendChild(document.createElement("div")), texts = document.createElement("div");
+  frame.style.position = "relative";
+  Object.assign(texts.style, { position: "absolute", inset: "0", overflow: "hidden", pointerEvents: "none" });
+  Object.assign(canvas, { id: "scene", tabIndex: 0, role: "application", ariaLabel: HELP });
+  frame.append(canvas, texts);
+  const renderer = new WebGLRenderer({ canvas, context }), info = context.getExtension("WEBGL_debug_renderer_info");
+  const orbit = new Orbit(canvas, data.camera, request), contents = new Contents(data, texts, orbit.camera), drawAxes = worldAxes(renderer, orbit.camera);
+  let time = data.times[0], pending = 0, last = 0, rest = 0, pace = SLOW; // last: ms of the last frame; pace: ms between frames
+  let coarse = info && SOFTWARE.test(context.getParameter(info.UNMASKED_RENDERER_WEBGL)) ? 0.5 : 1; // share of the pixels along an edge
+
+  function request(): void {
+    pending ||= requestAnimationFrame((now) => {
+      pending = 0;
+      adapt(now - last);
+      last = now;
+      draw(coarse);
+    });
+  }
+
+  function adapt(passed: number): void {
+    if (passed < 250) pace += 0.15 * (passed - pace);
+    if (pace > SLOW) coarse = Math.max(0.3, 0.98 * coarse);
+    else if (pace < FAST) coarse = Math.min(1, 1.01 * coarse);
+    clearTimeout(rest);
+    if (coarse < 1) rest = window.setTimeout(draw, IDLE, 1);
+  }
+
+  // share: of the finest picture's pixels along an edge
+  function draw(share: number): void {
+    const width = Math.max(50, canvas.clientWidth), height = Math.max(50, canvas.clientHeight);
+    const ratio = Math.ceil(8 * FINE * share) / 8; // in steps: another size means new memory
+    if (renderer.getPixelRatio() !== ratio) renderer.setPixelRatio(ratio);
+    if (canvas.width !== Math.floor(width * ratio) || canvas.height !== Math.floor(height * ratio)) renderer.setSize(width, height, false);
+    orbit.widen(width / height);
+    const { times } = data, end = times.length - 1, at = Math.max(0, Math.min(end, end * (time - times[0]) / (times[end] - times[0]))) || 0;
+    const before = Math.min(Math.floor(at), end - 1), path = data.camera.follow?.path;
+    if (path) orbit.accompany(path[before].map((x, i) => x + (at - before) * (path[before + 1][i] - x)) as Vector);
+    contents.update(time, before, at - before, renderer);
+    renderer.render(contents.space, orbit.camera);
+    drawAxes(width, height);
+  }
+
+  const redraw = () => {
+    contents.build(canvas);
+    draw(1);
+  };
+  contents.build(canvas);
+  new ResizeObserver(() => draw(1)).observe(canvas);
+  return {
+    options: data.options, redraw, reset: () => orbit.look("Reset view"), look: (preset) => orbit.look(preset),
+    setTime: (now) => { time = now; request(); },
+    set: (name, on) => {
+      data.options[name] = on;
+      if (name === "Follow") orbit.follow(on);
+      request();
+    },
+  };
+}
+
+// Draws the world's axes in the lower right corner.
+function worldAxes(renderer: WebGLRenderer, camera: Camera): (width: number, height: number) => void {
+  const corner = new Space(), eye = new OrthographicCamera(-1.4, 1.4, 1.4, -1.4);
+  corner.add(new HemisphereLight(0xffffff, 0xcccccc, 2.6), ...AXES.map((tone, k) => new Arrow(0.045, tone).point(new Vector3(), new Vector3().setComponent(k, 0.9))));
+  return (width, height) => {
+    eye.quaternion.copy(camera.quaternion);
+    eye.position.set(0, 0, 5).applyQuaternion(eye.quaternion);
+    renderer.setViewport(width - CORNER, 0, CORNER, CORNER);
+    renderer.autoClear = false;
+    renderer.clearDepth();
+    renderer.render(corner, eye);
+    renderer.autoClear = true;
+    renderer.setViewport(0, 0, width, height);
+  };
+}
