@@ -66,7 +66,7 @@ def test_page_poses_are_those_of_the_links():
     stage = set_stage(solution)
     data = scene_data(stage)
     for j, name in enumerate(solution.model.link_names):
-        p, q = np.split(np.array(data["poses"][j]).reshape(-1, 7), [3], axis=1)
+        p, q = np.split(np.array(data["motions"][0]["poses"][j]).reshape(-1, 7), [3], axis=1)
         truth = frame_kinematics(solution.model, name, solution.at(stage.times).q)
         w, x, y, z = (q / np.linalg.norm(q, axis=1, keepdims=True)).T
         R = np.array([
@@ -95,7 +95,7 @@ def test_shapes_replace_the_skeleton_and_meshes_do_not():
         return sorted(solid["kind"] for solid in data["solids"] if solid["link"] == 0)
 
     assert kinds(build("box", (1.0, 0.1, 0.1))) == ["box"]
-    assert kinds(build("mesh", (1.0, 1.0, 1.0), "arm.stl")) == ["capsule", "cylinder"]
+    assert kinds(build("mesh", (1.0, 1.0, 1.0), "arm.stl")) == ["cylinder", "limb"]
 
 
 def test_ends_and_paths():
@@ -131,7 +131,9 @@ def test_forces_that_change_become_arrows_of_each_frame():
     stage = set_stage(solution)
     scene = scene_data(stage)
     assert scene["forces"] == []  # none acts throughout
-    weight, wind, press = scene["loads"]
+    weight, wind, press, twist = scene["loads"]
+    assert [load["kind"] for load in scene["loads"]] == [*["force"] * 3, "moment"]
+    assert twist["labels"][-1].endswith(" N m")
     early, late = stage.times < 0.6, stage.times >= 0.6
     for load, there in ((weight, early), (press, late)):
         shown = np.array([tip is not None for tip in load["tips"]])
@@ -152,7 +154,7 @@ def test_forces_that_change_become_arrows_of_each_frame():
     kept = replace(solution, systems=(one, replace(two, forces=(*one.forces[:1], *two.forces))))
     scene = scene_data(set_stage(kept))
     assert [arrow["label"] for arrow in scene["forces"]] == ["10 N"]
-    assert len(scene["loads"]) == 2
+    assert len(scene["loads"]) == 3
 
 
 def test_a_mechanism_that_rests_is_drawn():

@@ -56,10 +56,10 @@ def forces_over(solution: Solution, times: Floats) -> list[ExternalForce]:
     for part in parts_of(solution, times):
         for force, key in zip(forces_in(solution, part), keys[part.phase], strict=True):
             if key not in common:
-                vectors = {kind: np.full((len(times), 3), np.nan) for kind in UNITS}
-                for kind, values in vectors.items():
-                    values[part.rows] = np.asarray(getattr(force, kind))
-                found.append(replace(force, **vectors))
+                vector, moment = (np.full((len(times), 3), np.nan) for _ in range(2))
+                vector[part.rows] = np.asarray(force.force)
+                moment[part.rows] = np.asarray(force.moment)
+                found.append(replace(force, force=vector, moment=moment))
     return found
 
 

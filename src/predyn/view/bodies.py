@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from predyn.load.bodies import bodies_of
 from predyn.model import PRISMATIC, Model, Shape
 from predyn.model.parts import unpack_inertia
 from predyn.view.solids import Floats, Solid, axes_along, equal_box, hull, hull_volume, limb
@@ -16,8 +17,9 @@ from predyn.view.solids import Floats, Solid, axes_along, equal_box, hull, hull_
 DENSITY = 1500.0  # kg/m^3, between that of people (1000) and of aluminium (2700)
 LEAST_DENSITY = 250.0  # a hull with less is larger than its body
 SLENDER, STOUT = 0.05, 0.25  # radius of a limb over its length
-THIN, THICK = 0.008, 0.07  # and over the size of the scene
+THIN, THICK = 0.008, 0.1  # and over the size of the scene
 LARGEST = 0.15  # edge of a body without length over the size of the scene
+BASE = 0.3  # distance of a joint from its base over the size of the base
 NEAR = 1e-9  # m: points this near are one
 
 
@@ -39,16 +41,9 @@ class End(NamedTuple):
     point: Floats
 
 
-def shapes_of(model: Model) -> list[Shape]:
-    """Shapes that can be drawn: the visual ones, or those for collision where there are none."""
-    solid = [s for s in model.shapes if s.kind != "mesh" or getattr(s, "triangles", None)]
-    seen = {shape.link for shape in solid if shape.role == "visual"}
-    return [shape for shape in solid if shape.role == "visual" or shape.link not in seen]
-
-
 def massless_links(model: Model) -> set[int]:
     """Links without inertia and without shapes."""
-    shaped = {shape.link for shape in shapes_of(model)}
+    shaped = {shape.link for shape in bodies_of(model).shapes}
     return {j for j in range(model.n) if not model.inertia[j].any() and j not in shaped}
 
 
@@ -134,9 +129,9 @@ def _radius(mass: float, length: float, total: float, size: float) -> float:
 
 def link_solids(model: Model, bars: list[Bar], size: float) -> list[Solid]:
     """Shapes where a link has them, else limbs with hubs at their joints."""
-    shapes = shapes_of(model)
+    shapes = bodies_of(model).shapes
     shaped = {shape.link for shape in shapes}
-    solids = [_of_shape(shape) for shape in shapes]
+    solids = [_of_shape(model, shape) for shape in shapes]
     solids += [
         limb(bar.link, bar.start, bar.end, (bar.radius, bar.radius), "base")
         for bar in bars
@@ -153,13 +148,22 @@ def link_solids(model: Model, bars: list[Bar], size: float) -> list[Solid]:
     return solids + _hubs(model, bars, shaped, size)
 
 
-def _of_shape(shape: Shape) -> Solid:
-    role = "obstacle" if shape.link < 0 and shape.role == "obstacle" else "body"
-    if shape.link < 0 and role == "body":
-        role = "base"
-    triangles = getattr(shape, "triangles", None)
-    size = () if shape.kind == "mesh" else shape.size
-    return Solid(shape.link, shape.kind, size, shape.R, shape.p, role, triangles)
+def _of_shape(model: Model, shape: Shape) -> Solid:
+    """What is fixed to the world is a base if a first joint is near it, else an obstacle."""
+    triangles, size = shape.triangles, shape.size
+    if triangles is not None:  # of a mesh, whose size is the scale
+        if size != (1.0, 1.0, 1.0):
+            triangles = triangles._replace(points=triangles.points * np.array(size))
+        size = ()
+    solid = Solid(shape.link, shape.kind, size, shape.R, shape.p, "body", triangles)
+    if shape.link >= 0:
+        return solid
+    points, radius = solid.outline
+    low, high = points.min(axis=0) - radius, points.max(axis=0) + radius
+    margin = BASE * (high - low).max()
+    roots = model.p[[j for j in np.flatnonzero(model.parent < 0) if j not in floating_chain(model)]]
+    near = ((roots > low - margin) & (roots < high + margin)).all(axis=1).any()
+    return solid._replace(role="base" if near else "obstacle")
 
 
 def _limbs(mass: float, bars: list[Bar]) -> list[Solid]:
@@ -220,7 +224,8 @@ def _hubs(model: Model, bars: list[Bar], shaped: set[int], size: float) -> list[
         if j in shaped or j in floating or alone:
             continue
         r = 1.16 * max(thickest[j], min(thickest[parent], 1.3 * thickest[j]))
-        kind, extent, role = "cylinder", (r, 2.3 * r), "hub"
+        extent: tuple[float, ...] = (r, 2.3 * r)
+        kind, role = "cylinder", "hub"
         if model.kind[j] == PRISMATIC:
             r = max(r, 2.0 * THIN * size)
             kind, extent, role = "box", (2.6 * r, 2.6 * r, 4.5 * r), "body"

@@ -11,6 +11,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.view.bodies import floating_chain, massless_links
 from predyn.view.numbers import shown
 from predyn.view.scene import nice_step
 from predyn.view.solids import Floats
@@ -19,6 +20,7 @@ from predyn.view.stage import Stage
 WIDTH, HEIGHT, MARGIN = 540.0, 360.0, 44.0
 POSES_FEW, POSES_MANY = 9, 4
 CELLS_ACROSS, CELLS_DOWN, CELL, CELL_MARGIN, LABEL = 8, 2, 130.0, 8.0, 16.0  # of the film, px
+THINNEST = 1.5  # px, of a bar
 PATTERN, CELLS = 360.0, 200  # px and cells of the longer side of the pattern
 
 
@@ -29,10 +31,11 @@ class Projection:
         view = stage.view
         self.axes = np.array([view.right, np.cross(view.toward, view.right)])
         self.bars = [
-            (stage.placed(bar.link, bar.start), stage.placed(bar.link, bar.end))
+            (stage.placed(bar.link, bar.start), stage.placed(bar.link, bar.end), bar.radius)
             for bar in stage.bars
         ]
-        points = [stage.p.reshape(-1, 3), *(x for bar in self.bars for x in bar)]
+        self.joints = _joints(stage)
+        points = [stage.p[self.joints].reshape(-1, 3), *(x for bar in self.bars for x in bar[:2])]
         flat = np.concatenate(points) @ self.axes.T
         self.middle = 0.5 * (flat.max(axis=0) + flat.min(axis=0))
         space = np.array([width, height]) - 2 * margin
@@ -44,15 +47,28 @@ class Projection:
         return np.asarray(away + self.centre)
 
     def pose(self, stage: Stage, k: int, radius: float) -> str:
-        """The skeleton at frame k."""
-        lines = [
-            f"M{_xy(self.screen(tail[k]))}L{_xy(self.screen(tip[k]))}" for tail, tip in self.bars
-        ]
+        """The bodies at frame k, with joints of this radius (px)."""
+        by_width: dict[float, list[str]] = {}
+        for tail, tip, thick in self.bars:
+            width = max(round(4.0 * thick * self.scale) / 2.0, THINNEST)
+            line = f"M{_xy(self.screen(tail[k]))}L{_xy(self.screen(tip[k]))}"
+            by_width.setdefault(width, []).append(line)
+        bodies = "".join(
+            f'<path stroke-width="{width:g}" d="{"".join(lines)}"/>'
+            for width, lines in by_width.items()
+        )
         joints = []
-        for j in range(stage.model.n):
+        for j in self.joints:
             x, y = self.screen(stage.p[j, k])
             joints.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}"/>')
-        return f'<path d="{"".join(lines)}"/>{"".join(joints)}'
+        return bodies + "".join(joints)
+
+
+def _joints(stage: Stage) -> list[int]:
+    """Joints that connect bodies: not those of floating bases and of massless links."""
+    hidden = floating_chain(stage.model) | massless_links(stage.model)
+    shown = [j for j in range(stage.model.n) if j not in hidden]
+    return shown or list(range(stage.model.n))
 
 
 def strobe_poses(stage: Stage) -> NDArray[np.int64]:
@@ -66,7 +82,7 @@ def _spread(frames: int, count: int) -> NDArray[np.int64]:
 
 
 def strobe_svg(stage: Stage) -> str:
-    """The skeleton at equal time steps, light to dark, with the paths of the ends."""
+    """The bodies at equal time steps, light to dark, with the paths of the ends."""
     projection = Projection(stage, WIDTH, HEIGHT, MARGIN)
     parts = [
         f'<svg class="figure" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" '

@@ -60,5 +60,5 @@ def _goal(solution: Solution, constraint: Constraint, instant: float) -> Goal | 
     else:
         return None
     actual = frame_kinematics(solution.model, term.frame, solution.channel("q", instant)).p
-    given = np.array([np.nan if x is None else x for x in np.atleast_1d(target)], float)
+    given = np.array(target, dtype=float)  # None becomes NaN
     return Goal(term.frame, np.where(np.isfinite(given), given, actual), R)

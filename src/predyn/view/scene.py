@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.model.parts import Triangles
 from predyn.view.bodies import floating_chain
 from predyn.view.numbers import rounded
-from predyn.view.solids import Floats, Solid, Triangles
+from predyn.view.solids import Floats, Solid
 from predyn.view.stage import Stage
 
 MOST_SMALL = 1 << 16  # points that 16 bits can number
@@ -42,7 +43,7 @@ def scene_data(stage: Stage, overlays: Sequence[Overlay] = (), name: str = "") -
         if k == 0 or solid.link >= 0
     ]
     return {
-        "times": rounded(stage.times, 6),
+        "times": np.round(stage.times, 6).tolist(),
         "motions": [
             {"name": each.name, "faint": k > 0,
              "poses": _poses(each.stage, digits)}
@@ -156,7 +157,7 @@ def _solid(
     return data
 
 
-def _mesh(points: Floats, faces: NDArray[np.integer]) -> dict[str, str]:
+def _mesh(points: NDArray[np.floating], faces: NDArray[np.integer]) -> dict[str, str]:
     """Little-endian numbers in base64: float32, and uint16 or, of many points, uint32."""
     kind = "<u2" if len(points) <= MOST_SMALL else "<u4"
     return {

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.model.parts import Triangles
+
 Floats = NDArray[np.float64]
-Triangles = tuple[Floats, NDArray[np.int64]]  # points (P, 3) in m, faces (F, 3)
 
 SIDES = 16  # points on a circle where reach is measured
 LATTICE = 60  # points on each sphere of a hull
@@ -37,7 +38,7 @@ class Solid(NamedTuple):
         """Points in link axes and a radius: balls around the points fill the solid's hull."""
         size, radius = self.size, 0.0
         if self.triangles is not None:
-            points = self.triangles[0]
+            points = np.asarray(self.triangles.points, float)
         elif self.kind == "box":
             corners = np.stack(np.meshgrid(*[(-0.5, 0.5)] * 3), axis=-1).reshape(-1, 3)
             points = corners * size
@@ -77,7 +78,7 @@ def hull(link: int, centres: Floats, radius: float) -> Solid:
     inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), found.equations[:, :3]) < 0.0
     faces = np.where(inward[:, None], found.simplices[:, ::-1], found.simplices)
     used, renumbered = np.unique(faces, return_inverse=True)
-    triangles = points[used], renumbered.reshape(-1, 3).astype(np.int64)
+    triangles = Triangles(points[used], renumbered.reshape(-1, 3))
     return Solid(link, "mesh", (), np.eye(3), np.zeros(3), "body", triangles)
 
 

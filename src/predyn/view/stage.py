@@ -181,7 +181,7 @@ def _corners(solid: Solid) -> Floats:
     """(8, 3) of the box around it, in link axes."""
     outline, radius = solid.outline
     low, high = outline.min(axis=0) - radius, outline.max(axis=0) + radius
-    return np.where(np.array(list(np.ndindex(2, 2, 2))), high, low)
+    return np.asarray(np.where(np.array(list(np.ndindex(2, 2, 2))), high, low))
 
 
 def followed(

@@ -2,11 +2,11 @@
 
 import {
   Bone, type BufferGeometry, type Camera, type Color, DirectionalLight, HemisphereLight, Matrix4, type Mesh, MeshLambertMaterial,
-  type Object3D, type Scene as Space, Skeleton, SkinnedMesh, type Sphere, Vector3, type WebGLRenderer,
+  type Object3D, Quaternion, Scene as Space, Skeleton, SkinnedMesh, type Sphere, Vector3, type WebGLRenderer,
 } from "three";
 import type { Scene, Vector } from "./data";
 import { merged, meshGeometry, type Palette, readPalette } from "./geometry";
-import { Arrow, ball, gridLines, label, rod, Trail, triad } from "./marks";
+import { Arrow, ball, gridLines, label, Trail, triad } from "./marks";
 import { CASTS, Shadow } from "./shadow";
 
 const TRAIL_TONES = [1, 0, 2, 3, 4, 6];
@@ -14,7 +14,8 @@ const MOST_NAMES = 30; // of frames
 const vectors = (...all: Vector[]) => all.map((x) => new Vector3(...x));
 
 export class Contents {
-  nodes: Bone[][] = []; // of each motion and link
+  readonly space = new Space();
+  private readonly nodes: Bone[][] = []; // of each motion and link
   private readonly meshes: BufferGeometry[];
   private shadow: Shadow | null = null;
   private casting: [Object3D, Sphere][] = [];
@@ -24,7 +25,7 @@ export class Contents {
   private readonly options: { [name: string]: boolean };
 
   // texts: an element above the picture
-  constructor(private readonly data: Scene, private readonly space: Space, private readonly texts: HTMLElement, private readonly camera: Camera) {
+  constructor(private readonly data: Scene, private readonly texts: HTMLElement, private readonly camera: Camera) {
     this.options = data.options;
     this.meshes = data.meshes.map(meshGeometry);
   }
@@ -52,11 +53,12 @@ export class Contents {
     this.acts = [];
   }
 
-  // frame: the nearest in time; links have been moved
-  update(time: number, frame: number, renderer: WebGLRenderer): void {
+  // The scene at a time, which is a share of the way from one frame to the next.
+  update(time: number, frame: number, share: number, renderer: WebGLRenderer): void {
     this.time = time;
+    this.data.motions.forEach(({ poses }, motion) => poses.forEach((flat, link) => move(this.nodes[motion][link], flat, 7 * frame, share)));
     this.space.updateMatrixWorld();
-    for (const act of this.acts) act(frame);
+    for (const act of this.acts) act(Math.round(frame + share));
     this.shadow?.cast(renderer, this.space, this.casting, this.options.Shadows);
   }
 
@@ -151,7 +153,10 @@ export class Contents {
     for (const { name, link, p } of data.contacts) this.pin(ball(0.014 * radius, palette.force), link, p, "", name, palette.force);
     const ink = data.frames.length <= MOST_NAMES ? palette.soft : undefined;
     for (const { name, link, p, R } of data.frames) this.pin(triad(size, R), link, p, "Frames", name, ink);
-    for (const { link, p, axis } of data.axes) this.pin(rod(0.004 * radius, 0.24 * radius, palette.ink, new Vector3(...axis)), link, p, "Joint axes");
+    for (const { link, p, axis } of data.axes) {
+      const [middle, half] = vectors(p, axis.map((x) => 0.12 * radius * x) as Vector), arrow = new Arrow(0.003 * radius, palette.ink);
+      this.pin(arrow.point(middle.clone().sub(half), middle.add(half)), link, arrow.position.toArray(), "Joint axes");
+    }
     for (const { points } of data.markers) {
       const mark = ball(0.011 * radius, palette.ink);
       this.space.add(mark);
@@ -161,4 +166,13 @@ export class Contents {
       });
     }
   }
+}
+
+const there = new Vector3(), turn = new Quaternion();
+
+// The pose of a link between the frame that begins at a place in flat (x y z qw qx qy qz of each) and the next one.
+function move(node: Bone, flat: number[], at: number, share: number): void {
+  node.position.fromArray(flat, at).lerp(there.fromArray(flat, at + 7), share);
+  node.quaternion.set(flat[at + 4], flat[at + 5], flat[at + 6], flat[at + 3]);
+  node.quaternion.slerp(turn.set(flat[at + 11], flat[at + 12], flat[at + 13], flat[at + 10]), share).normalize();
 }

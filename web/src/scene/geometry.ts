@@ -18,8 +18,8 @@ export function readPalette(place: Element): Palette {
   const tones = [0, 1, 2, 3, 4, 5, 6, 7].map((k) => read(`--c${k}`));
   const base = read("--base"), hub = read("--hub");
   return {
-    tones, roles: { hub, base, payload: read("--payload", "#c49a5a"), tool: hub, obstacle: base },
-    ink: read("--ink"), soft: read("--soft"), line: read("--line"), force: read("--bad"), moment: read("--c6"), good: read("--good"),
+    tones, roles: { hub, base, payload: read("--payload", "#c49a5a"), tool: hub, obstacle: base.clone().lerp(read("--ink"), 0.2) },
+    ink: read("--ink"), soft: read("--soft"), line: read("--line").lerp(read("--soft"), 0.3), force: read("--bad"), moment: read("--c6"), good: read("--good"),
   };
 }
 
@@ -60,12 +60,6 @@ function geometryOf({ kind, size, mesh }: Solid, meshes: BufferGeometry[], sides
   return upright.rotateX(QUARTER);
 }
 
-function colourOf({ role, link, kind }: Solid, palette: Palette): Color {
-  if (role !== "body" || link < 0) return palette.roles[role] ?? palette.roles.base;
-  const tone = palette.tones[link % palette.tones.length];
-  return kind === "mesh" ? tone.clone().lerp(palette.roles.base, 0.25) : tone;
-}
-
 export const matrixOf = (R: number[], p: number[]) =>
   new Matrix4().set(R[0], R[1], R[2], p[0], R[3], R[4], R[5], p[1], R[6], R[7], R[8], p[2], 0, 0, 0, 1);
 
@@ -78,7 +72,7 @@ export function merged(solids: Solid[], bones: number[], meshes: BufferGeometry[
       for (let k = 0; k < count; k++) array.set(values, values.length * k);
       part.setAttribute(name, new BufferAttribute(array, values.length));
     };
-    fill("color", new Float32Array(3 * count), colourOf(solid, palette).toArray());
+    fill("color", new Float32Array(3 * count), (palette.roles[solid.role] ?? palette.tones[solid.link % 8]).toArray());
     fill("skinIndex", new Uint16Array(4 * count), [bones[number], 0, 0, 0]);
     fill("skinWeight", new Float32Array(4 * count), [1, 0, 0, 0]);
     part.computeBoundingSphere();

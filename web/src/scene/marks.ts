@@ -2,7 +2,7 @@
 
 import {
   BufferAttribute, BufferGeometry, type Camera, CatmullRomCurve3, Color, ConeGeometry, CylinderGeometry, Group, Line, LineBasicMaterial, LineSegments, Mesh,
-  MeshBasicMaterial, MeshLambertMaterial, SphereGeometry, TorusGeometry, TubeGeometry, Vector3,
+  MeshBasicMaterial, MeshLambertMaterial, SphereGeometry, TubeGeometry, Vector3,
 } from "three";
 import type { Grid, Vector } from "./data";
 
@@ -15,30 +15,17 @@ const bright = (color: Color, opacity = 1) =>
 
 export const ball = (radius: number, colour: Color, opacity = 1) => new Mesh(new SphereGeometry(radius, 16, 10), bright(colour, opacity));
 
-export function rod(radius: number, length: number, colour: Color, along: Vector3): Mesh {
-  const bar = new Mesh(new CylinderGeometry(radius, radius, length, 8), bright(colour));
-  bar.quaternion.setFromUnitVectors(UP, along);
-  return bar;
-}
-
-// An arrow that can be moved; a moment has two heads and a ring that turns about it.
+// An arrow that can be moved; that of a moment has two heads.
 export class Arrow extends Group {
   private readonly shaft: Mesh;
   private readonly heads: Mesh[];
-  private readonly ring = new Group();
 
   constructor(private readonly thick: number, colour: Color, moment = false) {
     super();
     const paint = bright(colour), head = HEAD * thick, cone = new ConeGeometry(0.42 * head, head, 14).translate(0, -0.5 * head, 0);
     this.shaft = new Mesh(new CylinderGeometry(thick, thick, 1, 10).translate(0, 0.5, 0), paint);
     this.heads = (moment ? [0, 1] : [0]).map(() => new Mesh(cone, paint));
-    this.add(this.shaft, ...this.heads, this.ring);
-    if (!moment) return;
-    const r = 9 * thick, arc = 4.6; // drawn about z, then laid down so that z is the arrow: right-handed
-    const tip = new Mesh(cone, paint);
-    tip.position.set(r * Math.cos(arc) - head * Math.sin(arc), r * Math.sin(arc) + head * Math.cos(arc), 0);
-    tip.rotation.z = arc;
-    this.ring.add(new Mesh(new TorusGeometry(r, 0.8 * thick, 8, 28, arc), paint), tip).rotateX(-Math.PI / 2);
+    this.add(this.shaft, ...this.heads);
   }
 
   point(foot: Vector3, tip: Vector3): this {
@@ -46,32 +33,27 @@ export class Arrow extends Group {
     this.position.copy(foot);
     this.quaternion.setFromUnitVectors(UP, along.divideScalar(length || 1));
     this.shaft.scale.y = Math.max(1e-6, length - 0.8 * head);
-    this.heads.forEach((cone, k) => cone.position.setY(Math.max(length, head) - 0.6 * k * head));
-    this.ring.position.setY(0.45 * length);
+    this.heads.forEach((cone, k) => cone.position.setY(Math.max(length, head) - 0.8 * k * head));
     return this;
   }
 }
 
 // A path: a thin line, and thick as far as it has been covered.
 export class Trail extends Group {
-  private readonly tube: TubeGeometry | null = null;
-  private readonly covered = [0]; // share of the length at each point
+  private readonly tube: TubeGeometry;
 
   constructor(points: Vector[], color: Color, radius: number, faint: boolean) {
     super();
-    const places = points.map((point) => new Vector3(...point)), last = places.length - 1, opacity = faint ? 0.4 : 0.9;
-    this.add(new Line(new BufferGeometry().setFromPoints(places), new LineBasicMaterial({ color, transparent: true, opacity })));
-    places.slice(1).forEach((place, k) => this.covered.push(this.covered[k] + place.distanceTo(places[k])));
-    if (!(this.covered[last] > radius)) return;
-    this.covered.forEach((length, k) => { this.covered[k] = length / this.covered[last]; });
-    const apart = places.filter((place, k) => k === 0 || place.distanceTo(places[k - 1]) > 0);
-    this.tube = new TubeGeometry(new CatmullRomCurve3(apart), last, radius, 6);
-    this.add(new Mesh(this.tube, new MeshBasicMaterial({ color, transparent: faint, opacity: faint ? 0.4 : 1 })));
+    const curve = new CatmullRomCurve3(points.map((point) => new Vector3(...point)));
+    curve.getUtoTmapping = (u) => u; // a piece of the tube for each frame, not for each metre
+    this.tube = new TubeGeometry(curve, points.length - 1, radius, 6);
+    const look = { color, transparent: true, opacity: faint ? 0.4 : 1 };
+    this.add(new Line(new BufferGeometry().setFromPoints(curve.points), new LineBasicMaterial(look)), new Mesh(this.tube, new MeshBasicMaterial(look)));
   }
 
   until(frame: number, visible: boolean): void {
     this.visible = visible;
-    this.tube?.setDrawRange(0, 36 * Math.round(this.covered[frame] * (this.covered.length - 1)));
+    this.tube.setDrawRange(0, 36 * frame);
   }
 }
 

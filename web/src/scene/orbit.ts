@@ -8,10 +8,10 @@ const FIELD = 26, MARGIN = 1.1, STEEPEST = Math.PI / 2 - 1e-4; // degrees; space
 
 export class Orbit {
   readonly camera = new PerspectiveCamera(FIELD);
-  readonly controls: OrbitControls;
+  private readonly controls: OrbitControls;
   private readonly axes: Vector3[];
   private readonly drift = new Vector3();
-  following = false;
+  private following = false;
 
   constructor(canvas: HTMLCanvasElement, private readonly data: Scene["camera"], changed: () => void) {
     this.axes = [data.east, data.north, data.up].map((axis) => new Vector3(...axis));
@@ -40,7 +40,7 @@ export class Orbit {
   }
 
   // Moves back toward the eye until all is in the picture; keeps the direction if none is given.
-  fit(toward = this.camera.position.clone().sub(this.controls.target).normalize()): void {
+  private fit(toward = this.camera.position.clone().sub(this.controls.target).normalize()): void {
     const right = new Vector3().crossVectors(this.axes[2], toward).normalize(), top = new Vector3().crossVectors(toward, right);
     const tall = Math.tan(FIELD * Math.PI / 360) / MARGIN, wide = tall * this.camera.aspect, centre = new Vector3(), offset = new Vector3();
     const points = (this.following && this.data.follow ? this.data.follow.points : this.data.points).map((x) => new Vector3(...x));
@@ -59,6 +59,17 @@ export class Orbit {
     this.camera.position.copy(centre).addScaledVector(toward, distance);
     this.camera.updateProjectionMatrix();
     this.controls.update();
+  }
+
+  widen(aspect: number): void {
+    if (this.camera.aspect === aspect) return;
+    this.camera.aspect = aspect;
+    this.fit();
+  }
+
+  follow(on: boolean): void {
+    this.following = on;
+    this.fit();
   }
 
   // The mechanism is here now: the camera comes along if it follows.
