@@ -7,7 +7,6 @@ any time, and how to write the report.
 import numpy as np
 
 import predyn
-from predyn.view.report import write_report
 
 solution = predyn.solve("two-link-lifting").check()  # check() raises if there is no success
 print(solution)
@@ -20,5 +19,5 @@ for time, tau in zip(t, motion.tau, strict=True):
     print(f"{time:8.3f}  {tau.round(3)}")
 
 print("\nlimits that are reached:", ", ".join(solution.active))
-write_report(solution, "first_motion.html")
+solution.report("first_motion.html")
 print("wrote first_motion.html")

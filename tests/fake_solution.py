@@ -74,12 +74,7 @@ def fake_solution(phases: int = 1, status: str = "optimal", model: Model | None 
         a=a,
         tau=tau,
         reactions=predyn.joint_reactions(model, q, v, a, forces=loads),
-        limits={
-            "position": np.array(model.limits.position),
-            "velocity": np.array(model.limits.velocity),
-            "acceleration": np.array(model.limits.acceleration),
-            "effort": np.stack((-largest, largest), axis=1),
-        },
+        limits=model.limits._replace(effort=np.stack((-largest, largest), axis=1)),
         costs={"time": 0.512, "effort": 0.333},
         violations=(
             Violation(limit, 2.5, 0.25, 12.5, -10.0, 10.0, 0.4) if failed

@@ -9,7 +9,6 @@ from fake_solution import fake_solution
 from predyn.curves.bspline import BSpline
 from predyn.dynamics.system import Payload, PhaseSystem, loaded_model
 from predyn.kernels.forces import ExternalForce
-from predyn.model import Limits
 from predyn.solution import Curve, SignalCurves, Solution
 
 LOAD = Payload("tip", 2.5, np.array([0.05, -0.02, 0.0]), np.diag((0.01, 0.02, 0.025)))
@@ -28,7 +27,7 @@ def loaded_solution(passive: bool = False) -> Solution:
     components, in carry alone), level (1 stepped component, in both phases).
     """
     base = replace(fake_solution(2), phase_names=("reach", "carry"))
-    model, limits = base.model, Limits(*(base.limits[name] for name in Limits._fields))
+    model, limits = base.model, base.limits
     constant = tuple(ExternalForce(**force) for force in base.forces)
     tight = limits._replace(velocity=0.5 * limits.velocity)
     systems = (

@@ -25,6 +25,7 @@ PAGES = (
     "terms",
     "solver",
     "solutions",
+    "notebooks",
     "sensitivities",
     "simulation",
     "estimation",

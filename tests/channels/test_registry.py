@@ -128,8 +128,8 @@ def test_a_solution_has_every_channel() -> None:
     np.testing.assert_array_equal(solution.channel("frame:tip", t)[..., 9:12], tip.p)
     np.testing.assert_array_equal(solution.channel("t", t)[..., 0], t)
     assert solution.channel("tau", 0.1).shape == (2,)
-    with pytest.raises(InputError, match="unknown channel 'power'"):
-        solution.channel("power", 0.1)
+    with pytest.raises(InputError, match="unknown channel 'powr': did you mean 'power'"):
+        solution.channel("powr", 0.1)
 
 
 @pytest.mark.usefixtures("square_speed")

@@ -1,9 +1,10 @@
 """Inverse kinematics: poses are reached, within limits, near the guess and repeatable."""
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
-from predyn import models
+from predyn import models, tasks
 from predyn.dynamics import frame_kinematics
 from predyn.dynamics.pose_search import (
     PoseResult,
@@ -12,7 +13,10 @@ from predyn.dynamics.pose_search import (
     rotation_vector_partial,
 )
 from predyn.errors import InputError
+from predyn.load.urdf import load_urdf
 from predyn.model import Model
+from predyn.samples import Samples
+from predyn.terms import FrameOrientation
 
 POINT = (0.1, 0.2, 0.3)
 ARM = models.two_link()
@@ -116,6 +120,20 @@ def test_a_position_out_of_reach_does_not_converge(
     # the least distance is flat: it is known to the square of the error in q
     assert result.position_error == pytest.approx(distance, rel=0, abs=1e-8)
     check(ARM, "tip", result, position, None, (0, 0, 0))
+
+
+def test_roll_pitch_yaw_are_those_of_terms() -> None:
+    """Pinocchio's convention too; a list is as good as an array."""
+    model, angles = load_urdf(tasks.FOLDER / "arm6.urdf"), [0.3, -0.5, 1.1]
+    frame = model.link_names[-1]
+    by_angles = inverse_kinematics(model, frame, orientation=angles, starts=20)
+    assert by_angles.converged
+    R = frame_kinematics(model, frame, by_angles.q).R
+    np.testing.assert_allclose(R, pin.rpy.rpyToMatrix(*angles), atol=1e-7)
+    term = FrameOrientation(frame, angles).bind(model)
+    found = np.zeros((4, 1))
+    term.value(Samples({f"frame:{frame}": np.append(R.ravel(), np.zeros(15))[:, None]}), found)
+    assert np.abs(found).max() < 1e-7
 
 
 def test_an_orientation_out_of_reach_does_not_converge() -> None:

@@ -143,7 +143,7 @@ def test_the_model_must_be_a_model(model: object) -> None:
 
 @pytest.mark.parametrize("data", [None, 3, {}])
 def test_data_must_be_a_recording_or_a_path(data: object) -> None:
-    with pytest.raises(InputError, match="expected the path of a file"):
+    with pytest.raises(InputError, match="data: expected Measurements or the path of a file"):
         estimate_torques(MODEL, data)
 
 

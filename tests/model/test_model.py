@@ -106,7 +106,7 @@ def test_more_invalid_fields():
         changed(model, "inertia", (0, 0), 0.0)
     with pytest.raises(ModelError, match="expected shape"):
         replace(model, p=np.zeros((3, 3)))
-    with pytest.raises(ModelError, match="parent: expected int64"):
+    with pytest.raises(ModelError, match="parent: expected whole numbers of shape"):
         replace(model, parent=[-1.0, 0.5])
     with pytest.raises(ModelError, match="frame name 'link1' is used twice"):
         replace(model, frames=(Frame("link1", 0, np.eye(3), np.zeros(3)),))
@@ -337,8 +337,20 @@ def test_gravity_limits_and_placement_edits():
     assert limited.limits.effort.tolist() == [[-1.0, 2.0], [-3.0, 4.0]]
     assert limited.limits.acceleration is not None
     assert np.isinf(limited.limits.acceleration).all()
-    with pytest.raises(InputError, match=r"effort limits: expected shape \(2, 2\), got \(3,\)"):
+    with pytest.raises(InputError, match=r"effort limits: expected a number or 2 .*\[1, 2, 3\]"):
         model.with_limits(effort=[1, 2, 3])
+    by_name = limited.with_limits(velocity={"joint2": 5.0}, effort={"joint1": [-7, 8]}).limits
+    assert by_name.velocity.tolist() == [[-1.0, 1.0], [-5.0, 5.0]]
+    assert by_name.effort.tolist() == [[-7.0, 8.0], [-3.0, 4.0]]
+    for given, message in (
+        ({"elbow": 1.0}, "unknown joint 'elbow'"),
+        ({"joint1": -1.0}, "velocity limits of joint 'joint1': got -1.0 for plus and minus"),
+        ({"joint1": (1, 2, 3)}, r"velocity limits of joint 'joint1': expected shape \(2,\)"),
+        ({"joint1": "fast"}, "velocity limits of joint 'joint1': expected a number"),
+        ("fast", "velocity limits: expected a number or 2 .* or a dict by joint name, got 'fast'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            model.with_limits(velocity=given)
     moved = model.with_placement("joint2", p=(0.1, 0.2, 0.3))
     assert moved.p[1].tolist() == [0.1, 0.2, 0.3]
     assert np.array_equal(moved.R, model.R)

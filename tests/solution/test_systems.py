@@ -19,7 +19,6 @@ from oracles.pinocchio_oracle import pinocchio_forces, pinocchio_model
 from predyn.dynamics.system import PhaseSystem
 from predyn.errors import FileError, InputError
 from predyn.kernels.forces import ExternalForce
-from predyn.model import Limits
 from predyn.solution.file import load_solution
 from sameness import assert_same
 from solution.test_solution_file import edited, refused, set_data
@@ -74,9 +73,8 @@ def test_systems_of_phases(solution):
     assert isinstance(one, PhaseSystem)
     assert (one.model, one.payloads, one.passive, one.jerk_limit) == (plain.model, (), (), None)
     assert one.forces[0].link == "tip"
-    assert_same(one.limits, Limits(*(plain.limits[name] for name in Limits._fields)))
-    jerk = np.array([[-3.0, 3.0], [-4.0, 4.0]])
-    limited = replace(plain, limits=plain.limits | {"jerk": jerk}, passive=("joint1",))
+    assert_same(one.limits, plain.limits)
+    limited = replace(plain, jerk_limit=np.array([3.0, 4.0]), passive=("joint1",))
     np.testing.assert_array_equal(limited.system(0).jerk_limit, [3.0, 4.0])
     assert limited.system(0).passive == ("joint1",)
     for bad in (-1, 2, 0.0, True, "carry"):
@@ -231,9 +229,8 @@ def test_files_without_anything_new_stay_version_1(tmp_path):
     plain = fake_solution(2)
     assert load_solution(STORED).systems == ()
     same = replace(plain, systems=tuple(plain.system(k) for k in range(2)))
-    jerk = {"jerk": np.array([[-3.0, 3.0], [-3.0, 3.0]])}
     number = replace(same.systems[0], jerk_limit=3.0)
-    limited = replace(same, limits=plain.limits | jerk, systems=(number, number))
+    limited = replace(same, jerk_limit=np.array([3.0, 3.0]), systems=(number, number))
     for solution in (plain, same, limited):
         solution.save(tmp_path / "s.h5")
         assert (tmp_path / "s.h5").read_bytes().split(b"\n")[1] == b"version 1"

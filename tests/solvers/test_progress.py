@@ -6,6 +6,7 @@ import numpy as np
 
 from predyn.nlp import Multipliers, SolverOptions
 from predyn.solvers.ipopt import Iterate, solve_nlp
+from predyn.solvers.live_table import StreamPlace
 from predyn.solvers.progress import Progress, progress_line
 from solvers.programs import HS071
 
@@ -29,12 +30,16 @@ def test_a_progress_line():
         *("7", "12.345679", "5.00e-01", "2.5e-01", "1.50", "joint2", "effort[3]")
     ]
     assert progress_line(iterate(7, restoration=True)).split()[0] == "7r"
-    assert progress_line(iterate(7, worst="bad\x1b[2Jname\n")).endswith("bad?[2Jname?")
+    assert progress_line(iterate(7), "refinement 1").endswith("refinement 1: joint2 effort[3]")
+    stream = io.StringIO()
+    with Progress(StreamPlace(stream)) as progress:
+        progress(iterate(7, worst="bad\x1b[2J\nname"))
+    assert stream.getvalue().endswith("bad?[2J?name\n")
 
 
 def test_a_file_gets_a_few_lines_and_the_last_one():
     stream = io.StringIO()
-    with Progress(stream, interval=1000.0) as progress:
+    with Progress(StreamPlace(stream), interval=1000.0) as progress:
         for k in range(50):
             assert progress(iterate(k)) is None
     lines = stream.getvalue().splitlines()
@@ -44,7 +49,7 @@ def test_a_file_gets_a_few_lines_and_the_last_one():
 
 def test_the_last_line_comes_once():
     stream = io.StringIO()
-    progress = Progress(stream, interval=0.0)
+    progress = Progress(StreamPlace(stream), interval=0.0)
     progress(iterate(0))
     progress.close()
     progress.close()
@@ -56,7 +61,7 @@ def test_the_last_line_comes_once():
 def test_a_terminal_rewrites_one_line(monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     stream = Terminal()
-    with Progress(stream, interval=0.0) as progress:
+    with Progress(StreamPlace(stream), interval=0.0) as progress:
         for k in range(3):
             progress(iterate(k))
     table, ended = stream.getvalue().split("\n", 1)[1], stream.getvalue().endswith("\n")
@@ -68,7 +73,7 @@ def test_a_terminal_rewrites_one_line(monkeypatch):
 
 def test_a_name_that_the_stream_cannot_encode():
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    with Progress(stream) as progress:
+    with Progress(StreamPlace(stream)) as progress:
         progress(iterate(0, worst="Gelenk ü"))
     stream.seek(0)
     assert "Gelenk ?" in stream.read()
@@ -76,7 +81,7 @@ def test_a_name_that_the_stream_cannot_encode():
 
 def test_with_the_solver():
     stream = io.StringIO()
-    with Progress(stream, interval=0.0) as progress:
+    with Progress(StreamPlace(stream), interval=0.0) as progress:
         result = solve_nlp(HS071(), HS071.start, SolverOptions(), report=progress)
     lines = stream.getvalue().splitlines()[1:]
     assert len(lines) == result.iterations + 1

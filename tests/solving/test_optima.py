@@ -74,7 +74,7 @@ def test_manutec_on_the_default_grid(name: str) -> None:
     continuous, off = CONTINUOUS[name]
     found = straight(name)
     assert continuous < found.objective < continuous * (1.0 + off)
-    speeds = np.abs(found.v) / found.limits["velocity"][:, 1]
+    speeds = np.abs(found.v) / found.limits.velocity[:, 1]
     volts = found.tau / (126.0, 252.0, 72.0)
     assert np.abs(volts).max() <= 7.5 * (1.0 + 1e-8)
     assert speeds.max() <= 1.0 + 1e-8

@@ -69,7 +69,7 @@ def test_limits_are_hardly_exceeded_anywhere(name: str) -> None:
         (motion.q, motion.v, motion.a, motion.tau),
         strict=True,
     ):
-        lower, upper = found.limits[kind].T
+        lower, upper = getattr(found.limits, kind).T
         with np.errstate(invalid="ignore", divide="ignore"):
             over = np.maximum((values - upper) / np.abs(upper), (lower - values) / np.abs(lower))
         over = np.where(np.isfinite(over), over, 0.0)

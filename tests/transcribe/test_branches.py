@@ -11,10 +11,10 @@ import pytest
 
 import predyn
 from oracles.pinocchio_oracle import pinocchio_model, placement_of
+from predyn.model.orientations import rotation_of
 from predyn.models import two_link
 from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Spline, State
 from predyn.terms import Effort, FrameOrientation, FramePosition, JointVelocity, TotalTime
-from predyn.terms.frames import rotation_of
 from predyn.transcribe.branches import nearest_route, routes
 from predyn.transcribe.guess import first_guess, random_guess
 from predyn.transcribe.methods import transcribe

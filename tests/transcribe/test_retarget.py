@@ -12,8 +12,13 @@ import predyn
 from predyn import Constraint, Cost, InputError, tasks, terms
 from predyn.kernels.forces import ExternalForce
 from predyn.problem import Problem
+from predyn.samples.samples import random_samples
+from predyn.terms.linear import Block as LinearBlock
+from predyn.terms.linear import Linear
+from predyn.terms.term import Residual
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.program import Program
+from terms.term_cases import CASES
 
 NAMES = ("arm6-pick", "two-link-pick-place", "manutec-min-time", "acrobot-swingup")
 
@@ -220,3 +225,83 @@ def test_methods() -> None:
                     program.retarget(other)
         program.retarget(weaker(mine))  # with the number of steps left open
         assert_same(program, transcribe(weaker(mine)))
+
+
+class Weighted(terms.Term):
+    """Positions times the mass of their link: a term that looks at masses when it is bound."""
+
+    kind = "weighted"
+
+    def bind(self, model: predyn.Model) -> Residual:
+        masses = model.inertia[:, 0]
+        block = LinearBlock(0, "q", np.arange(model.n), masses)
+        return Linear(model.joint_names, ("kg rad",) * model.n, 1.0 + masses, [block])
+
+
+def test_terms_that_look_at_masses_are_bound_again() -> None:
+    task = problem("arm6-pick")
+    joint = task.model.joint_names[2]
+    entries = (
+        Constraint(terms.JointReaction(joint), -1e6, 1e6),
+        Constraint(terms.JointReaction(joint, part="force", form="magnitude"), 0.0, 1e6),
+        Constraint(Weighted(), -1e4, 1e4),
+    )
+    for some in (*((entry,) for entry in entries), entries):
+        given = replace(task, constraints=(*task.constraints, *some))
+        program = transcribe(given)
+        program.retarget(heavier(given))
+        assert_same(program, transcribe(heavier(given)))
+    summed = Constraint(Weighted(), -1e6, 1e6, integral=True)
+    given = replace(
+        task, costs=(*task.costs, Cost(Weighted())), constraints=(*task.constraints, summed)
+    )
+    program = transcribe(given)
+    program.retarget(heavier(given))
+    assert_same(program, transcribe(heavier(given)))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_other_terms_do_not_look_at_masses(name: str) -> None:
+    """As exchange.py assumes."""
+    term, model = CASES[name]
+    if isinstance(term, terms.JointReaction | terms.UserTerm):
+        return
+    k = int(np.argmax(model.inertia[:, 0]))
+    other = model.with_mass(model.link_names[k], 3.0 * model.inertia[k, 0])
+    a, b = term.bind(model), term.bind(other)
+    assert (a.rows, a.units, a.entries, a.curved) == (b.rows, b.units, b.entries, b.curved)
+    np.testing.assert_array_equal(a.scale, b.scale)
+    samples = random_samples(model, a.channels, 4, seed=1)
+    found = []
+    for x in (a, b):
+        value, partials = np.empty((len(x.rows), 4)), np.empty((len(x.entries), 4))
+        x.value(samples, value)
+        x.partials(samples, partials)
+        found.append((value, partials))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+def test_single_entries() -> None:
+    task = problem("arm6-pick")
+    (goal,), (effort, *others) = task.constraints, task.costs
+    wide = Constraint(terms.JointVelocity(), -9.0, 9.0)
+    given = replace(task, constraints=(goal, wide))
+    program = transcribe(given)
+    for other in (
+        replace(given, constraints=(goal, replace(wide, upper=8.0))),
+        replace(given, costs=(replace(effort, weight=2.0 * effort.weight), *others)),
+        replace(heavier(given), constraints=(elsewhere(task).constraints[0], wide)),
+        given,
+    ):
+        program.retarget(other)
+        assert_same(program, transcribe(other))
+    for wrong, named in (
+        (replace(wide, upper=-10.0), "lower -9 is above upper -10"),
+        (replace(wide, upper=(1.0, 2.0)), "expected one number or 6"),
+        (replace(wide, term=terms.JointVelocity(joints=("nobody",))), "nobody"),
+        ("slower", "expected a Constraint, got str"),
+    ):
+        with pytest.raises(InputError, match=named):
+            program.retarget(replace(given, constraints=(goal, wrong)))
+        assert_same(program, transcribe(given))

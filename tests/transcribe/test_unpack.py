@@ -12,6 +12,7 @@ from scipy.interpolate import BSpline
 import predyn
 from predyn.config import read_task
 from predyn.dynamics import ExternalForce
+from predyn.dynamics.system import limits_by_kind
 from predyn.models import two_link
 from predyn.nlp import SolverOptions
 from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Spline, State
@@ -80,7 +81,8 @@ def test_dense_violations(solution: Solution) -> None:
     for p, phase in enumerate(("there", "on")):
         found = channels(solution, p, s)
         for kind, value in found.items():
-            limits = solution.limits.get(kind, np.array([[-np.inf, 0.75]]))
+            bounds = limits_by_kind(solution.limits, solution.jerk_limit)
+            limits = bounds.get(kind, np.array([[-np.inf, 0.75]]))
             parts = ["tip x"] if kind == "wall" else solution.model.joint_names
             for j, part in enumerate(parts):
                 name = f"{phase}: {kind} {part}"
@@ -119,7 +121,7 @@ def test_imposed_points_hold(solution: Solution) -> None:
     for p in range(2):
         found = channels(solution, p, s)
         for kind in ("velocity", "acceleration", "effort"):
-            lower, upper = solution.limits[kind].T
+            lower, upper = limits_by_kind(solution.limits, solution.jerk_limit)[kind].T
             room = 1e-6 * np.where(np.isfinite(upper), upper, 1.0)
             assert np.all(found[kind] >= lower - room)
             assert np.all(found[kind] <= upper + room)

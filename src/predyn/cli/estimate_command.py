@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +17,6 @@ from predyn.cli.guard import (
     AllowAbsolute,
     AllowCode,
     Packages,
-    harmless,
     place,
     report_compiling,
     say,
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from predyn.model import Model
 
 PAPER = "trujillo-two-link"
-CLEAR = "\r\x1b[K"
 
 
 def estimate(
@@ -129,6 +126,7 @@ def estimate(
     `predyn estimate trujillo-two-link` without data runs the published example.
     """
     from predyn.estimate.estimating import estimate_torques
+    from predyn.estimate.progress import shown_progress
     from predyn.recordings.loading import load_measurements
     from predyn.results import estimates as estimate_results
     from predyn.results import stored as results
@@ -153,7 +151,7 @@ def estimate(
     with locked(folder, names):
         results.refuse_other(folder, results.SOLUTION)
         results.refuse_obstacles(folder)
-        with _Progress(quiet) as progress, warnings.catch_warnings():
+        with shown_progress(not quiet, None) as progress, warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # they are printed below
             result = estimate_torques(
                 mechanism,
@@ -170,6 +168,7 @@ def estimate(
                 cutoff=cutoff,
                 name=data.stem,
                 report=progress,
+                verbose=False,
             )
         with held_back():
             written = estimate_results.write_estimate(result, folder, not no_report)
@@ -248,31 +247,6 @@ def _pairs(option: str, given: Sequence[str] | None, form: str) -> dict[str, str
             raise InputError(f"{option}: {name!r:.60} is given twice")
         pairs[name] = value
     return pairs
-
-
-class _Progress:
-    """A line for each iteration; on a terminal one line that is rewritten."""
-
-    def __init__(self, quiet: bool) -> None:
-        self.quiet = quiet
-        self.live = sys.stderr.isatty()
-        self.titled = False
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.titled and self.live:
-            say("")
-
-    def __call__(self, iteration: int, value: float, step: float, text: str) -> None:
-        if self.quiet:
-            return
-        if not self.titled:
-            say(f"{'iteration':>9} {'value':>15} {'step':>8}")
-            self.titled = True
-        line = f"{iteration:9d} {value:15.8g} {step:8.1e}  {text}"
-        typer.echo((CLEAR if self.live else "") + harmless(line), err=True, nl=not self.live)
 
 
 def _paper(folder: Path, quiet: bool, report: bool) -> None:

@@ -74,9 +74,7 @@ def _check_result(path: Path) -> None:
     result = load_any(path)
     if isinstance(result, Solution):
         show(str(result))
-        kinds = result.model.limits._fields
-        limits = result.model.limits._replace(**{k: result.limits[k] for k in kinds})
-        show(descriptions.model_text(result.model, limits))
+        show(descriptions.model_text(result.model, result.limits))
     else:
         from predyn.results.estimates import estimate_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -85,6 +85,7 @@ def solve(
     from predyn.config.schema import METHODS
     from predyn.results import stored as results
     from predyn.results.folder import locked
+    from predyn.solving import solve as find_motion
 
     if method is not None and method not in METHODS:
         raise unknown_name("--method", method, METHODS)
@@ -99,9 +100,10 @@ def solve(
         results.refuse_obstacles(folder)
         if resume:
             resume_from = results.latest(folder)
-        solution = _solved(
+        report_compiling(quiet)
+        solution = find_motion(
             problem,
-            quiet=quiet,
+            verbose=not quiet,
             guess=near,
             starts=starts,
             seed=seed,
@@ -191,14 +193,3 @@ def _changed(
     if wrong:
         raise InputError("\n  ".join(wrong))
     return changed
-
-
-def _solved(problem: Problem, *, quiet: bool, **options: Any) -> Solution:
-    from predyn.solvers.progress import Progress
-    from predyn.solving import solve
-
-    report_compiling(quiet)
-    if quiet:
-        return solve(problem, **options)
-    with Progress() as progress:
-        return solve(problem, report=progress, **options)

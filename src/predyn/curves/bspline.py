@@ -8,15 +8,15 @@ control points come as arguments, one curve per trailing index.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.curves.arguments import check_degree, count, duration, finite, vector
 from predyn.errors import InputError
 
-DEGREES = range(6)
 Side = Literal["left", "right"]
 SNAP = 8 * np.finfo(float).eps  # an instant this close to a knot is that knot
 MIN_SEGMENT = 1e-9
@@ -36,8 +36,8 @@ class BSpline:
     knots: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        _check_degree(self.degree)
-        knots = _vector("knots", self.knots).copy()
+        check_degree(self.degree)
+        knots = vector("knots", self.knots).copy()
         p = self.degree
         if len(knots) < 2 * p + 2:
             raise InputError(
@@ -73,14 +73,14 @@ class BSpline:
 
         Either a number of equal segments or the breakpoints 0 .. 1.
         """
-        _check_degree(degree)
+        check_degree(degree)
         if (segments is None) == (breaks is None):
             raise InputError("clamped: expected either segments or breaks, got both or neither")
         if breaks is None:
-            count = _count("segments", segments)
-            inner = np.arange(count + 1) / count
+            pieces = count("segments", segments)
+            inner = np.arange(pieces + 1) / pieces
         else:
-            inner = _vector("breaks", breaks)
+            inner = vector("breaks", breaks)
             if len(inner) < 2 or inner[0] != 0.0 or inner[-1] != 1.0 or np.any(np.diff(inner) <= 0):
                 raise InputError(
                     "breaks: expected increasing numbers from exactly 0 to exactly 1, got "
@@ -91,8 +91,8 @@ class BSpline:
     @classmethod
     def uniform(cls, degree: int, segments: int) -> BSpline:
         """Evenly spaced knots, also outside the domain."""
-        _check_degree(degree)
-        _count("segments", segments)
+        check_degree(degree)
+        count("segments", segments)
         return cls(degree, np.arange(-degree, segments + degree + 1) / segments)
 
     @property
@@ -147,7 +147,7 @@ class BSpline:
         rounding of its terms as zero. At a knot they are those of the segment on that side.
         """
         s, p = self._instants(s), self.degree
-        _count("derivatives", derivatives, least=0)
+        count("derivatives", derivatives, least=0)
         values, widths = self._functions(s, self._interval(s, side))
         out = np.zeros((derivatives + 1, len(s), p + 1))
         out[0] = values[p]
@@ -167,9 +167,9 @@ class BSpline:
 
         control: (n_control, ...). The d-th derivative is the one in s over T**d.
         """
-        control, T = self._control(control), _duration(T)
+        control, T = self._control(control), duration(T)
         s, p = self._instants(s), self.degree
-        _count("derivatives", derivatives, least=0)
+        count("derivatives", derivatives, least=0)
         interval, trailing = self._interval(s), (1,) * (control.ndim - 1)
         values, widths = self._functions(s, interval)
         acting = control[(interval - p)[:, None] + np.arange(p + 1)]
@@ -198,7 +198,7 @@ class BSpline:
 
     def control_partials(self, s: ArrayLike, T: float = 1.0) -> NDArray[np.float64]:
         """Partials of q, v, a, jerk at s in the control points: (4, K, n_control)."""
-        basis, T = self.basis(s), _duration(T)
+        basis, T = self.basis(s), duration(T)
         out = np.zeros((4, basis.shape[1], self.n_control))
         index = self.span(s)[:, None] + np.arange(self.degree + 1)
         np.put_along_axis(out, np.broadcast_to(index, basis.shape), basis, axis=2)
@@ -233,7 +233,7 @@ class BSpline:
         spline on the knots with k doubled whose control points are (c[j-1] - c[j]) over the width
         of the j-th support for j = k - p .. k, and zero for others (compare Piegl and Tiller 1998).
         """
-        control, T = self._control(control), _duration(T)
+        control, T = self._control(control), duration(T)
         s, p, knots = self._instants(s), self.degree, self.knots
         if p < 2:
             raise InputError(f"knot_partials: expected a degree from 2 on, got {p}")
@@ -295,7 +295,7 @@ class BSpline:
         the integral of (dq/ds)**2, for degree 0 the sum of the squared jumps.
         """
         s = self._instants(s)
-        samples = _finite("values", values, (len(s), *np.shape(values)[1:]))
+        samples = finite("values", values, (len(s), *np.shape(values)[1:]))
         ends = self.control_partials([0.0, 1.0])
         fixed, targets = np.zeros((0, self.n_control)), np.zeros((0, *samples.shape[1:]))
         for name, value, row in (
@@ -306,7 +306,7 @@ class BSpline:
         ):
             if value is not None:
                 fixed = np.vstack((fixed, row))
-                target = _finite(name, value, samples.shape[1:])
+                target = finite(name, value, samples.shape[1:])
                 targets = np.concatenate((targets, target[None]))
         bending = np.diff(np.eye(self.n_control), axis=0)
         if self.degree > 0:
@@ -327,18 +327,18 @@ class BSpline:
 
     def gauss_points(self, per_segment: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Gauss-Legendre points of every segment in order, and their weights (sum 1)."""
-        x, w = np.polynomial.legendre.leggauss(_count("per_segment", per_segment))
+        x, w = gauss_legendre(count("per_segment", per_segment))
         low, width = self.breaks[:-1, None], np.diff(self.breaks)[:, None]
         return (low + width * (x + 1.0) / 2.0).ravel(), (width * w / 2.0).ravel()
 
     def limit_points(self, per_segment: int) -> NDArray[np.float64]:
         """Evenly spaced points, per_segment from each segment's left end on, and s = 1."""
-        share = np.arange(_count("per_segment", per_segment)) / per_segment
+        share = np.arange(count("per_segment", per_segment)) / per_segment
         points = self.breaks[:-1, None] + np.diff(self.breaks)[:, None] * share
         return np.append(points.ravel(), 1.0)
 
     def _instants(self, s: ArrayLike) -> NDArray[np.float64]:
-        s, breaks = _vector("s", s), self.breaks
+        s, breaks = vector("s", s), self.breaks
         right = np.clip(np.searchsorted(breaks, s), 1, len(breaks) - 1)
         for nearest in (breaks[right - 1], breaks[right]):
             s = np.where(np.abs(s - nearest) <= SNAP, nearest, s)
@@ -361,6 +361,13 @@ class BSpline:
         return array
 
 
+@cache
+def gauss_legendre(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Points in [-1, 1] and weights of Gauss quadrature."""
+    x, w = np.polynomial.legendre.leggauss(count)
+    return x, w
+
+
 def _stretch(first: NDArray[np.float64], last: NDArray[np.float64]) -> NDArray[np.float64]:
     """Sum of two arrays (K, r), as the first and the last r of r + 1 columns."""
     out = np.zeros((len(first), first.shape[1] + 1))
@@ -378,37 +385,3 @@ def _least_squares(
     rank = int(np.count_nonzero(singular > OPEN * np.abs(rows).max(initial=0.0)))
     step = Vt[:rank].T @ ((U[:, :rank].T @ goal) / singular[:rank, None])
     return free @ step, free @ Vt[rank:].T
-
-
-def _vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    try:
-        array = np.atleast_1d(np.asarray(values, dtype=float))
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: expected numbers, got {values!r:.60}") from None
-    if array.ndim != 1 or not np.all(np.isfinite(array)):
-        raise InputError(f"{name}: expected a vector of finite numbers, got shape {array.shape}")
-    return array
-
-
-def _finite(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    array = np.asarray(values, dtype=float)
-    if array.shape != shape or not np.all(np.isfinite(array)):
-        raise InputError(f"{name}: expected finite numbers, shape {shape}, got {array.shape}")
-    return array
-
-
-def _count(name: str, value: object, least: int = 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}: expected a whole number of at least {least}, got {value!r:.40}")
-    return int(value)
-
-
-def _check_degree(degree: object) -> None:
-    if isinstance(degree, bool) or degree not in DEGREES or not isinstance(degree, int):
-        raise InputError(f"degree: expected a whole number from 0 to 5, got {degree!r:.40}")
-
-
-def _duration(T: float) -> float:
-    if isinstance(T, bool) or not isinstance(T, int | float | np.number) or not 0.0 < T < np.inf:
-        raise InputError(f"T: expected a duration in seconds above 0, got {T!r:.40}")
-    return float(T)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from predyn.kernels.arguments import finite, joints, real
 from predyn.kernels.forces import vector
 from predyn.kernels.tree import Floats
 from predyn.model import REVOLUTE, Model
+from predyn.model.orientations import rotation_of
 
 MOST_STEPS = 200
 LEAST_DAMPING, MOST_DAMPING = 1e-14, 1e8  # shares of the largest entry of J'J
@@ -75,7 +76,9 @@ def inverse_kinematics(
 
     frame        name of a frame or of a link
     position     (3,) m, target position of the point, world axes; None leaves a coordinate free
-    orientation  (3, 3) target axes of the frame as columns; give position, orientation or both
+    orientation  target axes of the frame as columns (3, 3), or roll, pitch, yaw (3,) in radians:
+                 rotations about the world's x, then y, then z, as in terms; give position,
+                 orientation or both
     guess        (n,) tried first, moved into the limits; default: the middle of the limits
     tolerance    largest error that counts as reached, m and rad
     starts       number of tries: the guess, then random poses within the limits, or within a half
@@ -97,7 +100,7 @@ def inverse_kinematics(
         model.frame(frame).name,
         vector("point", point),
         None if position is None else _read_position(position),
-        None if orientation is None else _check_rotation(model, orientation),
+        None if orientation is None else _nearest_rotation(rotation_of(orientation, "orientation")),
     )
     if not 0.0 < _read_number("tolerance", tolerance) < np.inf:
         raise InputError(f"tolerance: expected a number above 0, got {tolerance!r:.40}")
@@ -230,22 +233,18 @@ def _is_reached(errors: Floats, tolerance: float) -> bool:
 
 def _read_position(position: ArrayLike | Sequence[float | None]) -> Floats:
     """A target position with NaN for coordinates that are None."""
-    free, given = [False] * 3, position
-    if isinstance(position, tuple | list) and len(position) == 3:
-        free = [x is None for x in position]
-        given = [0.0 if x is None else x for x in position]
+    given: Any = position
+    free = [False] * 3
+    if isinstance(given, tuple | list) and len(given) == 3:
+        free = [x is None for x in given]
+        given = [0.0 if x is None else x for x in given]
     if all(free):
         raise InputError("position: leaves all coordinates free; give at least one")
-    return np.where(free, np.nan, vector("position", given))  # type: ignore[arg-type]
+    return np.where(free, np.nan, vector("position", given))
 
 
-def _check_rotation(model: Model, orientation: ArrayLike) -> Floats:
-    R = finite("orientation", real(model, "orientation", orientation, (3, 3)))
-    if R.shape != (3, 3) or abs(R.T @ R - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
-        raise InputError(
-            "orientation: expected a rotation matrix (3, 3), orthonormal to 1e-6 and right-handed, "
-            f"got {np.array2string(R, precision=4, threshold=9)}"
-        )
+def _nearest_rotation(R: Floats) -> Floats:
+    """Exactly orthonormal axes, from some that are so to within rounding."""
     U, _, Vt = np.linalg.svd(R)
     return U @ Vt
 

@@ -39,10 +39,15 @@ def loaded_model(model: Model, payloads: tuple[Payload, ...]) -> Model:
 def limits_by_kind(limits: Limits, jerk_limit: ArrayLike | None) -> dict[str, Floats]:
     """Lower and upper bounds (n, 2) of each kind."""
     found = {kind: np.array(bounds, float) for kind, bounds in limits._asdict().items()}
-    if jerk_limit is not None:
-        jerk = np.broadcast_to(np.asarray(jerk_limit, float), (len(limits.position),))
+    jerk = jerk_limits(jerk_limit, len(limits.position))
+    if jerk is not None:
         found["jerk"] = np.stack([-jerk, jerk], axis=1)
     return found
+
+
+def jerk_limits(given: ArrayLike | None, n: int) -> Floats | None:
+    """One for each joint (n,), if there are any."""
+    return None if given is None else np.broadcast_to(np.asarray(given, float), (n,)).copy()
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,6 +29,7 @@ from predyn.estimate.options import (
     positive,
     weights_of,
 )
+from predyn.estimate.progress import Report, shown_progress
 from predyn.estimate.result import (
     CONVERGED,
     INTERRUPTED,
@@ -42,7 +43,7 @@ from predyn.estimate.spline_grid import Floats
 from predyn.estimate.states import channels_of, node_deviations, torque_deviations
 from predyn.estimate.total_variation import switching
 from predyn.estimate.tracking import track_poses
-from predyn.estimate.trials import Report, Search
+from predyn.estimate.trials import Search
 from predyn.model import Model
 from predyn.recordings.loading import load_measurements
 from predyn.recordings.measurements import Measurements
@@ -65,6 +66,7 @@ def estimate_torques(
     guess: Mapping[str, float] | None = None,
     name: str | None = None,
     report: Report | None = None,
+    verbose: bool | None = None,
 ) -> Estimate:
     """The torques that made a recorded motion, with 95 % bands.
 
@@ -86,6 +88,8 @@ def estimate_torques(
     cutoff      Hz, of the filter in the comparison (default: by residual analysis)
     guess       joint -> rad or m, a pose near the first one, if the markers allow several
     report      called with iteration, value, largest step, text
+    verbose     whether to show progress on standard error, or in the notebook; None: on a
+                terminal or in a notebook, without a `report`
 
     Warnings are in `warnings` of the result and issued as DataWarning. The bands do not account
     for errors of the model (lengths, masses, marker positions). Ctrl-C returns partial results.
@@ -93,6 +97,10 @@ def estimate_torques(
     began = time.perf_counter()
     if not isinstance(model, Model):
         raise InputError(f"model: expected a predyn.Model, got {type(model).__name__}")
+    if not isinstance(data, Measurements | str | PathLike):
+        raise InputError(
+            f"data: expected Measurements or the path of a file, got {type(data).__name__}"
+        )
     recording = data if isinstance(data, Measurements) else load_measurements(data)
     orders = orders_of(order, total_variation)
     kinds = kinds_of(independent, total_variation, weight)
@@ -124,8 +132,9 @@ def estimate_torques(
         called(report),
     )
     try:
-        trials = search.trials(orders, kinds, grid.through(nodes))
-        estimate = _finished(search, trials, total_variation)
+        with shown_progress(verbose, search.report) as search.report:
+            trials = search.trials(orders, kinds, grid.through(nodes))
+            estimate = _finished(search, trials, total_variation)
     except InputError as error:  # earlier warnings may name the cause
         raise InputError("; ".join((*matched.warnings, str(error)))) from None
     for text in estimate["warnings"]:

@@ -8,16 +8,21 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predyn import __version__
+from predyn.display import Reported
 from predyn.errors import NotConverged
 from predyn.model import PRISMATIC, Model
 from predyn.published.lcurve import LCurve
 from predyn.recordings.measurements import Measurements
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
 
 Floats = NDArray[np.float64]
 
@@ -67,7 +72,7 @@ class OrderTrial(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate:
+class Estimate(Reported):
     """Torques, states and their uncertainty from measurements of a motion.
 
     The motion has constant acceleration on each of K intervals; `tau[k]` is held over interval k.
@@ -197,6 +202,25 @@ class Estimate:
         from predyn.estimate.result_export import export_estimate
 
         export_estimate(self, path)
+
+    def to_pandas(self, of: str = "torques") -> pandas.DataFrame:
+        """A pandas.DataFrame with units in `attrs["units"]`; needs the extra `predyn[tables]`.
+
+        of  "torques": tau, tau_sd, a and grid_error of each joint at `t_tau`, with start and end
+            of the intervals; "states": q, v, q_sd, v_sd at `t`
+        """
+        from predyn.estimate.result_tables import estimate_frame
+
+        return estimate_frame(self, of)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Torques and states as an xarray.Dataset with the dimensions t, t_tau and joint.
+
+        Units are in `attrs["units"]` of each variable. Needs the extra `predyn[tables]`.
+        """
+        from predyn.estimate.result_tables import estimate_dataset
+
+        return estimate_dataset(self)
 
     def __repr__(self) -> str:
         what = "total variation" if self.total_variation else f"order {self.order}"

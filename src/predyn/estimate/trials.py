@@ -14,12 +14,11 @@ from predyn.estimate.evidence import NEARLY, SETTLED, Trial, fit_levels
 from predyn.estimate.matching import Matched
 from predyn.estimate.observations import Observations
 from predyn.estimate.options import usual_size
+from predyn.estimate.progress import Report
 from predyn.estimate.regularisation import combination, inertias
 from predyn.estimate.result import ACCELERATIONS, BAND, JOINTS, LINKS, Filtered
 from predyn.estimate.smoother import Levels, Smoother
 from predyn.estimate.spline_grid import Floats, Ints
-
-Report = Callable[[int, float, float, str], None]
 
 LEAST_SCALE, MOST_SCALE = 1e-5, 1e4  # over the usual size of a change
 OUTGROWN = 3.0  # torques over their usual size that show it to be wrong

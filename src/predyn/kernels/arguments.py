@@ -40,7 +40,8 @@ def real(model: Model, name: str, value: ArrayLike, trailing: tuple[int, ...]) -
         except ValueError as error:
             raise InputError(f"{name}: not an array of numbers ({error})") from None
         if array.dtype.kind not in "fiu":
-            raise InputError(f"{name}: expected real numbers, got an array of {array.dtype}")
+            got = f"an array of {array.dtype}" if array.dtype.kind in "bc" else f"{value!r:.60}"
+            raise InputError(f"{name}: expected real numbers, got {got}")
         value = array.astype(np.float64)
     if value.shape[max(value.ndim - len(trailing), 0) :] != trailing:
         expected = ", ".join(str(k) for k in ("...", *trailing))

@@ -80,6 +80,11 @@ def with_gravity(model: Model, gravity: ArrayLike) -> Model:
 
 def limit_pairs(value: ArrayLike, what: str, n: int) -> Array:
     """(n, 2) lower, upper from a number or (n,) (both: plus and minus) or (n, 2)."""
+    if isinstance(value, str) or (dimensions(value, what) == 1 and np.shape(value) != (n,)):
+        raise InputError(
+            f"{what}: expected a number or {n} (plus and minus), an array of shape ({n}, 2) "
+            f"(lower, upper), or a dict by joint name, got {value!r:.60}"
+        )
     shape = np.shape(value) if dimensions(value, what) < 2 else (n, 2)
     if shape in ((), (n,)):
         size = np.broadcast_to(frozen(value, what, shape), (n,))
@@ -92,12 +97,27 @@ def limit_pairs(value: ArrayLike, what: str, n: int) -> Array:
     return frozen(value, what, (n, 2))
 
 
-def with_limits(model: Model, *values: ArrayLike | None) -> Model:
-    pairs = [
-        old if new is None else limit_pairs(new, f"{field} limits", model.n)
-        for field, old, new in zip(Limits._fields, model.limits, values, strict=True)
-    ]
+def with_limits(model: Model, *values: ArrayLike | Mapping[str, ArrayLike] | None) -> Model:
+    pairs = list(model.limits)
+    for k, (field, given) in enumerate(zip(Limits._fields, values, strict=True)):
+        if isinstance(given, Mapping):
+            pairs[k] = _limits_by_joint(model, given, pairs[k], f"{field} limits")
+        elif given is not None:
+            pairs[k] = limit_pairs(given, f"{field} limits", model.n)
     return replace(model, limits=Limits(*pairs))
+
+
+def _limits_by_joint(model: Model, given: Mapping[str, ArrayLike], old: Array, what: str) -> Array:
+    """The old limits (n, 2) with those of the named joints replaced: a number, or lower, upper."""
+    pairs = old.copy()
+    for joint, value in given.items():
+        named = f"{what} of joint {joint!r}"
+        j = model.joint_index(joint)
+        if dimensions(value, named) == 0:
+            pairs[j] = limit_pairs(value, named, 1)[0]
+        else:
+            pairs[j] = frozen(value, named, (2,))
+    return pairs
 
 
 def with_placement(model: Model, joint: str, R: ArrayLike | None, p: ArrayLike | None) -> Model:

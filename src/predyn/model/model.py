@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from predyn.display import Shown
 from predyn.errors import InputError, ModelError, unknown_name
 from predyn.model import checks, edits
 from predyn.model.parts import (
@@ -42,7 +43,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Model:
+class Model(Shown):
     """A mechanism: n joints with one degree of freedom each, and the n links that they move.
 
     Joint j moves link j relative to link parent[j] (-1: the world). Numbering is depth first, so
@@ -205,12 +206,15 @@ class Model:
 
     def with_limits(
         self,
-        position: ArrayLike | None = None,
-        velocity: ArrayLike | None = None,
-        acceleration: ArrayLike | None = None,
-        effort: ArrayLike | None = None,
+        position: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        velocity: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        acceleration: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        effort: ArrayLike | Mapping[str, ArrayLike] | None = None,
     ) -> Model:
-        """Replace limits: a number or (n,) means plus and minus; (n, 2) means lower, upper."""
+        """Replace limits: a number or (n,) means plus and minus; (n, 2) means lower, upper.
+
+        By joint name, {"elbow": 2.0, "wrist": (-1.0, 3.0)}, other joints keep theirs.
+        """
         return edits.with_limits(self, position, velocity, acceleration, effort)
 
     def with_placement(

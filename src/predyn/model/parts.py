@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -40,7 +41,10 @@ def _frozen(value: Any, what: str, shape: tuple[int, ...], dtype: Any, kinds: st
             raise TypeError(f"{array.dtype} values")
         array = np.array(array, dtype=dtype, order="C")
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{what}: expected {dtype} of shape {shape}, got {error}") from None
+        kind = "whole numbers" if dtype.kind == "i" else "numbers"
+        expected = f"{kind} of shape {shape}" if shape else "a number"
+        got = f"{value!r:.60}" if isinstance(value, str | Mapping | None) else str(error)
+        raise InputError(f"{what}: expected {expected}, got {got}") from None
     if array.shape != shape:
         raise InputError(f"{what}: expected shape {shape}, got {array.shape}")
     array.flags.writeable = False

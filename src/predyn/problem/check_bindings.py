@@ -46,7 +46,8 @@ class Binder:
             name = term.__name__
             return None, f"expected a Term, got the class {name}: write {name}(...)"
         if not isinstance(term, Term):
-            return None, f"expected a Term, got {type(term).__name__}"
+            hint = "; wrap it in a UserTerm" if callable(term) else ""
+            return None, f"expected a Term, got {type(term).__name__}{hint}"
         if isinstance(term, ON_UNKNOWNS):
             if not self._sound:
                 return None, None

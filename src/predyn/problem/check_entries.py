@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from predyn.errors import InputError, unknown_name
+from predyn.errors import InputError, listed, unknown_name
 from predyn.problem.check_bindings import Binder
-from predyn.problem.check_phases import Finding, Path, finite, name_problems
+from predyn.problem.check_phases import Finding, Path, finite, name_problems, not_a_list
 from predyn.terms.signals import ParameterValue
-from predyn.terms.term import Residual
+from predyn.terms.term import Residual, Term
 
 if TYPE_CHECKING:
     from predyn.problem.problem import Constraint, Cost
@@ -29,13 +29,14 @@ def entry_problems(
 
     for field, entries, kind in (("costs", costs, Cost), ("constraints", constraints, Constraint)):
         if not isinstance(entries, tuple | list):
-            name = kind.__name__
-            yield (*where, field), f"expected a list of {name}, got {type(entries).__name__}"
+            yield (*where, field), not_a_list(kind, entries)
             continue
         for k, entry in enumerate(entries):
             place = (*where, field, k)
             if not isinstance(entry, kind):
-                yield place, f"expected a {kind.__name__}, got {type(entry).__name__}"
+                got = type(entry).__name__
+                hint = f"; write {kind.__name__}({got}(...))" if isinstance(entry, Term) else ""
+                yield place, f"expected a {kind.__name__}, got {got}{hint}"
                 continue
             residual, message = binder.bind(entry.term, phases)
             if message is not None:
@@ -43,14 +44,14 @@ def entry_problems(
             yield from _place(entry.term, entry.at, place)
             yield from name_problems(entry.name, place)
             if isinstance(entry, Cost):
-                yield from _cost(entry, place)
+                yield from cost_problems(entry, place)
             else:
                 yield from _over(entry, bool(where), place)
                 if residual is not None:
-                    yield from _bounds(entry, residual, place)
+                    yield from bounds_problems(entry, residual, place)
 
 
-def _cost(cost: Cost, where: Path) -> Iterator[Finding]:
+def cost_problems(cost: Cost, where: Path) -> Iterator[Finding]:
     if getattr(cost.term, "pairs", False):
         message = (
             f"{cost.term.kind!r} is a term on pairs of instants, which can only be a constraint"
@@ -96,7 +97,8 @@ def _over(constraint: Constraint, in_phase: bool, where: Path) -> Iterator[Findi
 def _place(term: Any, at: Any, where: Path) -> Iterator[Finding]:
     if isinstance(at, str):
         if at not in WHEN:
-            yield (*where, "at"), str(unknown_name("instant", at, WHEN))
+            names = unknown_name("instant", at, WHEN)
+            yield (*where, "at"), f"{names}, or a list of fractions of the phase, such as [0.5]"
         elif getattr(term, "pairs", False) and at != "throughout":
             yield (
                 (*where, "at"),
@@ -111,7 +113,8 @@ def _place(term: Any, at: Any, where: Path) -> Iterator[Finding]:
     if fractions.ndim != 1 or not fractions.size or not inside.all():
         yield (
             (*where, "fractions"),
-            f"expected 'throughout', 'start', 'end' or fractions from 0 to 1, got {at!r:.60}",
+            "expected 'throughout', 'start', 'end' or a list of fractions from 0 to 1, such as "
+            f"[0.5], got {at!r:.60}",
         )
     elif len(np.unique(fractions)) < fractions.size:
         yield (*where, "fractions"), f"expected each instant once, got {at!r:.60}"
@@ -122,7 +125,7 @@ def _place(term: Any, at: Any, where: Path) -> Iterator[Finding]:
         )
 
 
-def _bounds(constraint: Constraint, residual: Residual, where: Path) -> Iterator[Finding]:
+def bounds_problems(constraint: Constraint, residual: Residual, where: Path) -> Iterator[Finding]:
     integral: Any = constraint.integral
     if type(integral) is not bool:
         yield (*where, "integral"), f"expected true or false, got {constraint.integral!r:.60}"
@@ -165,10 +168,11 @@ def _row_values(value: Any, rows: tuple[str, ...]) -> np.ndarray:
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"expected numbers, got {value!r:.60}") from None
-    if array.shape not in ((), (len(rows),)):
-        names = ", ".join(rows[:6]) + (", ..." if len(rows) > 6 else "")
         raise InputError(
-            f"expected one number or {len(rows)} ({names}), got {array.size or 'none'}"
+            f"expected one number or {len(rows)} ({listed(rows, 6)}), got {value!r:.60}"
+        ) from None
+    if array.shape not in ((), (len(rows),)):
+        raise InputError(
+            f"expected one number or {len(rows)} ({listed(rows, 6)}), got {array.size or 'none'}"
         )
     return np.broadcast_to(array, (len(rows),))

@@ -10,7 +10,7 @@ import numpy as np
 from predyn.curves.profile import Profile
 from predyn.errors import PredynError, unknown_name
 from predyn.kernels.forces import ExternalForce, placed_forces, vector
-from predyn.problem.check_phases import Finding, Path, finite, of_kind
+from predyn.problem.check_phases import Finding, Path, finite, not_a_list, of_kind
 from predyn.problem.check_systems import system_in
 from predyn.problem.offers import exists_in, phase_name
 from predyn.problem.unknowns import Parameter, Signal
@@ -35,7 +35,7 @@ def force_problems(problem: Problem, sound: bool) -> Iterator[Finding]:
             acting.setdefault((*where, "forces"), (system.forces, []))[1].append(p)
     for place, (forces, phases) in acting.items():
         if not isinstance(forces, tuple | list):
-            yield place, f"expected a list of ExternalForce, got {type(forces).__name__}"
+            yield place, not_a_list(ExternalForce, forces)
             continue
         for k, force in enumerate(forces):
             yield from _force(problem, force, (*place, k), phases, sound)

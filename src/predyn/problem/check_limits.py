@@ -11,13 +11,15 @@ from predyn.model import Limits, Model
 from predyn.model.parts import Array
 from predyn.problem.check_phases import Finding, Path, numbers
 
+EASIER = "model.with_limits(velocity=...).limits makes them of numbers or of a dict by joint"
+
 
 def check_limits(model: Model, given: Any, where: Path) -> tuple[Limits, list[Finding]]:
     """The effective limits (those of the model where the given ones are not valid), and errors."""
     if given is None:
         return model.limits, []
     if not isinstance(given, Limits):
-        return model.limits, [(where, f"expected Limits, got {type(given).__name__}")]
+        return model.limits, [(where, f"expected Limits, got {type(given).__name__}; {EASIER}")]
     wrong: list[Finding] = []
     pairs = []
     for name, value in zip(Limits._fields, given, strict=True):

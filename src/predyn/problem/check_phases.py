@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from predyn.errors import unknown_name
+from predyn.errors import listed, unknown_name
 from predyn.model import Limits, Model
 from predyn.model.parts import LARGEST, Array
 from predyn.problem.unknowns import Parameter
@@ -68,7 +68,8 @@ def _duration(problem: Problem, phase: Phase) -> tuple[float, list[Finding]]:
         return _named_duration(problem, given)
     if not isinstance(given, Duration):
         if not is_duration(given):
-            return 0.0, [(("duration",), f"expected {SECONDS}, got {given!r:.60}")]
+            other = ", or Duration(min, max, guess)" if isinstance(given, tuple | list) else ""
+            return 0.0, [(("duration",), f"expected {SECONDS}{other}, got {given!r:.60}")]
         return float(given), []
     wrong: list[Finding] = []
     for name in ("min", "max", "guess"):
@@ -113,7 +114,7 @@ def _state(
     for key in LIMIT:
         found[f"{end}.{key}"] = np.full(model.n, np.nan)
     if not isinstance(state, State):
-        yield where, f"expected a State, got {type(state).__name__}"
+        yield where, f"expected a State, got {type(state).__name__}; write State(q=..., v=...)"
         return
     for key, kind in LIMIT.items():
         given = getattr(state, key)
@@ -123,7 +124,11 @@ def _state(
         place = (*where, key)
         if values is None or values.shape != (model.n,):
             got = f"{given!r:.60}" if values is None else f"shape {values.shape}"
-            yield place, f"expected {model.n} numbers, one per joint (NaN: free), got {got}"
+            order = listed(model.joint_names, 6)
+            yield (
+                place,
+                f"expected {model.n} numbers, one per joint ({order}; NaN: free), got {got}",
+            )
             continue
         if np.isinf(values).any():
             yield place, "contains infinity; leave it out, or use NaN, where it is free"
@@ -146,6 +151,13 @@ def name_problems(name: Any, where: Path) -> Iterator[Finding]:
     """Errors in a name, which must be valid in tables and files."""
     if name is not None and (not isinstance(name, str) or "\0" in name):
         yield (*where, "name"), f"expected a string without NUL characters, got {name!r:.60}"
+
+
+def not_a_list(kind: type, given: Any) -> str:
+    """The error in an argument that should be a list of instances of a class."""
+    name, got = kind.__name__, type(given).__name__
+    hint = f"; write [{name}(...)]" if isinstance(given, kind) else ""
+    return f"expected a list of {name}, got {got}{hint}"
 
 
 def of_kind(given: Any, kind: type[T]) -> tuple[T, ...]:

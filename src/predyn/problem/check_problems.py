@@ -22,6 +22,7 @@ from predyn.problem.check_phases import (
     Finding,
     Path,
     name_problems,
+    not_a_list,
     numbers,
     phase_problems,
     spans,
@@ -49,11 +50,14 @@ def find_problems(problem: Problem) -> list[Finding]:
     model: Any = problem.model
     if not isinstance(model, Model):
         return [(("model",), f"expected a Model, got {type(model).__name__}")]
-    if not isinstance(problem.phases, tuple | list) or not problem.phases:
-        return [(("phases",), f"expected at least one Phase, got {problem.phases!r:.60}")]
+    phases: Any = problem.phases
+    if not isinstance(phases, tuple | list):
+        return [(("phases",), not_a_list(Phase, phases))]
+    if not phases:
+        return [(("phases",), "expected at least one Phase, got none")]
     wrong: list[Finding] = [
         (("phases", k), f"expected a Phase, got {type(phase).__name__}")
-        for k, phase in enumerate(problem.phases)
+        for k, phase in enumerate(phases)
         if not isinstance(phase, Phase)
     ]
     return wrong or list(_all(problem))
@@ -73,7 +77,10 @@ def _all(problem: Problem) -> Iterator[Finding]:
     yield from joints
     solver: Any = problem.solver
     if not isinstance(solver, SolverOptions):
-        yield ("solver",), f"expected SolverOptions, got {type(solver).__name__}"
+        yield (
+            ("solver",),
+            (f"expected SolverOptions, got {type(solver).__name__}; write SolverOptions(...)"),
+        )
     meets = whole(problem.continuity, 0, 2)
     if not meets:
         got = f"{problem.continuity!r:.60}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from predyn.dynamics.system import Payload
 from predyn.errors import PredynError, unknown_name
-from predyn.problem.check_phases import Finding, Path, of_kind
+from predyn.problem.check_phases import Finding, Path, not_a_list, of_kind
 from predyn.problem.offers import phase_name
 from predyn.problem.system import System
 
@@ -81,7 +81,7 @@ def jerk_limit_in(problem: Problem, p: int) -> tuple[Path, Any]:
 
 def _payloads(problem: Problem, payloads: Any, where: Path) -> Iterator[Finding]:
     if not isinstance(payloads, tuple | list):
-        yield where, f"expected a list of Payload, got {type(payloads).__name__}"
+        yield where, not_a_list(Payload, payloads)
         return
     for k, load in enumerate(payloads):
         if not isinstance(load, Payload):

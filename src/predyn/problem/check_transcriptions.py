@@ -80,7 +80,13 @@ def _spline(spline: Any) -> Iterator[Finding]:
     from predyn.problem.problem import Spline
 
     if not isinstance(spline, Spline):
-        yield (AT,), f"expected a Spline, got {type(spline).__name__}"
+        yield (
+            (AT,),
+            (
+                f"expected a Spline or Hybrid, got {type(spline).__name__}; write Spline(...) or "
+                "Hybrid(...)"
+            ),
+        )
         return
     if not whole(spline.degree, 3) or spline.degree > 5:
         yield (AT, "degree"), f"expected 3, 4 or 5, got {spline.degree!r:.60}"

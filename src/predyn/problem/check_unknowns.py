@@ -18,6 +18,7 @@ from predyn.problem.check_phases import (
     Path,
     finite,
     is_duration,
+    not_a_list,
     numbers,
     spans,
     whole,
@@ -50,7 +51,7 @@ def _unknown_problems(problem: Problem) -> Iterator[Finding]:
     for field, kind in (("signals", Signal), ("parameters", Parameter)):
         given: Any = getattr(problem, field)
         if not isinstance(given, tuple | list):
-            yield (field,), f"expected a list of {kind.__name__}, got {type(given).__name__}"
+            yield (field,), not_a_list(kind, given)
             continue
         if given and field == "signals" and isinstance(problem.transcription, Hybrid):
             yield (field,), "method 'hybrid' does not support signals; use method 'spline'"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -34,7 +36,7 @@ def offer_in(problem: Problem, p: int, anywhere: bool = False) -> Offer:
     return Offer(model_in(problem, p), method.method, further, method.without)
 
 
-def exists_in(phases: tuple[str, ...] | None, problem: Problem, p: int) -> bool:
+def exists_in(phases: Sequence[str] | None, problem: Problem, p: int) -> bool:
     """Whether a list of phase names (None: all) includes phase p."""
     return phases is None or phase_name(problem, p) in phases
 

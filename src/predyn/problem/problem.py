@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.display import Shown
 from predyn.errors import unknown_name
 from predyn.kernels.forces import ExternalForce
 from predyn.model import Limits, Model
 from predyn.nlp import SolverOptions
 from predyn.problem.system import System
-from predyn.problem.unknowns import Parameter, Signal
+from predyn.problem.unknowns import Parameter, Signal, freeze_lists
 from predyn.terms.term import Loss, Residual, Term
 
 GUESSES = ("auto", "linear", "inverse_kinematics")
@@ -34,9 +35,16 @@ class Duration:
 class State:
     """Joint positions, velocities and accelerations at an end; None or NaN leaves them free."""
 
-    q: ArrayLike | None = None
-    v: ArrayLike | None = None
-    a: ArrayLike | None = None
+    q: ArrayLike | Sequence[float | None] | None = None
+    v: ArrayLike | Sequence[float | None] | None = None
+    a: ArrayLike | Sequence[float | None] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("q", "v", "a"):
+            given = getattr(self, name)
+            if isinstance(given, tuple | list) and any(x is None for x in given):
+                free = [np.nan if x is None else x for x in given]
+                object.__setattr__(self, name, free)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +60,9 @@ class Cost:
     at: At = "throughout"
     loss: Loss | None = None
     name: str | None = None
+
+    def __post_init__(self) -> None:
+        freeze_lists(self, "at")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +84,9 @@ class Constraint:
     name: str | None = None
     over: Literal["phase", "motion"] = "phase"
 
+    def __post_init__(self) -> None:
+        freeze_lists(self, "at")
+
 
 @dataclass(frozen=True, eq=False)
 class Phase:
@@ -89,12 +103,15 @@ class Phase:
     duration: float | Duration | str
     start: State = field(default_factory=State)
     end: State = field(default_factory=State)
-    costs: tuple[Cost, ...] = ()
-    constraints: tuple[Constraint, ...] = ()
+    costs: Sequence[Cost] = ()
+    constraints: Sequence[Constraint] = ()
     segments: int | None = None
     name: str | None = None
     system: str | None = None
     impact: bool = False
+
+    def __post_init__(self) -> None:
+        freeze_lists(self, "costs", "constraints")
 
 
 @dataclass(frozen=True)
@@ -115,7 +132,7 @@ class Spline:
     segments: int = 20
     limit_points: int = 3
     gauss_points: int = 5
-    knots: Literal["clamped", "uniform", "free"] | tuple[float, ...] = "clamped"
+    knots: Literal["clamped", "uniform", "free"] | Sequence[float] = "clamped"
     refine: bool = False
     refine_tolerance: float = 1e-3
     max_refinements: int = 4
@@ -149,8 +166,8 @@ class Hybrid(Spline):
     method: ClassVar[str] = "hybrid"
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
+@dataclass(frozen=True, eq=False, repr=False)
+class Problem(Shown):
     """A task. The model's limits apply throughout unless `limits` replaces them.
 
     forces      external forces; each constant, a given curve (Profile) or a signal's name
@@ -165,10 +182,10 @@ class Problem:
     """
 
     model: Model
-    phases: tuple[Phase, ...]
-    costs: tuple[Cost, ...] = ()
-    constraints: tuple[Constraint, ...] = ()
-    forces: tuple[ExternalForce, ...] = ()
+    phases: Sequence[Phase]
+    costs: Sequence[Cost] = ()
+    constraints: Sequence[Constraint] = ()
+    forces: Sequence[ExternalForce] = ()
     limits: Limits | None = None
     jerk_limit: ArrayLike | None = None
     continuity: int = 2
@@ -176,16 +193,32 @@ class Problem:
     transcription: Spline = field(default_factory=Spline)
     solver: SolverOptions = field(default_factory=SolverOptions)
     name: str = "problem"
-    passive: tuple[str, ...] = ()
-    signals: tuple[Signal, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
+    passive: Sequence[str] = ()
+    signals: Sequence[Signal] = ()
+    parameters: Sequence[Parameter] = ()
     systems: Mapping[str, System] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        freeze_lists(
+            self,
+            *("phases", "costs", "constraints", "forces", "passive", "signals", "parameters"),
+        )
 
     def validate(self) -> list[str]:
         """All errors, one message each; empty if the problem can be transcribed."""
         from predyn.problem.check_problems import problems_of
 
         return problems_of(self)
+
+    def __repr__(self) -> str:
+        counts = {"phase": len(self.phases)} | {
+            key: len(getattr(self, f"{key}s"))
+            + sum(len(getattr(x, f"{key}s")) for x in self.phases)
+            for key in ("cost", "constraint")
+        }
+        words = ", ".join(f"{n} {key}{'s' * (n != 1)}" for key, n in counts.items())
+        method = self.transcription.method
+        return f"Problem({self.name!r}, model {self.model.name!r}, {words}, {method})"
 
 
 def name_of(entry: Cost | Constraint) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -14,6 +15,7 @@ from predyn.errors import unknown_name
 from predyn.kernels.forces import ExternalForce
 from predyn.model import Limits, Model
 from predyn.model.parts import inertia_matrix
+from predyn.problem.unknowns import freeze_lists
 
 if TYPE_CHECKING:
     from predyn.problem.problem import Problem
@@ -30,11 +32,14 @@ class System:
     jerk_limit  symmetric limits (plus and minus), one number or one per joint
     """
 
-    payloads: tuple[Payload, ...] = ()
-    forces: tuple[ExternalForce, ...] | None = None
-    passive: tuple[str, ...] | None = None
+    payloads: Sequence[Payload] = ()
+    forces: Sequence[ExternalForce] | None = None
+    passive: Sequence[str] | None = None
     limits: Limits | None = None
     jerk_limit: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        freeze_lists(self, "payloads", "forces", "passive")
 
 
 _PLAIN = System()

@@ -6,7 +6,7 @@ for them, but sensitivities can be taken with respect to all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -198,7 +198,7 @@ def _weighted(problem: Problem, name: str) -> Cost:
 def _with_weight(problem: Problem, name: str, x: float) -> Problem:
     chosen = _weighted(problem, name)
 
-    def weighted(costs: tuple[Cost, ...]) -> tuple[Cost, ...]:
+    def weighted(costs: Sequence[Cost]) -> tuple[Cost, ...]:
         return tuple(replace(cost, weight=x) if cost is chosen else cost for cost in costs)
 
     phases = tuple(replace(phase, costs=weighted(phase.costs)) for phase in problem.phases)

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+
+def freeze_lists(part: Any, *names: str) -> None:
+    """Lists and arrays (K,) among the attributes of a frozen dataclass become tuples.
+
+    They cannot change later then, and comparisons with them are not elementwise.
+    """
+    for name in names:
+        given = getattr(part, name)
+        if isinstance(given, list):
+            object.__setattr__(part, name, tuple(given))
+        elif isinstance(given, np.ndarray) and given.ndim == 1:
+            object.__setattr__(part, name, tuple(given.tolist()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +41,7 @@ class Signal:
     """
 
     name: str
-    components: tuple[str, ...]
+    components: Sequence[str]
     lower: ArrayLike = -np.inf
     upper: ArrayLike = np.inf
     guess: ArrayLike | tuple[ArrayLike, ArrayLike] = 0.0
@@ -34,9 +49,12 @@ class Signal:
     unit: str = "1"
     degree: int = 1
     segments: int | None = None
-    phases: tuple[str, ...] | None = None
+    phases: Sequence[str] | None = None
     continuity: int = -1
     knots: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        freeze_lists(self, "components", "phases")
 
 
 @dataclass(frozen=True)
@@ -55,7 +73,10 @@ class Parameter:
     max: float
     guess: float
     unit: str = "1"
-    quantity: str | tuple[str, ...] = ()
+    quantity: str | Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        freeze_lists(self, "quantity")
 
     @property
     def quantities(self) -> tuple[str, ...]:

@@ -29,10 +29,15 @@ class Channel(NamedTuple):
     name: str  # the name of a family ends in a colon
     units: Callable[[Model, str], tuple[str, ...]]  # of the components, for a member
     module: Any = ""  # the module that computes it, or its name; "" if given by curves
+    components: Callable[[Model, str], tuple[str, ...]] | None = None  # names; None: numbers
 
 
 def _by_joint(hinge: str, slide: str) -> Callable[[Model, str], tuple[str, ...]]:
     return lambda model, _: tuple(slide if k == PRISMATIC else hinge for k in model.kind)
+
+
+def _joints(model: Model, _: str) -> tuple[str, ...]:
+    return model.joint_names
 
 
 def _frame_units(model: Model, member: str) -> tuple[str, ...]:
@@ -41,22 +46,28 @@ def _frame_units(model: Model, member: str) -> tuple[str, ...]:
     return ("1",) * 9 + tuple(unit for unit in motion for _ in range(3))
 
 
+WRENCH = ("mx", "my", "mz", "fx", "fy", "fz")
+FRAME_COMPONENTS = (
+    *(f"R{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)),
+    *(f"{part}{axis}" for part in ("p", "w", "v", "alpha", "a") for axis in "xyz"),
+)
 CHANNELS = {
     channel.name: channel
     for channel in (
-        Channel("q", _by_joint("rad", "m")),
-        Channel("v", _by_joint("rad/s", "m/s")),
-        Channel("a", _by_joint("rad/s^2", "m/s^2")),
-        Channel("jerk", _by_joint("rad/s^3", "m/s^3")),
-        Channel("t", lambda model, _: ("s",)),
-        Channel("tau", _by_joint("N m", "N"), "predyn.channels.torques"),
+        Channel("q", _by_joint("rad", "m"), "", _joints),
+        Channel("v", _by_joint("rad/s", "m/s"), "", _joints),
+        Channel("a", _by_joint("rad/s^2", "m/s^2"), "", _joints),
+        Channel("jerk", _by_joint("rad/s^3", "m/s^3"), "", _joints),
+        Channel("t", lambda model, _: ("s",), "", lambda model, _: ("t",)),
+        Channel("tau", _by_joint("N m", "N"), "predyn.channels.torques", _joints),
         Channel(
             "reactions",
             lambda model, _: ("N m", "N m", "N m", "N", "N", "N") * model.n,
             "predyn.channels.reactions",
+            lambda model, _: tuple(f"{name}.{x}" for name in model.joint_names for x in WRENCH),
         ),
-        Channel("momentum", _by_joint("N m s", "N s"), "predyn.channels.momentum"),
-        Channel("frame:", _frame_units, "predyn.channels.frames"),
+        Channel("momentum", _by_joint("N m s", "N s"), "predyn.channels.momentum", _joints),
+        Channel("frame:", _frame_units, "predyn.channels.frames", lambda *_: FRAME_COMPONENTS),
     )
 }
 
@@ -92,6 +103,14 @@ def units(model: Model, name: str) -> tuple[str, ...]:
     """The unit of each component."""
     channel, member = find(name)
     return channel.units(model, member)
+
+
+def components(model: Model, name: str) -> tuple[str, ...]:
+    """The name of each component."""
+    channel, member = find(name)
+    if channel.components is None:
+        return tuple(str(k) for k in range(len(channel.units(model, member))))
+    return channel.components(model, member)
 
 
 def implementation(name: str) -> tuple[Any, str]:

@@ -5,25 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.display import Moving
 from predyn.dynamics.aba import forward_dynamics
 from predyn.dynamics.energy import kinetic_energy, potential_energy
 from predyn.dynamics.rk4 import Marched, empty_march
 from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
+from predyn.recordings.labelled_tables import (
+    Attributes,
+    Variable,
+    by_joint,
+    data_frame,
+    dataset,
+)
 from predyn.simulation.controls import Control
 from predyn.simulation.stepping import STEP_LIMIT, Event, Run, Trouble
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
 
 Floats = NDArray[np.float64]
 FINISHED, EVENT, LIMITED, DIVERGED = "finished", "event", "step_limit", "diverged"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory:
+class Trajectory(Moving):
     """A simulated motion, or a batch of them: arrays (..., K, n), times (K,).
 
     A single trajectory that stopped early ends with the state in which it stopped. In a batch, rows
@@ -61,6 +73,27 @@ class Trajectory:
         return self._evaluate_known(
             lambda q, v, tau: kinetic_energy(self.model, q, v) + potential_energy(self.model, q)
         )
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A pandas.DataFrame: index t (a batch: run and t), columns "q.JOINT" and so on, "energy".
+
+        Units of the columns are in `attrs["units"]`. Needs the extra `predyn[tables]`.
+        """
+        return data_frame(self.t, self._variables(), self._attributes())
+
+    def to_xarray(self) -> xarray.Dataset:
+        """q, v, a, tau and energy as an xarray.Dataset: dimensions t, joint, and run in a batch.
+
+        Units are in `attrs["units"]` of each variable. Needs the extra `predyn[tables]`.
+        """
+        return dataset({"t": self.t}, self._variables(), self._attributes())
+
+    def _variables(self) -> list[Variable]:
+        motion = [by_joint(self.model, x, getattr(self, x)) for x in ("q", "v", "a", "tau")]
+        return [*motion, Variable("energy", self.energy, ("J",))]
+
+    def _attributes(self) -> Attributes:
+        return {"model": self.model.name, "status": self.status}
 
     def __repr__(self) -> str:
         ending = f"{self.status}: {self.message}" if self.message else self.status

@@ -1,5 +1,6 @@
 """What was found: the motion and everything needed to judge, plot, store and continue it."""
 
+from predyn.solution.channel_names import ChannelInfo
 from predyn.solution.parts import (
     CONVERGED,
     EXCEEDS,
@@ -21,6 +22,7 @@ __all__ = [
     "MOST_LISTED",
     "ROUNDING",
     "SUCCESS",
+    "ChannelInfo",
     "Curve",
     "Floats",
     "SignalCurves",

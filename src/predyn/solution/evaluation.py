@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.curves.bspline import BSpline
 from predyn.errors import InputError, unknown_name
-from predyn.samples.registry import CHANNELS, STATES, implementation, units
+from predyn.samples.registry import CHANNELS, STATES, implementation
+from predyn.solution.channel_names import channel_info
 from predyn.solution.parts import ROUNDING, Curve, Floats, Sample
+from predyn.solution.whole_body import QUANTITIES
 
 if TYPE_CHECKING:
     from predyn.kernels.forces import ExternalForce
     from predyn.solution.solution import Solution
-
-OWN = ("signal:", "rate:", "parameter:")  # channels of signals and parameters
 
 
 class Part(NamedTuple):
@@ -52,9 +52,12 @@ def phase_starts(solution: Solution) -> Floats:
     return np.cumsum([0.0, *(curve.duration for curve in solution.curves[:-1])])
 
 
-def parts_of(solution: Solution, times: Floats) -> Iterator[Part]:
-    """The phases that times (K,) fall into."""
-    phases = solution.phase_at(times)
+def parts_of(
+    solution: Solution, times: Floats, phases: NDArray[np.int64] | None = None
+) -> Iterator[Part]:
+    """The phases that times (K,) fall into, or the given ones."""
+    if phases is None:
+        phases = solution.phase_at(times)
     for k, (curve, start) in enumerate(zip(solution.curves, phase_starts(solution), strict=True)):
         rows = phases == k
         if rows.any():
@@ -79,45 +82,36 @@ def sample_at(solution: Solution, times: Floats) -> Sample:
     return Sample(times, *arrays)
 
 
-def channel_at(solution: Solution, name: str, times: Floats) -> Floats:
-    """A channel at times (...): (..., components)."""
-    own, flat = own_channels(solution), times.ravel()
-    family, colon, member = name.partition(":") if isinstance(name, str) else ("", "", "")
-    kind = family + colon
-    if name in own:
-        size = own[name]
-    elif kind in CHANNELS and kind not in OWN:
-        size = len(units(solution.model, name))
-    else:
-        names = [f"{x}NAME" if x.endswith(":") else x for x in CHANNELS if x not in OWN]
-        raise unknown_name("channel", name, [*names, *own])
+def channel_at(
+    solution: Solution, name: str, times: Floats, phases: NDArray[np.int64] | None = None
+) -> Floats:
+    """A channel at times (...): (..., components); in given phases, or those at the times."""
+    size, flat = len(channel_info(solution, name).components), times.ravel()
     out = np.empty((flat.size, size))
-    for part in parts_of(solution, flat):
-        if kind == "parameter:":
-            out[part.rows] = solution.parameters[member]
-        elif name in own:
-            out[part.rows] = _signal_in(solution, member, part)[kind == "rate:"]
-        elif kind == "t":
+    for part in parts_of(solution, flat, phases):
+        if name == "t":
             out[part.rows, 0] = flat[part.rows] - phase_starts(solution)[part.phase]
         else:
-            states = _values(solution.curves[part.phase], part.s, 3)
-            if kind in STATES:
-                out[part.rows] = states[STATES.index(kind)]
-            else:
-                module, _ = implementation(name)
-                model, forces = solution.system(part.phase).model, forces_in(solution, part)
-                out[part.rows] = module.values(model, member, states[:3], forces)
+            out[part.rows] = _channel_in(solution, name, part)
     return out.reshape(*times.shape, size)
 
 
-def own_channels(solution: Solution) -> dict[str, int]:
-    """Names and sizes of the channels that signals and parameters add."""
-    signals = {
-        f"{kind}{name}": len(signal.components)
-        for kind in ("signal:", "rate:")
-        for name, signal in solution.signal_curves.items()
-    }
-    return signals | {f"parameter:{name}": 1 for name in solution.parameters}
+def _channel_in(solution: Solution, name: str, part: Part) -> Floats | float:
+    """A channel at the instants of a phase: (K, components), or a constant."""
+    family, colon, member = name.partition(":")
+    if family + colon == "parameter:":
+        return solution.parameters[member]
+    if family + colon in ("signal:", "rate:"):
+        return _signal_in(solution, member, part)[family == "rate"]
+    states = _values(solution.curves[part.phase], part.s, 3)
+    if name in STATES:
+        return states[STATES.index(name)]
+    model, forces = solution.system(part.phase).model, forces_in(solution, part)
+    q, v, a, _ = states
+    if name in QUANTITIES and name not in CHANNELS:
+        return QUANTITIES[name].values(model, (q, v, a), forces)
+    module, member = implementation(name)
+    return np.asarray(module.values(model, member, (q, v, a), forces))
 
 
 def forces_in(solution: Solution, part: Part) -> list[ExternalForce]:

@@ -73,11 +73,14 @@ def load_solution(path: str | os.PathLike[str]) -> Solution:
 
 
 def _tree_of(solution: Solution) -> Tree:
+    from predyn.dynamics.system import limits_by_kind  # loads kernels
+
     tree: Tree = {name: kind(getattr(solution, name)) for name, kind in SCALARS.items()}
     tree |= {name: getattr(solution, name) for name in WORDS}
     tree |= {name: np.asarray(getattr(solution, name), np.float64) for name in ARRAYS}
     tree["phase"] = np.asarray(solution.phase, np.int64)
-    for name in ("limits", "multipliers", "history"):
+    tree["limits"] = limits_by_kind(solution.limits, solution.jerk_limit)
+    for name in ("multipliers", "history"):
         arrays = getattr(solution, name)
         tree[name] = {key: np.asarray(value, np.float64) for key, value in arrays.items()}
     for name in ("costs", "timings"):
@@ -147,6 +150,9 @@ def _solution_of(file: TreeReader) -> Solution:
             f"curves: expected one for each of {len(entries['phase_names'])} phases, "
             f"got {len(curves)}"
         )
+    limits = file.mapping("limits", lambda group, key: group.array(key, (n, 2)))
+    missing = [name for name in Limits._fields if name not in limits]
+    file.require(not missing, "limits", f"{', '.join(Limits._fields)}")
     pattern = file.group("jacobian")
     rows = pattern.array("rows", (None,), np.int32)
     solution = Solution(
@@ -155,7 +161,8 @@ def _solution_of(file: TreeReader) -> Solution:
         t=t,
         phase=file.array("phase", t.shape, np.int64),
         reactions=file.array("reactions", (len(t), n, 6)),
-        limits=file.mapping("limits", lambda group, key: group.array(key, (n, 2))),
+        limits=Limits(*(limits[name] for name in Limits._fields)),
+        jerk_limit=limits["jerk"][:, 1] if "jerk" in limits else None,
         jacobian=(rows, pattern.array("columns", rows.shape, np.int32)),
         x=file.array("x", (None,)),
         forces=tuple(_force_of(group, model) for group in file.groups("forces")),
@@ -219,8 +226,6 @@ def _check_values(file: TreeReader, solution: Solution) -> None:
     phase, last = solution.phase, len(solution.curves) - 1
     file.require((phase >= 0) & (phase <= last), "phase", f"numbers from 0 to {last}")
     file.require(np.diff(phase) >= 0, "phase", "non-decreasing numbers")
-    missing = [name for name in Limits._fields if name not in solution.limits]
-    file.require(not missing, "limits", f"{', '.join(Limits._fields)}")
     for name in solution.passive:
         with located(file):
             solution.model.joint_index(name)

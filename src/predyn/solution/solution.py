@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.display import Compared
 from predyn.errors import InputError, NotConverged, unknown_name
 from predyn.model import Limits, Model
+from predyn.solution.channel_names import ChannelInfo, channels_of
 from predyn.solution.evaluation import channel_at, checked_times, phase_starts, sample_at
 from predyn.solution.parts import (
     EXCEEDS,
@@ -30,13 +32,16 @@ from predyn.solution.parts import (
 )
 
 if TYPE_CHECKING:
+    import pandas
+    import xarray
+
     from predyn.dynamics.system import PhaseSystem
     from predyn.problem import Problem
     from predyn.solution.verification import Verification
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Solution:
+class Solution(Compared):
     """A motion in one or more phases, with everything needed to judge, plot and continue it."""
 
     name: str
@@ -57,7 +62,7 @@ class Solution:
     a: Floats
     tau: Floats
     reactions: Floats  # (K, n, 6)
-    limits: dict[str, Floats]  # position, velocity, acceleration, effort (n, 2); jerk if limited
+    limits: Limits  # as the problem states them; `system(k).limits` are those of phase k
     costs: dict[str, float]  # the objective by term, weights included
     violations: tuple[Violation, ...]  # worst first, at the imposed points
     dense_violations: tuple[Violation, ...]  # worst first, one per named quantity
@@ -70,6 +75,7 @@ class Solution:
     n_constraints: int
     x: Floats  # the decision variables, to start again from
     forces: tuple[dict[str, Any], ...] = ()  # constant ones: link, force, moment, point, frame
+    jerk_limit: Floats | None = None  # (n,) plus and minus; None without a limit
     passive: tuple[str, ...] = ()  # names of the joints without a motor; their tau is an error
     verification: Verification | None = None  # None until `predyn.verify` has computed it
     starts: tuple[dict[str, Any], ...] = ()  # status and objective of each start, if several
@@ -113,15 +119,8 @@ class Solution:
             raise InputError(f"phase: expected a number from 0 to {last}, got {k!r:.60}")
         if self.systems:
             return self.systems[k]
-        limits = self.model.limits._asdict() | self.limits
-        return PhaseSystem(
-            self.model,
-            (),
-            tuple(ExternalForce(**force) for force in self.forces),
-            self.passive,
-            Limits(*(limits[name] for name in Limits._fields)),
-            limits["jerk"][:, 1] if "jerk" in limits else None,
-        )
+        forces = tuple(ExternalForce(**force) for force in self.forces)
+        return PhaseSystem(self.model, (), forces, self.passive, self.limits, self.jerk_limit)
 
     def at(self, t: ArrayLike) -> Sample:
         """The motion at times t (s, from the start of the motion), evaluated from the curves.
@@ -132,13 +131,22 @@ class Solution:
         """
         return sample_at(self, checked_times(self, t))
 
-    def channel(self, name: str, t: ArrayLike) -> Floats:
+    @property
+    def channels(self) -> dict[str, ChannelInfo]:
+        """Names of all channels, with the names and units of their components."""
+        return channels_of(self)
+
+    def channel(self, name: str, t: ArrayLike | None = None) -> Floats:
         """A channel at times t (s, from the start of the motion): (..., components).
 
         name: "q", "tau", "reactions", "frame:tip" and so on, all that terms can look at; "t" is
-        the time since the start of the phase. Also "signal:NAME", "rate:NAME" (its first time
-        derivative), both NaN in phases without the signal, and "parameter:NAME".
+        the time since the start of the phase. Also "power", "energy", "com", "angular_momentum"
+        and other quantities of the whole mechanism; "signal:NAME", "rate:NAME" (its first time
+        derivative), both NaN in phases without the signal, and "parameter:NAME". `channels` lists
+        them. Without t, at the samples: those of `t`, `q`, `tau`, in their phases.
         """
+        if t is None:
+            return channel_at(self, name, self.t, self.phase)
         return channel_at(self, name, checked_times(self, t))
 
     def phase_at(self, t: ArrayLike) -> NDArray[np.int64]:
@@ -185,6 +193,26 @@ class Solution:
             export_solution(self, path, rate)
         else:
             raise unknown_name("suffix", suffix, (*WRITERS, ".h5"))
+
+    def to_pandas(self, *channels: str, t: ArrayLike | None = None) -> pandas.DataFrame:
+        """Channels as a pandas.DataFrame: index t, columns "phase", "q.JOINT" and so on.
+
+        By default q, v, a, tau and the signals, at the samples or at times t (K,). Units of the
+        columns are in `attrs["units"]`. Needs the extra `predyn[tables]`.
+        """
+        from predyn.solution.tables import solution_frame
+
+        return solution_frame(self, channels, t)
+
+    def to_xarray(self, *channels: str, t: ArrayLike | None = None) -> xarray.Dataset:
+        """Channels as an xarray.Dataset with the dimensions t, joint and others.
+
+        By default q, v, a, tau and the signals, at the samples or at times t (K,). Units are in
+        `attrs["units"]` of each variable. Needs the extra `predyn[tables]`.
+        """
+        from predyn.solution.tables import solution_dataset
+
+        return solution_dataset(self, channels, t)
 
     def summary(self) -> dict[str, Any]:
         """The result in numbers and words that JSON can hold; None where a number is not finite."""

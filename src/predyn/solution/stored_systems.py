@@ -31,7 +31,7 @@ def is_plain(solution: Solution) -> bool:
         return False
     from predyn.dynamics.system import limits_by_kind
 
-    limits = {name: np.asarray(x, float) for name, x in solution.limits.items()}
+    limits = limits_by_kind(solution.limits, solution.jerk_limit)
     forces = [tree_of_force(force) for force in solution.forces]
     for system in solution.systems:
         own = limits_by_kind(system.limits, system.jerk_limit)

@@ -56,6 +56,7 @@ class Stages:
     output: Output
     totals: Totals = field(default_factory=Totals)
     began: float = field(default_factory=monotonic)
+    count: int = 0
 
     @property
     def friction(self) -> bool:
@@ -65,6 +66,9 @@ class Stages:
         self, widths: Widths, guess: Any, last: bool, most: int | None = None, **options: Any
     ) -> Solution:
         """One stage; all but the last are solved loosely."""
+        self.count += 1
+        if not last or self.count > 1:
+            self.output.announce(f"stage {self.count}{', the last' if last else ''}")
         problem = with_widths(self.problem, widths)
         solver = self._solver(problem.solver, last, most)
         output = self.output._replace(report=self._continued(self.totals.iterations))

@@ -37,11 +37,14 @@ def with_enough_points(
     """
     totals, given = Totals(solution), problem.transcription
     notes: dict[str, str] = {}
-    for _ in range(ROUNDS):
+    for round_ in range(ROUNDS):
         denser, more = _denser(problem, solution, given)
+        if not more and round_ == 0:
+            return problem, solution
         left = totals.seconds_left(problem.solver)
         if not more or (left is not None and left <= 0.0):
             break
+        output.announce(f"more points, round {round_ + 1} of at most {ROUNDS}")
         timed = replace(denser, solver=replace(denser.solver, max_seconds=left))
         same = denser.transcription == problem.transcription  # the multipliers fit
         barrier = None if same else NEAR

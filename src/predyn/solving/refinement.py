@@ -38,10 +38,11 @@ def refined(problem: Problem, solution: Solution, output: Output) -> Solution:
     """
     options, totals = problem.transcription, Totals(solution)
     coarser = solution  # the finest success so far
-    for _ in range(options.max_refinements):
+    for k in range(options.max_refinements):
         if solution.status not in CONVERGED:
             break
         problem = halved(problem)
+        output.announce(f"refinement {k + 1} of at most {options.max_refinements}")
         if solution.status == EXCEEDS:
             problem = with_more_points(problem)
         try:
@@ -91,6 +92,7 @@ def with_free_knots(problem: Problem, solution: Solution, output: Output) -> Sol
 def _run_with_free_knots(problem: Problem, solution: Solution, output: Output) -> Solution:
     """A phase for each segment."""
     began = perf_counter()
+    output.announce("free knots")
     (curve,) = solution.curves
     spline = replace(problem.transcription, segments=BSpline(curve.degree, curve.knots).segments)
     phases = tuple(replace(phase, segments=None) for phase in problem.phases)

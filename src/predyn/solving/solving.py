@@ -18,6 +18,7 @@ from predyn.solving.continuation import settled, solve_in_stages
 from predyn.solving.denser_points import with_enough_points
 from predyn.solving.refinement import refined, with_free_knots
 from predyn.solving.several_starts import best_of_starts
+from predyn.solving.shown_progress import shown_progress
 from predyn.solving.single_solve import Checkpoints, Output, Report
 from predyn.transcribe.arrange import PASSIVE_TORQUE
 from predyn.transcribe.layout import end_values
@@ -36,6 +37,7 @@ def solve(
     checkpoint_seconds: float = 10.0,
     checkpoint_iterations: int | None = None,
     resume: str | os.PathLike[str] | Solution | None = None,
+    verbose: bool | None = None,
 ) -> Solution:
     """Find the optimal motion. Returns for every outcome: see `status`, or call `check()`.
 
@@ -55,6 +57,8 @@ def solve(
                 checkpoint_iterations if given
     resume      a checkpoint or an earlier solution (a file or a Solution): continue there, with
                 its multipliers and barrier parameter
+    verbose     whether to show progress on standard error, or in the notebook; None: on a
+                terminal or in a notebook, without a `report`
 
     The result is a local optimum of the transcribed program: limits hold at the limit points;
     violations between them are measured. If one exceeds 5 % of its bound, the motion is solved
@@ -68,18 +72,20 @@ def solve(
     guess = _checked_guess(guess, resume)
     if program is None:
         problem = _prepared(problem, warm=isinstance(guess, Solution))
-    output = Output(text, report)
-    if starts > 1:
-        if checkpoint is not None or resume is not None:
-            raise InputError(
-                f"checkpoint and resume: expected starts=1, got {starts}; omit one or the other"
-            )
-        first = best_of_starts(problem, guess, starts, seed, text, report)
-    else:
-        saved = Checkpoints(checkpoint, checkpoint_seconds, checkpoint_iterations, text)
-        output = output._replace(checkpoints=saved)
-        warm = resume is not None
-        first = solve_in_stages(problem, guess, output, program, warm=warm)
+    with shown_progress(verbose, report) as output:
+        output = output._replace(text=text)
+        if starts > 1:
+            output.announce(f"{starts} starts")
+            first = best_of_starts(problem, guess, starts, seed, text, output.report)
+        else:
+            saved = Checkpoints(checkpoint, checkpoint_seconds, checkpoint_iterations, text)
+            output = output._replace(checkpoints=saved)
+            first = solve_in_stages(problem, guess, output, program, warm=resume is not None)
+        return _finished(problem, first, output, refine)
+
+
+def _finished(problem: Problem, first: Solution, output: Output, refine: bool | None) -> Solution:
+    """More points or segments, or free knots, where the first solution or the task asks for it."""
     refine = problem.transcription.refine if refine is None else refine
     problem, solution = settled(problem, first), first
     if refine:  # adds points itself
@@ -89,8 +95,11 @@ def solve(
     if problem.transcription.knots == "free" and solution.status in CONVERGED:
         solution = with_free_knots(problem, solution, output)
     # stages and repeats have other options, such as the time that is left
-    solved = solution.problem and replace(solution.problem, solver=problem.solver)
-    solution = replace(solution, starts=first.starts, problem=solved)
+    solved = solution.problem
+    if solved is not None and solved.solver is not problem.solver:
+        solved = replace(solved, solver=problem.solver)
+    if solved is not solution.problem or first.starts is not solution.starts:
+        solution = replace(solution, starts=first.starts, problem=solved)
     return _with_caution(problem, solution, refine)
 
 
@@ -102,6 +111,11 @@ def _read(
         return given.problem, given, ""
     if isinstance(given, Problem):
         return given, None, ""
+    if not isinstance(given, str | os.PathLike):
+        raise InputError(
+            "problem: expected a Problem, or the name or path of a task file, got "
+            f"{type(given).__name__}"
+        )
     task = read_task(given)
     return task.problem, None, task.text
 
@@ -139,9 +153,14 @@ def _prepared(problem: Problem, warm: bool) -> Problem:
 def _check_arguments(
     starts: Any, seed: Any, every: Any, report: Any, checkpoint: Any, seconds: Any, resume: Any
 ) -> None:
+    if starts != 1 and (checkpoint is not None or resume is not None):
+        raise InputError(
+            f"checkpoint and resume: expected starts=1, got {starts!r:.60}; omit one or the other"
+        )
     numbers = (("starts", starts, 1), ("seed", seed, 0), ("checkpoint_iterations", every, 1))
     for name, value, least in numbers:
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not whole or value < least:
             raise InputError(f"{name}: expected a whole number from {least}, got {value!r:.60}")
     if report is not None and not callable(report):
         raise InputError(f"report: expected a function, got {type(report).__name__}")

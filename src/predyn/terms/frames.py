@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.errors import InputError
 from predyn.model import Model
-from predyn.model.parts import turn
+from predyn.model.orientations import rotation_of, zero_rounding
 from predyn.samples import FRAME_PARTS
 from predyn.terms.linear import Block, Linear
 from predyn.terms.selection import (
@@ -25,8 +25,6 @@ from predyn.terms.selection import (
 )
 from predyn.terms.term import Term
 
-ROTATION_ERROR = 1e-6  # how far a target's R R^T may be from the identity
-TINY = 1e-15  # a direction cosine below this is rounding and gets no entry
 Vector = ArrayLike | Sequence[float | None]  # None: free
 Bounds = tuple[Floats | None, Floats | None]
 
@@ -113,7 +111,7 @@ class FrameOrientation(Term):
 
     def bind(self, model: Model) -> Linear:
         channel = frame_channel(model, self.frame, self.kind)
-        target = rotation_of(self.target, self.kind)
+        target = rotation_of(self.target, f"{self.kind}: target")
         names, matrix = _turn_rows(self.frame, target)
         bounds = _turn_bounds(3)
         if self.form == "angle":
@@ -144,7 +142,8 @@ class FramePose(Term):
     def bind(self, model: Model) -> Linear:
         channel = frame_channel(model, self.frame, self.kind)
         axes, target = _find_axes(self.position, "frame_pose: position")
-        names, matrix = _turn_rows(self.frame, rotation_of(self.orientation, self.kind))
+        orientation = rotation_of(self.orientation, f"{self.kind}: orientation")
+        names, matrix = _turn_rows(self.frame, orientation)
         m = len(axes)
         blocks = [Block(m, channel, np.arange(9), matrix)]
         if m:
@@ -186,8 +185,8 @@ class FrameAxis(Term):
         channel = frame_channel(model, self.frame, self.kind)
         along = unit_direction(self.direction, "frame_axis: direction")
         side = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
-        side = _zero_rounding(side / np.linalg.norm(side))
-        matrix = np.stack((side, _zero_rounding(np.cross(along, side)), -along))
+        side = zero_rounding(side / np.linalg.norm(side))
+        matrix = np.stack((side, zero_rounding(np.cross(along, side)), -along))
         names = tuple(f"{self.frame} {self.axis} {part}" for part in ("side1", "side2", "1-cos"))
         bounds = _turn_bounds(2)
         if self.form == "angle":
@@ -214,7 +213,7 @@ def unit_direction(value: ArrayLike | str, what: str) -> Floats:
     length = np.linalg.norm(vector)
     if np.ndim(value) != 1 or not length > 0.0:
         raise InputError(f"{what}: expected a nonzero vector (3,), got {value!r:.60}")
-    return _zero_rounding(vector / length)
+    return zero_rounding(vector / length)
 
 
 def _find_axes(value: Vector | None, what: str) -> tuple[NDArray[np.int64], Floats]:
@@ -237,29 +236,6 @@ def _turn_rows(frame: str, target: Floats) -> tuple[tuple[str, ...], Floats]:
     pick[3] = -0.5 * np.eye(3)
     names = tuple(f"{frame} {part}" for part in ("turn x", "turn y", "turn z", "1-cos"))
     return names, np.einsum("ki,rij->rkj", target, pick).reshape(4, 9)
-
-
-def rotation_of(value: ArrayLike, what: str) -> Floats:
-    target = read_real(value, f"{what}: target")
-    if target.shape == (3,) and np.all(np.isfinite(target)):
-        x, y, z = np.eye(3)
-        return _zero_rounding(turn(z, target[2]) @ turn(y, target[1]) @ turn(x, target[0]))
-    if target.shape != (3, 3):
-        raise InputError(
-            f"{what}: expected a rotation matrix (3, 3) or roll, pitch, yaw in radians, "
-            f"got {value!r:.60}"
-        )
-    error = np.abs(target @ target.T - np.eye(3)).max()
-    if not error <= ROTATION_ERROR or np.linalg.det(target) < 0.0:
-        raise InputError(
-            f"{what}: the target is not a rotation matrix: R R^T differs from the identity by "
-            f"{error:.1e}, determinant {np.linalg.det(target):.3g}"
-        )
-    return _zero_rounding(target)
-
-
-def _zero_rounding(values: Floats) -> Floats:
-    return np.where(np.abs(values) < TINY, 0.0, values)
 
 
 def _check_form(kind: str, form: str, tolerance: float | None) -> None:

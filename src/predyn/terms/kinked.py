@@ -7,7 +7,8 @@ without a width takes one from the task: solving/continuation.py starts wide and
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
@@ -40,6 +41,12 @@ class Kinked(Term):
     def width_for(self, scale: NDArray) -> float:
         """The given width, or a small part of the rows' scales outside of a solve."""
         return NARROW * float(scale.sum()) if self.width is None else float(self.width)
+
+    def with_width(self, width: float) -> Self:
+        """The same term with another width."""
+        changed = copy(self)
+        object.__setattr__(changed, "width", width)  # dataclasses.replace needs a field
+        return changed
 
     def bind_summed(self, offer: Offer) -> tuple[Residual, Smoothed]:
         residual = self.bind_to(offer)

@@ -161,9 +161,8 @@ def signal_layout(signal: Signal, spline: BSpline, first: int) -> CurveLayout:
     columns = np.full(control.shape, -1)
     free = np.broadcast_to(~given, control.shape)
     columns[free] = first + np.arange(free.sum())
-    return CurveLayout(
-        f"signal:{signal.name}", signal.components, own, control, columns, lower, upper, scale
-    )
+    name, components = f"signal:{signal.name}", tuple(signal.components)
+    return CurveLayout(name, components, own, control, columns, lower, upper, scale)
 
 
 def parameter_layout(parameter: Parameter, column: int) -> CurveLayout:

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.model.orientations import rotation_of
 from predyn.problem import Constraint, Problem, row_bounds, system_of
-from predyn.terms.frames import FrameOrientation, FramePose, FramePosition, rotation_of
+from predyn.terms.frames import FrameOrientation, FramePose, FramePosition
 from predyn.transcribe.layout import end_values
 
 Floats = NDArray[np.float64]

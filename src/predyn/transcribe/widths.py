@@ -5,7 +5,7 @@ They are known by name: that of a cost or constraint, "coulomb_speed JOINT" for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -55,7 +55,7 @@ def with_widths(problem: Problem, widths: Mapping[str, float]) -> Problem:
     if asked_widths(problem).items() <= dict(widths).items():
         return problem
 
-    def changed(prefix: str) -> Callable[[tuple[Entry, ...]], tuple[Entry, ...]]:
+    def changed(prefix: str) -> Callable[[Sequence[Entry]], tuple[Entry, ...]]:
         return lambda entries: tuple(
             replace(entry, term=_with_width(entry, widths.get(prefix + name_of(entry))))
             for entry in entries
@@ -164,11 +164,14 @@ def _kinks_of(entry: Cost | Constraint) -> list[Kinked]:
 def _with_width(entry: Cost | Constraint, width: float | None) -> Term:
     """The term of an entry with another width, if it has a kink."""
     term = entry.term
-    kinks = [] if width is None else _kinks_of(entry)
-    if not kinks:
+    kinks = _kinks_of(entry)
+    if width is None or not kinks:
         return term
     if isinstance(term, WeightedSum):
-        parts = [(f, replace(x, width=width) if x in kinks else x) for f, x in term.parts]  # type: ignore[type-var]
+        parts = [
+            (factor, x.with_width(width) if isinstance(x, Kinked) and x in kinks else x)
+            for factor, x in term.parts
+        ]
         return replace(term, terms=parts)
-    changed: Term = replace(term, width=width)  # type: ignore[type-var]
-    return changed
+    (kinked,) = kinks
+    return kinked.with_width(width)

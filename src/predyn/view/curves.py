@@ -124,7 +124,7 @@ def _cleaned(values: Floats) -> Floats:
 def _bounds(solution: Solution, name: str) -> Floats:
     """Limits (n, 2) that hold in all phases alike; infinite where phases differ."""
     if not solution.systems:
-        return solution.limits.get(name, np.full((solution.model.n, 2), np.inf) * (-1.0, 1.0))
+        return np.asarray(getattr(solution.limits, name), float)
     each = np.stack([np.asarray(getattr(x.limits, name), float) for x in solution.systems])
     return np.where((each == each[0]).all(axis=0), each[0], (-np.inf, np.inf))
 

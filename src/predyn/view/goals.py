@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from predyn.dynamics.kinematics import frame_kinematics
+from predyn.model.orientations import rotation_of
 from predyn.problem import Constraint
 from predyn.solution import Solution
 from predyn.solution.evaluation import phase_starts
-from predyn.terms.frames import FramePose, FramePosition, rotation_of
+from predyn.terms.frames import FramePose, FramePosition
 from predyn.view.solids import Floats
 
 

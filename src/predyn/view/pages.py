@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from base64 import b64encode
 from collections.abc import Mapping
@@ -14,23 +15,42 @@ from predyn.errors import FileError
 BUILT = ("page.css", "page.js")  # from web/
 
 
-def assembled(template: str, values: Mapping[str, str], data: Mapping[str, Any]) -> str:
+# Puts the packed script into the page; the policy accepts it by its digest.
+UNPACK = """
+const packed = document.getElementById("packed").textContent;
+const bytes = Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0));
+const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+new Response(stream).text().then((text) => {
+  const script = document.createElement("script");
+  script.textContent = text;
+  document.body.append(script);
+});
+"""
+
+
+def assembled(
+    template: str, values: Mapping[str, str], data: Mapping[str, Any], packed: bool = False
+) -> str:
     """The template with each value (HTML) in the place of its {{name}}; `tab` is in the head.
 
     {{head}}, {{data}} and {{script}} are filled here. The policy in the head lets the browser run
-    this page's own style and script and nothing else.
+    this page's own style and script and nothing else. packed: the script comes compressed, in the
+    place of {{packed}}, and the browser unpacks it: a third of the size.
     """
     style, script = (_part(name) for name in BUILT)
+    scripts = _digest(script) + (f" {_digest(UNPACK)}" if packed else "")
     policy = (
         f"default-src 'none'; img-src data:; style-src {_digest(style)}; "
-        f"script-src {_digest(script)}; base-uri 'none'; form-action 'none'"
+        f"script-src {scripts}; base-uri 'none'; form-action 'none'"
     )
     head = {"policy": policy, "tab": values["tab"], "style": style}
     own = {
         "head": _filled(_part("head.html"), head),
         "data": _embedded(data),
-        "script": script,
+        "script": UNPACK if packed else script,
     }
+    if packed:
+        own["packed"] = b64encode(gzip.compress(script.encode(), mtime=0)).decode()
     return _filled(_part(template), {**values, **own})
 
 

@@ -12,6 +12,7 @@ from predyn.simulation.verification import verify
 from predyn.solution import EXCEEDS, Solution
 from predyn.storage.files import write_text
 from predyn.view import systems, tables
+from predyn.view.comparison import Comparison
 from predyn.view.curves import (
     clock_data,
     first_shown,
@@ -31,6 +32,7 @@ from predyn.view.figures import (
 from predyn.view.method import method_words
 from predyn.view.numbers import seconds
 from predyn.view.pages import assembled
+from predyn.view.panels import Motion
 from predyn.view.scene import scene_data
 from predyn.view.sheets import Spec, Times, page_data, picker
 from predyn.view.stage import Stage, set_stage
@@ -68,8 +70,12 @@ def _tab(solution: Solution) -> str:
     return f"{'Exceeds limits' if solution.status == EXCEEDS else 'Not converged'}: {solution.name}"
 
 
-def report_html(solution: Solution) -> str:
-    """The whole page as text; it loads nothing from anywhere."""
+def report_html(solution: Solution, compare: Motion | None = None) -> str:
+    """The whole page as text; it loads nothing from anywhere.
+
+    compare: another motion of the same joints, drawn with this one.
+    """
+    comparison = None if compare is None else Comparison(solution, compare)
     stage = set_stage(solution) if solution.finite else None
     if stage and solution.verification is None:  # a file of version 0.2, or saved without it
         solution = verify(solution)
@@ -119,10 +125,10 @@ def report_html(solution: Solution) -> str:
         ),
         "provenance": tables.provenance(solution),
     }
-    return assembled("page.html", values, _data(solution, stage))
+    return assembled("page.html", values, _data(solution, stage, comparison))
 
 
-def _data(solution: Solution, stage: Stage | None) -> Spec:
+def _data(solution: Solution, stage: Stage | None, comparison: Comparison | None) -> Spec:
     """What the script shows: the motion if there is one, and how the solver went."""
     times = Times()
     history = {"history": history_charts(solution, times)}
@@ -135,14 +141,18 @@ def _data(solution: Solution, stage: Stage | None) -> Spec:
         "terms": term_charts(solution, times),
         "checks": verification_data(solution, checks, times) if checks else [],
     }
-    joints = solution.model.joint_names
+    joints, overlays = solution.model.joint_names, []
+    chosen, rows = first_shown(solution, motion), state_rows(solution, motion)
+    if comparison:
+        overlays = [comparison.overlay(stage)]
+        comparison.add_curves(motion, times)
     return page_data(
         times,
         charts | history,
-        [picker("picker", ["charts"], joints, first_shown(solution, motion))],
+        [picker("picker", ["charts"], joints, chosen)],
         clock_data(solution),
-        scene_data(stage),
-        state_rows(solution, motion),
+        scene_data(stage, overlays, solution.name),
+        rows,
     )
 
 

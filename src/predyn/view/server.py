@@ -26,7 +26,12 @@ def serve(
 
     source: a Solution, an Estimate, a file of one, the folder that holds it, or a report (.html).
     """
-    server = page_server(page_of(source), port)
+    serve_page(page_of(source), port, open_browser)
+
+
+def serve_page(page: bytes, port: int, open_browser: bool) -> None:
+    """Serve a page until Ctrl-C."""
+    server = page_server(page, port)
     address = f"http://{ADDRESS}:{server.server_port}/"
     try:
         print(f"Serving the report at {address} (Ctrl-C to stop)", flush=True)

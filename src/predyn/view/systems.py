@@ -119,13 +119,14 @@ def _limit_cells(solution: Solution, k: int, j: int) -> Cells:
         ("effort", "N" if slide else "N m"),
     ):
         pair = np.asarray(getattr(system.limits, quantity), float)[j]
-        cells.append(_range(pair if quantity == "effort" else factor * pair, unit))
+        cells.append(limit_range(pair if quantity == "effort" else factor * pair, unit))
     if solution.model.joint_names[j] in system.passive:
         cells[-1] = "no motor"
     return tuple(cells)
 
 
-def _range(bounds: NDArray[np.float64], unit: str) -> str:
+def limit_range(bounds: NDArray[np.float64], unit: str) -> str:
+    """Two bounds in words."""
     lower, upper = bounds.tolist()
     if np.isinf(lower) and np.isinf(upper):
         return "free"

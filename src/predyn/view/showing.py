@@ -1,0 +1,57 @@
+"""Show a model, problem or result: in a notebook below its cell, elsewhere in the browser."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from threading import Thread
+
+from predyn.estimate.result import Estimate
+from predyn.solution import Solution
+from predyn.storage.files import write_text
+from predyn.view.panels import Motion
+from predyn.view.report import report_html
+from predyn.view.server import ADDRESS, html_of, page_server, serve_page
+from predyn.view.snippet import Displayed, snippet_page
+
+
+def show(thing: Displayed, port: int, browser: bool) -> None:
+    """See `Shown.show` in display.py."""
+    if in_notebook():
+        from IPython.display import display
+
+        display(thing)
+        return
+    page = page_for(thing).encode("utf-8", "backslashreplace")
+    if not hasattr(sys, "ps1"):
+        serve_page(page, port, browser)
+        return
+    server = page_server(page, port)  # a prompt must not be blocked
+    Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://{ADDRESS}:{server.server_port}/"
+    print(f"Serving at {address} as long as Python runs", flush=True)
+    if browser:
+        webbrowser.open(address)
+
+
+def page_for(thing: Displayed) -> str:
+    """The report of a result; for others the page of their notebook output."""
+    if isinstance(thing, Solution | Estimate):
+        return html_of(thing)
+    return snippet_page(thing)
+
+
+def write_page(
+    result: Solution | Estimate, path: str | os.PathLike[str], compare: Motion | None = None
+) -> None:
+    """Write a report, or leave the old file; that of a solution may compare another motion."""
+    html = html_of(result) if isinstance(result, Estimate) else report_html(result, compare)
+    write_text(path, html)
+
+
+def in_notebook() -> bool:
+    """Whether a Jupyter kernel runs this, of JupyterLab, Notebook, VS Code or nbclient."""
+    shell = sys.modules.get("IPython")
+    running = shell.get_ipython() if shell is not None else None
+    return running is not None and hasattr(running, "kernel")

@@ -1,0 +1,55 @@
+"""The output of a notebook cell: a small page in a frame, complete in itself.
+
+The frame isolates the page from the notebook: neither its style nor its script reaches the other,
+and names in a model cannot become code. It needs no network, and is the same in JupyterLab,
+Notebook, VS Code and exported HTML.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from predyn.estimate.result import Estimate
+from predyn.model import Model
+from predyn.problem import Problem
+from predyn.simulation.trajectories import Trajectory
+from predyn.solution import Solution
+from predyn.view.excerpts import Excerpt, excerpt_of
+from predyn.view.pages import assembled
+
+Displayed = Model | Problem | Solution | Estimate | Trajectory
+
+HEIGHT_STILL, HEIGHT_MOVING = 480, 720  # px of the frame
+
+
+def snippet(thing: Displayed) -> str:
+    """HTML of the frame."""
+    if isinstance(thing, Trajectory) and thing.q.ndim != 2:
+        return f"<pre>{escape(repr(thing))}</pre>"
+    height = HEIGHT_STILL if isinstance(thing, Model | Problem) else HEIGHT_MOVING
+    page = escape(snippet_page(thing))
+    return (
+        f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" loading="lazy" '
+        f'title="{escape(_title(thing))}" '
+        f'style="width: 100%; height: {height}px; border: 0"></iframe>'
+    )
+
+
+def snippet_page(thing: Displayed) -> str:
+    """The page in the frame; it loads nothing from anywhere."""
+    excerpt: Excerpt = excerpt_of(thing)
+    values = {
+        "title": escape(_title(thing)),
+        "tab": escape(_title(thing)),
+        "badge": excerpt.badge,
+        "sub": escape(excerpt.sub),
+        "facts": excerpt.facts,
+        "message": excerpt.message,
+        "kind": "still" if excerpt.words else "moving",
+        "words": excerpt.words,
+    }
+    return assembled("snippet.html", values, excerpt.data, packed=True)
+
+
+def _title(thing: Displayed) -> str:
+    return thing.model.name if isinstance(thing, Trajectory) else thing.name
