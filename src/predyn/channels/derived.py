@@ -18,7 +18,14 @@ from predyn.dynamics.free_numbers import ModelParameters, PointOn
 from predyn.kernels.batch import Direct, Kernel, aligned
 from predyn.kernels.forces import ExternalForce, UnknownForce, pack_forces
 from predyn.kernels.lanes import WIDTH
-from predyn.kernels.tree import Tree, ancestor_pairs, tree_of, trees_of
+from predyn.kernels.tree import (
+    MASSES,
+    Tree,
+    ancestor_pairs,
+    differ_in_masses_only,
+    tree_of,
+    trees_of,
+)
 from predyn.model import Model
 from predyn.samples.registry import implementation
 
@@ -172,6 +179,7 @@ class DynamicsChannel(Derived):
         self.weights = aligned(chunks, self.value.shape[1], WIDTH)
         self._kernels = kernels
         self._unknown: tuple[UnknownLoad, ...] = ()
+        self._owns_masses = False  # whether other numbers may be written to those of its tree
         self._bind(states)
         self.pairs = ancestor_pairs(self._tree)
 
@@ -191,10 +199,17 @@ class DynamicsChannel(Derived):
         ]
 
     def follow(self, model: Model, forces: Sequence[ExternalForce]) -> bool:
-        if self._unknown or _fed(forces) or len(tree_of(model).rotor) or len(self._tree.rotor):
+        tree = tree_of(model)
+        if self._unknown or _fed(forces) or len(tree.rotor) or len(self._tree.rotor):
             return False
-        self._read(model, forces)
-        self._bind(self._states)
+        if self._owns_masses and not forces and differ_in_masses_only(self._tree, tree):
+            for name in MASSES:
+                getattr(self._tree, name)[:] = getattr(tree, name)
+        else:
+            self._read(model, forces)
+            own = {name: getattr(tree, name).copy() for name in MASSES}
+            self._tree, self._owns_masses = tree._replace(**own), True
+            self._bind(self._states)
         return self.no_new_partials(self._states)
 
     def _bind(self, states: States) -> None:

@@ -18,7 +18,12 @@ from predyn.dynamics.kinematics_hessian import FRAME_HESSIAN
 from predyn.kernels.batch import aligned
 from predyn.kernels.forces import ExternalForce
 from predyn.kernels.lanes import WIDTH
-from predyn.kernels.tree import ancestor_pairs, trees_of, weightless_tree_of
+from predyn.kernels.tree import (
+    ancestor_pairs,
+    differ_in_masses_only,
+    trees_of,
+    weightless_tree_of,
+)
 from predyn.model import Model
 from predyn.samples import FRAME_PARTS
 
@@ -72,12 +77,18 @@ class FrameChannel(Derived):
         tree, self.trees = weightless_tree_of(model), trees_of(model)
         target = target_of(model, self._frame, (0.0, 0.0, 0.0))
         self.points = [PointOn(self._frame, (0.0, 0.0, 0.0), target.p[0])]
+        self._target = target
         states, weighted = self._states, (*self._states, *self._split)
         self._move = sweep(FRAME_MOTION, tree, target, states, self._parts)
         self._derive = sweep(FRAME_DERIVATIVES, tree, target, states, self._partials)
         self._curve = sweep(FRAME_HESSIAN, tree, target, weighted, self.curvature)
 
     def follow(self, model: Model, forces: Sequence[ExternalForce]) -> bool:
+        before, after = self.trees[2], weightless_tree_of(model)
+        place = target_of(model, self._frame, (0.0, 0.0, 0.0))
+        moved = any(not np.array_equal(x, y) for x, y in zip(self._target, place, strict=True))
+        if not moved and differ_in_masses_only(before, after):
+            return True
         self._read(model)
         return self.no_new_partials(self._states)
 

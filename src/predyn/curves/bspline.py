@@ -8,7 +8,7 @@ control points come as arguments, one curve per trailing index.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
 import numpy as np
@@ -327,7 +327,7 @@ class BSpline:
 
     def gauss_points(self, per_segment: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Gauss-Legendre points of every segment in order, and their weights (sum 1)."""
-        x, w = np.polynomial.legendre.leggauss(_count("per_segment", per_segment))
+        x, w = gauss_legendre(_count("per_segment", per_segment))
         low, width = self.breaks[:-1, None], np.diff(self.breaks)[:, None]
         return (low + width * (x + 1.0) / 2.0).ravel(), (width * w / 2.0).ravel()
 
@@ -359,6 +359,13 @@ class BSpline:
                 f"got {array.shape}"
             )
         return array
+
+
+@cache
+def gauss_legendre(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Points in [-1, 1] and weights of Gauss quadrature."""
+    x, w = np.polynomial.legendre.leggauss(count)
+    return x, w
 
 
 def _stretch(first: NDArray[np.float64], last: NDArray[np.float64]) -> NDArray[np.float64]:

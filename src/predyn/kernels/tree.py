@@ -85,6 +85,27 @@ def weightless_tree_of(model: Model) -> Tree:
     return trees_of(model)[2]
 
 
+MASSES = ("body", "mass", "com", "Ic")
+
+
+def share_trees(model: Model, other: Model) -> None:
+    """Build the trees of a model from those of another one that differs in inertia only."""
+    if model not in _trees:
+        near, placed, weightless = trees_of(other)
+        found = inertia_in_joint_frames(model.inertia, near.link.transpose(0, 2, 1))
+        body = np.asarray(model.inertia.any(axis=1), np.int64)
+        own: Any = dict(zip(MASSES, (body, *(np.array(x, order="C") for x in found)), strict=True))
+        _trees[model] = near._replace(**own), placed._replace(**own), weightless._replace(**own)
+
+
+def differ_in_masses_only(one: Tree, other: Tree) -> bool:
+    """Whether all numbers agree except those of the bodies' inertia."""
+    return all(
+        x is y or name in MASSES or np.array_equal(x, y)
+        for name, x, y in zip(Tree._fields, one, other, strict=True)
+    )
+
+
 def turn_z_to(axis: Floats) -> Floats:
     """The rotation (3, 3) with the smallest angle that takes z to the given unit vector."""
     x, y, z = axis

@@ -43,14 +43,14 @@ def entry_problems(
             yield from _place(entry.term, entry.at, place)
             yield from name_problems(entry.name, place)
             if isinstance(entry, Cost):
-                yield from _cost(entry, place)
+                yield from cost_problems(entry, place)
             else:
                 yield from _over(entry, bool(where), place)
                 if residual is not None:
-                    yield from _bounds(entry, residual, place)
+                    yield from bounds_problems(entry, residual, place)
 
 
-def _cost(cost: Cost, where: Path) -> Iterator[Finding]:
+def cost_problems(cost: Cost, where: Path) -> Iterator[Finding]:
     if getattr(cost.term, "pairs", False):
         message = (
             f"{cost.term.kind!r} is a term on pairs of instants, which can only be a constraint"
@@ -122,7 +122,7 @@ def _place(term: Any, at: Any, where: Path) -> Iterator[Finding]:
         )
 
 
-def _bounds(constraint: Constraint, residual: Residual, where: Path) -> Iterator[Finding]:
+def bounds_problems(constraint: Constraint, residual: Residual, where: Path) -> Iterator[Finding]:
     integral: Any = constraint.integral
     if type(integral) is not bool:
         yield (*where, "integral"), f"expected true or false, got {constraint.integral!r:.60}"

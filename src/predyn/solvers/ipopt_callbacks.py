@@ -124,9 +124,6 @@ class Callbacks:
         self.hessian = HessianCallback(self._guarded(self._eval_hessian))
         self.iteration = IterationCallback(self._after_iteration)
 
-    def elapsed(self) -> float:
-        return perf_counter() - self._begin
-
     def _guarded(self, evaluate: Callable[..., bool]) -> Callable[..., bool]:
         def callback(*arguments: Any) -> bool:
             if self.stop is not None:

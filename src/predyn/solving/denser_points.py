@@ -37,8 +37,10 @@ def with_enough_points(
     """
     totals, given = Totals(solution), problem.transcription
     notes: dict[str, str] = {}
-    for _ in range(ROUNDS):
+    for round_ in range(ROUNDS):
         denser, more = _denser(problem, solution, given)
+        if not more and round_ == 0:
+            return problem, solution
         left = totals.seconds_left(problem.solver)
         if not more or (left is not None and left <= 0.0):
             break

@@ -64,9 +64,12 @@ def solve_once(
     if program is None:
         program = transcribe(problem)
     given = program.problem
-    program.problem = replace(given, solver=problem.solver)
+    if problem.solver is not given.solver:
+        program.problem = replace(given, solver=problem.solver)
     x0 = starting_point(program, start, near, guess)
+    scaling = -perf_counter()
     scale_objective(program, x0)
+    scaling += perf_counter()
     if not built:
         if start[1] == 0:
             # stages, refinements and warm starts would repeat the warnings
@@ -75,14 +78,14 @@ def solve_once(
     multipliers = None
     if isinstance(guess, Solution) and start[1] == 0 and (warm or guess.status in CONVERGED):
         multipliers = multipliers_of(program, guess)
-    seconds = perf_counter() - began
+    seconds = perf_counter() - began - scaling
 
     def run(program: Program, x0: Floats, multipliers: Multipliers | None) -> Solution:
         return run_program(program, x0, multipliers, output or Output())
 
     try:
         solution = _sharpened(run, program, run_with_retries(run, program, x0, multipliers))
-        return with_transcription(solution, seconds)
+        return with_transcription(solution, seconds, scaling)
     finally:
         program.problem = given  # it may be the caller's
 
@@ -133,8 +136,7 @@ def run_program(
     with program.following_kinks():
         result = solve_nlp(program, x0, problem.solver, multipliers, report)
     began = perf_counter()
-    program.move(result.x)
-    costs = program.cost_parts()
+    costs = program.cost_parts()  # the program is at result.x
     timings = {"solve": result.seconds, "evaluate": result.evaluation_seconds}
     solution = unpack(
         program,
@@ -153,9 +155,11 @@ def run_program(
     return solution
 
 
-def with_transcription(solution: Solution, seconds: float) -> Solution:
-    """The solution with the time until its solve began."""
-    return replace(solution, timings={"transcribe": seconds, **solution.timings})
+def with_transcription(solution: Solution, seconds: float, scaling: float = 0.0) -> Solution:
+    """The solution with the time until its solve began; scaling is a part of the solve."""
+    timings = {"transcribe": seconds, **solution.timings}
+    timings["solve"] += scaling
+    return replace(solution, timings=timings, solve_seconds=timings["solve"])
 
 
 def stopped(solution: Solution, when: str) -> Solution:

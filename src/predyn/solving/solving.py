@@ -89,8 +89,11 @@ def solve(
     if problem.transcription.knots == "free" and solution.status in CONVERGED:
         solution = with_free_knots(problem, solution, output)
     # stages and repeats have other options, such as the time that is left
-    solved = solution.problem and replace(solution.problem, solver=problem.solver)
-    solution = replace(solution, starts=first.starts, problem=solved)
+    solved = solution.problem
+    if solved is not None and solved.solver is not problem.solver:
+        solved = replace(solved, solver=problem.solver)
+    if solved is not solution.problem or first.starts is not solution.starts:
+        solution = replace(solution, starts=first.starts, problem=solved)
     return _with_caution(problem, solution, refine)
 
 

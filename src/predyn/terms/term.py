@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -62,7 +63,7 @@ class Residual(ABC):
         An off-diagonal pair is d2/(dx dy), not twice that.
         """
 
-    @property
+    @cached_property
     def channels(self) -> tuple[str, ...]:
         """The channels it depends on, each once."""
         return tuple(dict.fromkeys(channel for _, channel, _ in self.entries))

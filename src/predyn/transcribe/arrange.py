@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,15 @@ def _timeless(residual: Residual) -> bool:
     return bool(channels) and all(name.startswith("parameter:") for name in channels)
 
 
+class Made(NamedTuple):
+    """What a cost or a constraint at instants has become in a phase."""
+
+    entry: Cost | Constraint
+    phase: int
+    part: Part
+    rows: Rows | None = None  # of a constraint
+
+
 class Arrangement:
     """All sets and rows of a problem, in the order of the constraints.
 
@@ -63,13 +72,14 @@ class Arrangement:
         self.layouts: Sequence[PhaseLayout] = layouts
         self.systems = [system_of(problem, p) for p in range(len(layouts))]
         self.offers = [offer_in(problem, p) for p in range(len(layouts))]
-        self._sizes = [Sizes(x, y.T) for x, y in zip(self.systems, layouts, strict=True)]
+        self.sizes = [Sizes(x, y.T) for x, y in zip(self.systems, layouts, strict=True)]
         self._lifts = list(lifts)  # in the order of the constraints
         self._pieces = total is not None
         self._sets: dict[tuple, InstantSet] = {}
         self._sums: list[Rows] = []  # after all others
         self.rows: list[Rows] = []
         self.costs: list[tuple[str, Part]] = []
+        self.made: list[Made] = []
         for p, phase in enumerate(problem.phases):
             self._add_limits(p)
             self._add_passive_torques(p)
@@ -96,6 +106,13 @@ class Arrangement:
         self.rows += self._sums
         self.sets = list(self._sets.values())
         self.pools = self._pool() if build else []
+
+    def take_over(self, other: Arrangement) -> None:
+        """Become that of another problem, whose numbers the rows and sets already have."""
+        self.problem, self.systems, self.offers = other.problem, other.systems, other.offers
+        self.sizes = other.sizes
+        entries = [made.entry for made in other.made]
+        self.made = [x._replace(entry=y) for x, y in zip(self.made, entries, strict=True)]
 
     def add_dynamics(self) -> None:
         """Add the rows of a method that imposes its own equations of motion."""
@@ -143,8 +160,16 @@ class Arrangement:
     def bind(self, p: int, term: Term) -> Residual:
         """The residual of a term in phase p, with scales that do not depend on units."""
         residual = term.bind_to(self.offers[p])
-        residual.scale = self._sizes[p].scale(residual)
+        residual.scale = self.sizes[p].scale(residual)
         return residual
+
+    def bind_summed(self, p: int, term: Term, loss: Loss | None) -> tuple[Residual, Smoothed]:
+        """The residual of a term in a sum over instants, and its loss; None: that of the term."""
+        if loss is None or loss == term.loss:
+            return term.bind_summed(self.offers[p])
+        residual = term.bind_to(self.offers[p])
+        width = NARROW * residual.scale.sum() if term.width is None else term.width
+        return residual, Smoothed(loss, float(width))
 
     # -- instants -----------------------------------------------------------------------------
 
@@ -279,6 +304,7 @@ class Arrangement:
         else:
             points = self.at(p, constraint.at)
         self.impose(p, name_of(constraint), residual, points, bounds, throughout)
+        self.made.append(Made(constraint, p, self.rows[-1].parts[0], self.rows[-1]))
 
     def impose(
         self,
@@ -349,12 +375,7 @@ class Arrangement:
         objective: bool = False,
     ) -> Part:
         """Add a block whose losses are summed over its instants."""
-        if loss is None or loss == term.loss:
-            residual, smoothed = term.bind_summed(self.offers[p])
-        else:
-            residual = term.bind_to(self.offers[p])
-            width = NARROW * residual.scale.sum() if term.width is None else term.width
-            smoothed = Smoothed(loss, float(width))
+        residual, smoothed = self.bind_summed(p, term, loss)
         points = self.at(p, at, cost=True, still=not residual.entries)
         block = Block(name, residual, loss=smoothed, weight=weight, objective=objective)
         return Part(points, points.add(block))
@@ -367,6 +388,7 @@ class Arrangement:
         weight = float(cost.weight)
         part = self._add_summed(p, cost.term, at, weight, name, cost.loss, objective=True)
         self.costs.append((name, part))
+        self.made.append(Made(cost, p, part))
 
     def _add_integral(self, constraint: Constraint, first: int, last: int) -> None:
         """Add bounds on the sum of the losses over the instants of several phases."""

@@ -259,6 +259,8 @@ class _Exact:
 
     def fits(self, spline: BSpline) -> bool:
         """Whether this curve is in the space of the spline."""
+        if spline is self._spline:
+            return True
         if spline.degree != self._spline.degree:
             return False
         both_clamped = all(
@@ -268,7 +270,7 @@ class _Exact:
         return both_clamped and bool(np.isin(self._spline.breaks, spline.breaks).all())
 
     def control_on(self, spline: BSpline) -> Floats:
-        if np.array_equal(spline.knots, self._spline.knots):
+        if spline is self._spline or np.array_equal(spline.knots, self._spline.knots):
             return self._control
         finer, control = self._spline.refine(self._control, spline.breaks)
         assert np.array_equal(finer.knots, spline.knots)
@@ -321,13 +323,18 @@ def _shifted(spline: BSpline, control: Floats, phase: Phase) -> Floats:
     A step in one control point alone would be a jerk. Velocities and accelerations at the ends
     hardly change.
     """
+    p, knots = spline.degree, spline.knots
+    if knots[0] == knots[p] and knots[-1] == knots[-p - 1]:
+        ends = control[[0, -1]]
+    else:
+        ends = spline.evaluate(control, np.array([0.0, 1.0]))[0]
+    given = np.array([end_values(state, ends.shape[1])[0] for state in (phase.start, phase.end)])
+    off = np.where(np.isnan(given), 0.0, given - ends)
+    if not off.any():
+        return control
     s = np.clip(spline.greville, 0.0, 1.0)[:, None]
     rise = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
-    ends = spline.evaluate(control, np.array([0.0, 1.0]))[0]
-    moved = control
-    for share, now, state in ((1.0 - rise, ends[0], phase.start), (rise, ends[1], phase.end)):
-        given = end_values(state, len(now))[0]
-        moved = moved + share * np.where(np.isnan(given), 0.0, given - now)
+    moved: Floats = control + (1.0 - rise) * off[0] + rise * off[1]
     return moved
 
 
@@ -341,8 +348,10 @@ def _split_solution(program: Program, solution: Any) -> tuple[list[Path], list[f
         )
     if len(solution.curves) == len(program.phases):
         curves: list[Path] = []
-        for c, phase in zip(solution.curves, program.problem.phases, strict=True):
-            spline = BSpline(c.degree, c.knots)
+        phases = zip(solution.curves, program.problem.phases, program.phases, strict=True)
+        for c, phase, layout in phases:
+            same = c.knots is layout.spline.knots
+            spline = layout.spline if same else BSpline(c.degree, c.knots)
             curves.append(_Exact(spline, _shifted(spline, c.control, phase)))
         return curves, [c.duration for c in solution.curves]
     total = solution.duration

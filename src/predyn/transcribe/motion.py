@@ -18,6 +18,7 @@ from predyn.problem.quantities import with_parameters
 from predyn.samples import STATES, Samples, split_side
 from predyn.samples.registry import implementation
 from predyn.solution import Curve, SignalCurves
+from predyn.transcribe.curve_states import curve_states
 from predyn.transcribe.layout import CurveLayout
 from predyn.transcribe.program import Program
 
@@ -57,7 +58,7 @@ class Motion:
     def samples(self, p: int, s: Floats, channels: Sequence[str]) -> Samples:
         """Channels (components, instants) at normalised times of a phase."""
         curve = self.curves[p]
-        states = self.splines[p].evaluate(curve.control, s, curve.duration)
+        states = curve_states(curve, s)
         found = {name: x.T for name, x in zip(STATES, states, strict=True)}
         found["t"] = s[None] * curve.duration
         forces = self.forces(p, s)

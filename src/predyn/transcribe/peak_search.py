@@ -10,35 +10,25 @@ none can gain more. A peak narrower than the samples is not found.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from predyn.kernels.kernel_cache import keeper
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Values = Callable[[Floats], Floats]
 Height = Callable[[Floats], Floats]
-EVENLY = np.arange(7.0) / 6  # instants of a bracket
-CLOSE = np.array([-1.0, 0.0, 1.0]) / 32  # around the top of the parabola, relative to the bracket
+EVENLY, CLOSE = 7, 3  # instants of a bracket, and around the top of the parabola
+INSIDE = EVENLY + CLOSE
+CLOSENESS = 1 / 32  # distance of the latter, relative to the bracket
 ROUNDS = 8
 END = 1e-10  # distance of the last instant from the end of its piece, relative to the piece
 NEAREST = 32 * float(np.finfo(float).eps)  # but far enough to belong to it
 
 
-class Brackets(NamedTuple):
-    """Intervals with a sample inside that is not below those at the ends."""
-
-    row: Ints
-    low: Floats
-    high: Floats
-    top: Floats  # the largest sample
-    guess: Floats  # where the parabola has its top
-    room: Floats  # how much higher the peak may be
-
-    def some(self, which: NDArray[np.bool_]) -> Brackets:
-        row, *others = self
-        return Brackets(row[which], *(x[which] for x in others))
+kept = keeper(__file__)
 
 
 def instants_within(breaks: Floats, per_piece: int) -> Floats:
@@ -69,63 +59,68 @@ def highest(
     flat = heights.reshape(len(sampled), -1)
     rows, k = np.arange(len(flat)), flat.argmax(axis=1)
     best, value, at = flat[rows, k], sampled.reshape(flat.shape)[rows, k], s.ravel()[k]
-    found = _candidates(s, heights)
+    of_row, goal = np.repeat(rows, len(s)), np.maximum(best, 0.0) + worth
+    samples = np.tile(s, (len(rows), 1)), heights.reshape(-1, s.shape[1])
+    row, inside = _brackets(*samples, of_row, goal, every=True)
     for _ in range(ROUNDS):
-        goal = np.maximum(best, 0.0) + worth
-        found = found.some(found.top + found.room > goal[found.row])
-        if not len(found.row):
+        if not len(row):
             break
-        low, high, guess = (x[:, None] for x in (found.low, found.high, found.guess))
-        inside = np.hstack([low + (high - low) * EVENLY, guess + (high - low) * CLOSE])
-        inside = np.sort(np.clip(inside, low, high), axis=1)
+        own = (row, np.arange(len(row)))
         there = values(inside.ravel()).reshape(len(best), *inside.shape)
-        own = (found.row, np.arange(len(found.row)))
-        there, x = there[own], height(there)[own]  # (brackets, instants)
+        x, there = height(there)[own], there[own]  # (brackets, instants)
         k = x.argmax(axis=1)
         top = x[own[1], k]
         order = np.argsort(top, kind="stable")
-        order = order[top[order] > best[found.row[order]]]
-        row, k = found.row[order], k[order]
+        order = order[top[order] > best[row[order]]]
+        raised, k = row[order], k[order]
         # the last of equal rows stays: the highest
-        best[row], value[row], at[row] = top[order], there[order, k], inside[order, k]
-        found = _narrowed(found.row, inside, x)
+        best[raised], value[raised], at[raised] = top[order], there[order, k], inside[order, k]
+        row, inside = _brackets(inside, x, row, np.maximum(best, 0.0) + worth, every=False)
     return value, at
 
 
-def _candidates(s: Floats, sampled: Floats) -> Brackets:
-    """Brackets around all samples that are not below their neighbours in the same piece."""
-    rows, pieces, m = sampled.shape
-    row = np.repeat(np.arange(rows), pieces)
-    return _narrowed(row, np.tile(s, (rows, 1)), sampled.reshape(-1, m), every=True)
+def _brackets(s: Floats, x: Floats, row: Ints, goal: Floats, every: bool) -> tuple[Ints, Floats]:
+    """Intervals around samples x (groups, m) at s that may hold a value above the goal of their
+    row: the row of each, and increasing instants (brackets, INSIDE) within it.
+
+    every: around all samples that are not below their neighbours, or around the highest.
+    """
+    most = x.size if every else len(x)
+    rows, inside = np.empty(most, np.int64), np.empty((most, INSIDE))
+    count = _find(s, np.ascontiguousarray(x), row, goal, every, rows, inside)
+    return rows[:count], np.sort(inside[:count], axis=1)
 
 
-def _narrowed(row: Ints, s: Floats, x: Floats, every: bool = False) -> Brackets:
-    """Brackets around the peaks of samples x (groups, m) at s; every: of all, or of the highest."""
-    last = x.shape[1] - 1
-    if every:
-        low = np.full((len(x), 1), -np.inf)
-        peak = (x >= np.hstack([low, x[:, :-1]])) & (x >= np.hstack([x[:, 1:], low]))
-        group, k = np.nonzero(peak)
-    else:
-        group, k = np.arange(len(x)), x.argmax(axis=1)
-    before, after = np.maximum(k - 1, 0), np.minimum(k + 1, last)
-    top, middle = x[group, k], np.clip(k, 1, last - 1)
-    guess, bend = _parabola(
-        *(s[group, middle + d] for d in (-1, 0, 1)), *(x[group, middle + d] for d in (-1, 0, 1))
-    )
-    drop = top - np.minimum(x[group, before], x[group, after])
-    # for a parabola the peak is higher by at most an eighth of the bend, a quarter of the drop
-    room = 0.5 * np.maximum(bend, drop)
-    return Brackets(row[group], s[group, before], s[group, after], top, guess, room)
-
-
-def _parabola(
-    s0: Floats, s1: Floats, s2: Floats, x0: Floats, x1: Floats, x2: Floats
-) -> tuple[Floats, Floats]:
-    """Where the parabola through three samples has its top, and the size of its bend over them."""
-    left, right = s1 - s0, s2 - s1
-    with np.errstate(all="ignore"):
-        rise, fall = (x1 - x0) / left, (x2 - x1) / right
-        top = s1 + (rise * right + fall * left) / (2.0 * (rise - fall))
-        bend = np.abs(rise - fall) * (left + right) / 2.0
-    return np.where(np.isfinite(top), top, s1), np.where(np.isfinite(bend), bend, 0.0)
+@kept
+def _find(s, x, row, goal, every, rows, inside):
+    """Fill rows and instants, in any order; returns the number of brackets."""
+    count, last = 0, x.shape[1] - 1
+    for g in range(x.shape[0]):
+        highest = 0 if every else x[g].argmax()
+        for k in range(highest, last + 1 if every else highest + 1):
+            before, after = max(k - 1, 0), min(k + 1, last)
+            top = x[g, k]
+            if not (top >= x[g, before] and top >= x[g, after]):
+                continue
+            middle = min(max(k, 1), last - 1)
+            left, right = s[g, middle] - s[g, middle - 1], s[g, middle + 1] - s[g, middle]
+            bend, guess = 0.0, s[g, middle]  # of the parabola through three samples, and its top
+            if left > 0.0 and right > 0.0:
+                rise = (x[g, middle] - x[g, middle - 1]) / left
+                fall = (x[g, middle + 1] - x[g, middle]) / right
+                if rise != fall and np.isfinite(rise) and np.isfinite(fall):
+                    guess += (rise * right + fall * left) / (2.0 * (rise - fall))
+                    bend = abs(rise - fall) * (left + right) / 2.0
+            drop = top - min(x[g, before], x[g, after])
+            # for a parabola the peak is higher by at most an eighth of the bend, a quarter of the
+            # drop
+            if top + 0.5 * max(bend, drop) > goal[row[g]]:
+                rows[count] = row[g]
+                low, width = s[g, before], s[g, after] - s[g, before]
+                for j in range(EVENLY):
+                    inside[count, j] = low + width * j / (EVENLY - 1)
+                for j in range(CLOSE):
+                    near = guess + width * CLOSENESS * (j - (CLOSE - 1) // 2)
+                    inside[count, EVENLY + j] = min(max(near, low), low + width)
+                count += 1
+    return count

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -63,18 +65,17 @@ class Program(NLP):
             first += len(kept)
         self._gather_bounds()
 
-    def _gather_bounds(self) -> None:
-        """Bounds and scales of all numbered constraints."""
-        lower, upper, scale = [], [], []
-        for _, _, rows, kept in self._names:
+    def _gather_bounds(self, changed: Sequence[Rows] | None = None) -> None:
+        """Bounds and scales of the numbered constraints; None: of all."""
+        if changed is None:
+            m = sum(len(kept) for _, _, _, kept in self._names)
+            self.g_lower, self.g_upper, self.g_scale = (np.empty(m) for _ in range(3))
+        for first, _, rows, kept in self._names:
             assert rows is not None
-            r = kept % rows.size
-            lower.append(rows.lower[r])
-            upper.append(rows.upper[r])
-            scale.append(row_scale(rows.lower, rows.upper, rows.scale)[r])
-        self.g_lower, self.g_upper, self.g_scale = (
-            np.concatenate([*x, np.zeros(0)]) for x in (lower, upper, scale)
-        )
+            if changed is None or any(rows is x for x in changed):
+                r, here = kept % rows.size, slice(first, first + len(kept))
+                self.g_lower[here], self.g_upper[here] = rows.lower[r], rows.upper[r]
+                self.g_scale[here] = row_scale(rows.lower, rows.upper, rows.scale)[r]
 
     def _variable_bounds(self, count: int) -> None:
         self.x_lower, self.x_upper = np.full(count, -np.inf), np.full(count, np.inf)
@@ -91,8 +92,14 @@ class Program(NLP):
                 self.x_lower[phase.T_column], self.x_upper[phase.T_column] = phase.T_bounds
                 self.x_scale[phase.T_column] = phase.T
 
-    def _check_fixed_rows(self) -> None:
-        """Raise an InputError for rows outside their bounds on which no free variable acts."""
+    def _check_fixed_rows(self, changed: Sequence[Rows] | None = None) -> None:
+        """Raise an InputError for rows outside their bounds on which no free variable acts.
+
+        changed: those with other numbers than at the last check; None: all.
+        """
+        looked_at = [x for x in (self.rows if changed is None else changed) if x.fixed.any()]
+        if not looked_at:
+            return
         x = np.clip(np.zeros(self.n), self.x_lower, self.x_upper)
         for phase in self.phases:
             for curve in phase.curves:
@@ -103,14 +110,12 @@ class Program(NLP):
         self.move(x)
         self._evaluate()
         wrong = []
-        for rows in self.rows:
-            if not rows.pointwise:
-                continue
+        for rows in looked_at:
             points, block = rows.parts[0].points, rows.parts[0].block
             value = points.values.of(block)  # (instants, rows)
             slack = FIXED_EXCESS * row_scale(rows.lower, rows.upper, rows.scale)
-            fixed = (points.rows_of(block) < 0) & points.chosen[:, None]
             outside = (value < rows.lower - slack) | (value > rows.upper + slack)
+            fixed = rows.fixed & points.chosen[:, None]
             for k, r in np.argwhere(fixed & (outside | np.isnan(value))):
                 unit = "" if block.residual.units[r] == "1" else f" {block.residual.units[r]}"
                 bounds = f"{rows.lower[r]:.6g} .. {rows.upper[r]:.6g}{unit}"
@@ -225,13 +230,26 @@ class Program(NLP):
 
     def g_name(self, i: int) -> str:
         """The bounded quantity and its instant in the phase."""
-        where = self.g_instant(i)
-        return self.g_quantity(i) + ("" if where is None else f" at {100 * where[1]:.4g} %")
+        return self.g_place(i)[0]
+
+    def g_place(self, i: int) -> tuple[str, tuple[int, float] | None]:
+        """The name of a constraint, and its instant."""
+        name, where = self.g_quantity(i), self.g_instant(i)
+        return (name if where is None else f"{name} at {100 * where[1]:.4g} %"), where
 
     def g_quantity(self, i: int) -> str:
         """The bounded quantity: the constraint and its row."""
         name, rows, k = self._row(i)
         return name if rows is None else rows.quantity(k)
+
+    def g_quantities(self, chosen: NDArray[np.bool_]) -> Iterator[str]:
+        """The names of the chosen constraints (m,), each once for all of its instants."""
+        for first, name, rows, kept in self._names:
+            some = kept[chosen[first : first + len(kept)]]
+            if rows is None or not rows.rows:
+                yield from [name] * bool(len(some))
+            else:
+                yield from (rows.quantity(k) for k in np.unique(some % rows.size).tolist())
 
     def g_instant(self, i: int) -> tuple[int, float] | None:
         """Phase and normalised time of a constraint, None if it belongs to no single instant."""
@@ -244,10 +262,11 @@ class Program(NLP):
 
     def _row(self, i: int) -> tuple[str, Rows | None, int]:
         """Name and Rows of a constraint, and its index among all instants and rows of these."""
-        for first, name, rows, kept in self._names:
-            if first <= i < first + len(kept):
-                return name, rows, int(kept[i - first])
-        raise IndexError(i)
+        if not 0 <= i < self.m:
+            raise IndexError(i)
+        # blocks without constraints of their own begin where the next one does
+        first, name, rows, kept = self._names[bisect_right(self._names, i, key=itemgetter(0)) - 1]
+        return name, rows, int(kept[i - first])
 
 
 def require_problem(problem: Any) -> None:

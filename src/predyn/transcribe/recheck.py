@@ -7,22 +7,22 @@ of the solver. The largest excess of a quantity that is linear in q, v, a, jerk 
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predyn.curves.bspline import BSpline
 from predyn.curves.derivative_spline import DerivativeSpline, derivative_spline
-from predyn.curves.extrema import maxima
 from predyn.problem.offers import name_in
 from predyn.samples import STATES, Samples
-from predyn.solution import Violation
+from predyn.solution import Curve, Violation
 from predyn.terms.joints import JointTorque
 from predyn.terms.term import Residual
 from predyn.transcribe.arrange import PASSIVE_TORQUE
-from predyn.transcribe.layout import NEAR_BREAK
+from predyn.transcribe.extrema import farthest
+from predyn.transcribe.layout import NEAR_BREAK, PhaseLayout
 from predyn.transcribe.motion import Motion
 from predyn.transcribe.peak_search import highest, instants_within
 from predyn.transcribe.program import Program
@@ -51,22 +51,6 @@ class Bounded(NamedTuple):
         low, high = self.lower.reshape(shape), self.upper.reshape(shape)
         return np.maximum(low - value, value - high)
 
-    def violations(self, value: Floats, t: Floats) -> list[Violation]:
-        """The excess of each row at its worst instant: value and time (rows,)."""
-        lower, upper, residual = self.lower, self.upper, self.residual
-        excess, scale = self.excess(value), row_scale(lower, upper, residual.scale)
-        result = []
-        for r, row in enumerate(residual.rows):
-            x, over = float(value[r]), float(np.maximum(excess[r], 0.0))
-            bound = abs(lower[r] if x < lower[r] else upper[r])
-            large = math.isfinite(bound) and bound > SMALL_BOUND * residual.scale[r]
-            size = bound if large else float(scale[r])
-            result.append(
-                Violation(f"{self.name} {row}", over, over / size, x, float(lower[r]),
-                          float(upper[r]), float(t[r]))
-            )  # fmt: skip
-        return result
-
 
 def residual_values(residual: Residual, samples: Samples, instants: int) -> Floats:
     """Values (rows, instants) of a residual."""
@@ -77,10 +61,9 @@ def residual_values(residual: Residual, samples: Samples, instants: int) -> Floa
 
 def dense_violations(program: Program, motion: Motion) -> list[Violation]:
     """The largest excess of each named quantity that is bounded throughout, worst first."""
-    begin = np.cumsum([0.0, *(curve.duration for curve in motion.curves)])
-    result = []
+    begin, found = 0.0, []
     for p, curve in enumerate(motion.curves):
-        passive, searched = motion.systems[p].passive, []
+        worst, searched = [], []
         for rows in program.rows:
             if rows.throughout and rows.parts[0].points.phase == p:
                 residual = rows.parts[0].block.residual
@@ -89,11 +72,29 @@ def dense_violations(program: Program, motion: Motion) -> list[Violation]:
                 if spline is None:
                     searched.append(bounded)
                 else:
-                    value, s = _exact_worst(bounded, spline)
-                    result += bounded.violations(value, begin[p] + s * curve.duration)
-        if searched or passive:
-            for bounded, value, s in _search(program, motion, p, searched):
-                result += bounded.violations(value, begin[p] + s * curve.duration)
+                    worst.append((bounded, *farthest(spline, rows.lower, rows.upper)))
+        if searched or motion.systems[p].passive:
+            worst += _search(program, motion, p, searched)
+        found += [(bounded, value, begin + s * curve.duration) for bounded, value, s in worst]
+        begin += curve.duration
+    return _violations(found) if found else []
+
+
+def _violations(found: list[tuple[Bounded, Floats, Floats]]) -> list[Violation]:
+    """The excess of each row at its worst instant, from the value there and the time."""
+    names = [f"{x.name} {row}" for x, _, _ in found for row in x.residual.rows]
+    lower, upper, scale, value, t = (
+        np.concatenate(parts)
+        for parts in zip(
+            *((x.lower, x.upper, x.residual.scale, value, t) for x, value, t in found), strict=True
+        )
+    )
+    over = np.maximum(np.maximum(lower - value, value - upper), 0.0)
+    bound = np.abs(np.where(value < lower, lower, upper))
+    large = np.isfinite(bound) & (bound > SMALL_BOUND * scale)
+    relative = over / np.where(large, bound, row_scale(lower, upper, scale))
+    numbers = zip(*(x.tolist() for x in (over, relative, value, lower, upper, t)), strict=True)
+    result = [Violation(name, *each) for name, each in zip(names, numbers, strict=True)]
     return sorted(result, key=lambda x: -x.relative)
 
 
@@ -123,17 +124,6 @@ def linear_spline(motion: Motion, p: int, residual: Residual) -> DerivativeSplin
     return spline._replace(control=rows.T)
 
 
-def _exact_worst(bounded: Bounded, spline: DerivativeSpline) -> tuple[Floats, Floats]:
-    """The value of each row at its largest excess, and where."""
-    rows = spline.control.shape[1]
-    both = spline._replace(control=np.hstack([-spline.control, spline.control]))
-    top, s = maxima(both, np.concatenate([-bounded.lower, bounded.upper]))
-    least, largest = -top[:rows], top[rows:]
-    with np.errstate(invalid="ignore"):
-        low = bounded.lower - least > largest - bounded.upper
-    return np.where(low, least, largest), np.where(low, s[:rows], s[rows:])
-
-
 def _search(
     program: Program, motion: Motion, p: int, searched: list[Bounded]
 ) -> list[tuple[Bounded, Floats, Floats]]:
@@ -141,7 +131,7 @@ def _search(
     passive = motion.systems[p].passive
     needed = [channel for x in searched for channel in x.residual.channels]
     channels = tuple(dict.fromkeys(("tau", *needed) if passive else needed))
-    s = _instants(program, motion, p)
+    s = _instants(program.phases[p], motion.curves[p])
     samples = motion.samples(p, s.ravel(), channels)
     if passive:
         searched = [*searched, _passive_torque(program, motion, p, samples["tau"])]
@@ -157,13 +147,23 @@ def _search(
     return found
 
 
-def _instants(program: Program, motion: Motion, p: int) -> Floats:
+def _instants(layout: PhaseLayout, curve: Curve) -> Floats:
     """(pieces, m) instants within each smooth piece of the motion."""
-    curve, pieces = motion.curves[p], program.phases[p].pieces
-    breaks = np.unique(curve.knots[(curve.knots >= 0.0) & (curve.knots <= 1.0)])
-    others = pieces.breaks
-    away = np.abs(others[:, None] - breaks).min(axis=1) > NEAR_BREAK
-    breaks = np.sort(np.concatenate([breaks, others[away]]))
+    if curve.knots is not layout.spline.knots:  # integrated, or with free knots
+        return _within(layout, curve.knots)
+    if layout not in _KNOWN:
+        _KNOWN[layout] = _within(layout, curve.knots)
+    return _KNOWN[layout]
+
+
+_KNOWN: WeakKeyDictionary[PhaseLayout, Floats] = WeakKeyDictionary()
+
+
+def _within(layout: PhaseLayout, knots: Floats) -> Floats:
+    pieces = layout.pieces
+    breaks = np.unique(knots[(knots >= 0.0) & (knots <= 1.0)])
+    away = np.abs(pieces.breaks[:, None] - breaks).min(axis=1) > NEAR_BREAK
+    breaks = np.sort(np.concatenate([breaks, pieces.breaks[away]]))
     count = max(PER_PHASE, PER_SEGMENT * pieces.segments)
     return instants_within(breaks, max(PER_PIECE, -(-count // (len(breaks) - 1))))
 

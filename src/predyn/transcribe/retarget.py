@@ -12,18 +12,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from predyn.curves.profile import Profile
-from predyn.errors import InputError
 from predyn.kernels.forces import ExternalForce
 from predyn.problem import Problem
 from predyn.transcribe.arrange import Arrangement
-from predyn.transcribe.instants import Block, InstantSet
+from predyn.transcribe.exchange import Unlike, require_form
+from predyn.transcribe.instants import InstantSet
 from predyn.transcribe.layout import PhaseLayout, lay_out_phases
 from predyn.transcribe.pool import Pool
 from predyn.transcribe.rows import Rows
-
-
-class Unlike(InputError):
-    """The problems differ in more than numbers."""
 
 
 def new_numbers(
@@ -55,14 +51,8 @@ def new_numbers(
         if not np.array_equal(own.s, given.s) or len(own.blocks) != len(given.blocks):
             raise Unlike("constraints are imposed at other instants")
         for a, b in zip(own.blocks, given.blocks, strict=True):
-            if _form(a) != _form(b):
-                raise Unlike(f"{a.name} and {b.name} depend on other quantities")
+            require_form(a, b)
     return other, arrangement
-
-
-def _form(block: Block) -> tuple:
-    x, loss = block.residual, block.loss and block.loss.loss
-    return (block.name, x.rows, x.entries, x.curved, x.constant, block.objective, loss)
 
 
 def write_layouts(layouts: Sequence[PhaseLayout], other: Sequence[PhaseLayout]) -> None:

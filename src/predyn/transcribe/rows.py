@@ -6,7 +6,7 @@ quadrature point for an integral. Contributions may come from several phases.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,7 @@ class Rows:
     scale: Floats
     pointwise: bool = True
     throughout: bool = False
+    fixed: Flags = field(default_factory=lambda: np.zeros((0, 0), bool))  # no free variable acts
 
     @property
     def size(self) -> int:
@@ -56,6 +57,7 @@ class Rows:
         """Number the constraints that are alive, (instants or 1, rows), from `first` on, in the
         sets too; returns their indices among all instants and rows.
         """
+        self.fixed = ~alive
         index = np.where(alive, first + np.cumsum(alive).reshape(alive.shape) - 1, -1)
         for part in self.parts:
             rows = part.block.rows

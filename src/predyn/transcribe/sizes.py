@@ -30,7 +30,8 @@ class Sizes:
     """Sizes of the channels of one phase that lasts T seconds in the guess."""
 
     def __init__(self, system: PhaseSystem, T: float) -> None:
-        self._system, self._T = system, T
+        self._system, self.T = system, T
+        self._known: dict[tuple[str, int], float] = {}
 
     def scale(self, residual: Residual) -> Floats:
         """Typical size of each row of a residual."""
@@ -38,14 +39,16 @@ class Sizes:
             return residual.scale
         sizes, found = np.zeros(len(residual.rows)), np.ones(len(residual.rows), bool)
         for (row, channel, component), factor in residual.coefficients:
-            size = self._size(channel.split(".", 1)[-1], component)
+            size = self._known.get((channel, component))
+            if size is None:
+                size = self._known[channel, component] = self._size(channel, component)
             found[row] &= size > 0.0
             sizes[row] = max(sizes[row], abs(factor) * size)
         return np.where(found & (sizes > 0.0), sizes, residual.scale)
 
     def _size(self, channel: str, component: int) -> float:
         """The size of a component; 0 if it has its own scale."""
-        T = self._T
+        T, channel = self.T, channel.split(".", 1)[-1]
         if channel in ORDERS:
             usual = np.where(self._system.model.kind == PRISMATIC, 1.0, np.pi)[component]
             usual = usual if channel == "q" else T ** -ORDERS[channel]
@@ -74,6 +77,6 @@ class Sizes:
         q, v, a = rng.uniform(-1.0, 1.0, (3, POSES, model.n))
         low, high = self._system.limits.position.T
         q = np.clip(reach * q, low, high)
-        tau = inverse_dynamics(model, q, v / self._T, a / self._T**2)
+        tau = inverse_dynamics(model, q, v / self.T, a / self.T**2)
         largest: Floats = np.abs(tau).max(axis=0)
         return largest

@@ -13,13 +13,13 @@ from predyn.problem.quantities import at_guesses
 from predyn.solution import Curve
 from predyn.transcribe import kernels
 from predyn.transcribe.arrange import Arrangement
+from predyn.transcribe.exchange import Exchange, Unlike
 from predyn.transcribe.instants import InstantSet
 from predyn.transcribe.layout import lay_out_phases
 from predyn.transcribe.lifting import Lift, find_lifts
 from predyn.transcribe.pattern import Places, alive, hessian_entries, lanes, touch
-from predyn.transcribe.program import Program, require_valid
+from predyn.transcribe.program import Program, require_problem, require_valid
 from predyn.transcribe.retarget import (
-    Unlike,
     new_numbers,
     write_blocks,
     write_layouts,
@@ -65,25 +65,45 @@ class SplineProgram(Program):
         Fast if only numbers differ and there are no signals or parameters; otherwise the program is
         built anew. Raises an InputError, and changes nothing, if the pattern differs.
         """
-        require_valid(problem)
-        before = self.problem
+        before, changed = self.problem, None
         try:
-            layouts, arrangement = new_numbers(self.problem, self.phases, self.sets, problem)
-            write_models(self._pools, self._arrangement, arrangement)
+            changed = self._exchange(problem)
         except Unlike:
-            super().retarget(problem)
-            return
-        write_layouts(self.phases, layouts)
-        write_rows(self.rows, arrangement.rows)
-        write_blocks(self.sets, arrangement.sets)
-        self.problem, self.model, self._arrangement = problem, problem.model, arrangement
-        self._gather_bounds()
-        self._variable_bounds(self.n)
+            require_valid(problem)
+            try:
+                self._rewrite(problem)
+            except Unlike:
+                super().retarget(problem)
+                return
+        self.problem, self.model = problem, problem.model
+        self._gather_bounds(changed)
         try:
-            self._check_fixed_rows()
+            self._check_fixed_rows(changed)
         except InputError:
             self.retarget(before)
             raise
+
+    def _exchange(self, problem: Problem) -> list[Rows]:
+        """Write what differs, if only single entries or the inertia of the model do.
+
+        Returns the rows that have other numbers.
+        """
+        require_problem(problem)
+        exchange = Exchange(self._arrangement, problem)
+        write_models(self._pools, self._arrangement, exchange.after)
+        exchange.write()
+        self._arrangement = exchange.after
+        return exchange.rows
+
+    def _rewrite(self, problem: Problem) -> None:
+        """Write all numbers."""
+        layouts, arrangement = new_numbers(self.problem, self.phases, self.sets, problem)
+        write_models(self._pools, self._arrangement, arrangement)
+        write_layouts(self.phases, layouts)
+        write_rows(self.rows, arrangement.rows)
+        write_blocks(self.sets, arrangement.sets)
+        self._arrangement.take_over(arrangement)
+        self._variable_bounds(self.n)
 
     # -- construction -------------------------------------------------------------------------
 

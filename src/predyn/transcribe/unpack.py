@@ -30,40 +30,43 @@ MOST_VIOLATIONS = 20
 ACTIVE = 1e-5  # tolerance for active limits, relative to the row's scale
 
 
-def imposed_violations(program: Program, x: Floats, g: Floats) -> list[Violation]:
-    """Excess of the constraints and variable bounds that are violated most, worst first."""
-    m = program.m
-    value = np.concatenate([g, x])
-    lower = np.concatenate([program.g_lower, program.x_lower])
-    upper = np.concatenate([program.g_upper, program.x_upper])
-    excess = np.maximum(lower - value, value - upper)
-    relative = excess / np.concatenate([program.g_scale, program.x_scale])
-    begin = np.cumsum([0.0, *(curve.duration for curve in program.curves(x))])
-    result = []
-    for i in np.argsort(-relative, kind="stable")[:MOST_VIOLATIONS].tolist():
-        if excess[i] > 0.0:
-            t, where = math.nan, program.g_instant(i) if i < m else None
+class Imposed:
+    """Where the values of constraints and variables are relative to their bounds."""
+
+    def __init__(self, program: Program, x: Floats, g: Floats) -> None:
+        self._program, self._x = program, x
+        self._value = np.concatenate([g, x])
+        self._lower = np.concatenate([program.g_lower, program.x_lower])
+        self._upper = np.concatenate([program.g_upper, program.x_upper])
+        self._excess = np.maximum(self._lower - self._value, self._value - self._upper)
+        self._relative = self._excess / np.concatenate([program.g_scale, program.x_scale])
+
+    def violations(self) -> list[Violation]:
+        """Excess of the constraints and variable bounds that are violated most, worst first."""
+        program, m = self._program, self._program.m
+        outside = np.flatnonzero(self._excess > 0.0)
+        worst = outside[np.argsort(-self._relative[outside], kind="stable")[:MOST_VIOLATIONS]]
+        parts = (self._excess, self._relative, self._value, self._lower, self._upper)
+        begin = np.cumsum([0.0, *(curve.duration for curve in program.curves(self._x))]).tolist()
+        result = []
+        for i, over, share, value, low, high in zip(
+            worst.tolist(), *(part[worst].tolist() for part in parts), strict=True
+        ):
+            name, where = program.g_place(i) if i < m else (program.x_name(i - m), None)
+            t = math.nan
             if where is not None:
                 phase, s = where
-                t = float(begin[phase] + s * (begin[phase + 1] - begin[phase]))
-            name = program.g_name(i) if i < m else program.x_name(i - m)
-            over, share = float(excess[i]), float(relative[i])
-            bounds = (float(lower[i]), float(upper[i]))
-            result.append(Violation(name, over, share, float(value[i]), *bounds, t))
-    return result
+                t = begin[phase] + s * (begin[phase + 1] - begin[phase])
+            result.append(Violation(name, over, share, value, low, high, t))
+        return result
 
-
-def active_limits(program: Program, x: Floats, g: Floats) -> tuple[str, ...]:
-    """Names of the inequalities that hold with equality somewhere, and of bounded variables."""
-    names: dict[str, None] = {}
-    for name, value, lower, upper, scale in (
-        (program.g_quantity, g, program.g_lower, program.g_upper, program.g_scale),
-        (program.x_name, x, program.x_lower, program.x_upper, program.x_scale),
-    ):
-        near = np.minimum(value - lower, upper - value) <= ACTIVE * scale
-        for i in np.flatnonzero(near & (lower < upper)):
-            names[name(int(i))] = None
-    return tuple(names)
+    def active(self) -> tuple[str, ...]:
+        """Names of the inequalities that hold with equality somewhere, and of bounded variables."""
+        program = self._program
+        near = (self._relative >= -ACTIVE) & (self._lower < self._upper)
+        variables = np.flatnonzero(near[program.m :]).tolist()
+        names = [*program.g_quantities(near[: program.m]), *map(program.x_name, variables)]
+        return tuple(dict.fromkeys(names))
 
 
 def block_names(program: Program) -> list[tuple[str, slice]]:
@@ -125,7 +128,8 @@ def unpack(
     curves = motion.curves
     finite = bool(np.isfinite(x).all())
     sampled = sample_motion(program, motion)
-    imposed = [] if g is None else imposed_violations(program, x, g)
+    at_points = None if g is None else Imposed(program, x, g)
+    imposed = at_points.violations() if at_points else []
     dense = [] if g is None else dense_violations(program, motion)
     if status in SUCCESS and dense and dense[0].relative > MOST_EXCESS:
         status = EXCEEDS
@@ -153,7 +157,7 @@ def unpack(
         costs=costs,
         violations=tuple(imposed),
         dense_violations=tuple(dense),
-        active=() if g is None else active_limits(program, x, g),
+        active=at_points.active() if at_points else (),
         multipliers=named_multipliers(program, multipliers),
         history=history,
         timings=timings,
@@ -168,7 +172,8 @@ def unpack(
         parameters=motion.parameters,
         parameter_units={x.name: unit_of(problem, x) for x in problem.parameters},
         systems=motion.systems,
-        problem=replace(problem, guess="auto"),  # an earlier solution would be kept alive
+        # an earlier solution would be kept alive
+        problem=problem if isinstance(problem.guess, str) else replace(problem, guess="auto"),
         unsmoothed={} if g is None or not finite else unsmoothed(program, motion, g),
         widths=used_widths(problem),
         provenance=_provenance(problem, text),

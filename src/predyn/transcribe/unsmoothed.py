@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.curves.bspline import BSpline
+from predyn.curves.bspline import BSpline, gauss_legendre
 from predyn.terms.term import Residual
 from predyn.transcribe.instants import Block, InstantSet
 from predyn.transcribe.motion import Motion
@@ -72,7 +72,7 @@ def _resolved(part: Part, gauss: int) -> bool:
     values = part.points.values.of(part.block)  # (instants, rows)
     if gauss < 2 or len(values) % gauss or type(part.points) is not InstantSet:
         return False
-    x, w = np.polynomial.legendre.leggauss(gauss)
+    x, w = gauss_legendre(gauss)
     last = np.polynomial.legendre.legval(x, [0.0] * (gauss - 1) + [1.0]) * w * (gauss - 0.5)
     assert part.block.loss is not None
     f = values if part.block.loss.loss == "linear" else values * values
@@ -131,7 +131,7 @@ def _quadrature(motion: Motion, p: int, residual: Residual) -> tuple[Floats, Flo
 
 def _gauss(s: Floats, count: int = GAUSS) -> tuple[Floats, Floats]:
     """Gauss points and weights between all pairs of neighbours."""
-    x, w = np.polynomial.legendre.leggauss(count)
+    x, w = gauss_legendre(count)
     low, width = s[:-1, None], np.diff(s)[:, None]
     return (low + width * (x + 1.0) / 2.0).ravel(), (width * w / 2.0).ravel()
 

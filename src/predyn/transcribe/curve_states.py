@@ -1,0 +1,72 @@
+"""A spline and its first three time derivatives at many instants, compiled.
+
+A derivative is a spline of lower degree whose control points are divided differences of those of
+the curve (curves/derivative_spline.py). Only those that act at the instant are formed; the basis is
+that of Cox and de Boor. An instant within a few roundings of a knot counts as the knot.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.curves.bspline import SNAP
+from predyn.kernels.kernel_cache import keeper
+from predyn.solution import Curve
+
+Floats = NDArray[np.float64]
+ORDERS = 4
+
+kept = keeper(__file__)
+
+
+def curve_states(curve: Curve, s: Floats) -> Floats:
+    """q, v, a, jerk: (4, instants, columns) at normalised times in [0, 1]."""
+    p, columns = curve.degree, curve.control.shape[1]
+    out = np.empty((ORDERS, len(s), columns))
+    room = np.empty(p + 1), np.empty((p + 1, columns))
+    # copies: Numba would compile again for arrays that are read-only or not contiguous
+    given = np.array(curve.knots), np.array(curve.control, order="C"), float(curve.duration)
+    _states(p, *given, np.array(s), SNAP, *room, out)
+    return out
+
+
+@kept
+def _states(p, knots, control, T, s, snap, basis, points, out):
+    """basis (p + 1,) and points (p + 1, columns) are room."""
+    last, columns = control.shape[0] - 1, control.shape[1]
+    for k in range(len(s)):
+        i = min(max(np.searchsorted(knots, s[k] + snap, side="right") - 1, p), last)
+        x = knots[i] if abs(s[k] - knots[i]) <= snap else s[k]
+        for j in range(p + 1):
+            for c in range(columns):
+                points[j, c] = control[i - p + j, c]
+        for order in range(out.shape[0]):
+            degree = p - order  # of the derivative
+            for c in range(columns):
+                out[order, k, c] = 0.0
+            if degree < 0:
+                continue
+            functions(degree, knots, i, x, basis)
+            for j in range(degree + 1):
+                for c in range(columns):
+                    out[order, k, c] += basis[j] * points[j, c]
+            for j in range(degree):  # control points of the next derivative
+                low = i - degree + 1 + j
+                rate = degree / ((knots[low + degree] - knots[low]) * T)
+                for c in range(columns):
+                    points[j, c] = rate * (points[j + 1, c] - points[j, c])
+
+
+@kept
+def functions(degree, knots, i, x, out):
+    """The functions of a degree that act between knots i and i + 1, at x."""
+    out[0] = 1.0
+    for r in range(1, degree + 1):
+        carried = 0.0
+        for j in range(r):
+            low, high = knots[i + 1 - r + j], knots[i + 1 + j]
+            share = out[j] / (high - low)
+            out[j] = carried + (high - x) * share
+            carried = (x - low) * share
+        out[r] = carried

@@ -1,0 +1,177 @@
+"""Other costs or constraints, or another inertia, in a program: only what differs is bound again.
+
+Problems, their entries and models never change, so the same object has the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from copy import copy
+from dataclasses import fields, replace
+
+import numpy as np
+
+from predyn.errors import InputError, PredynError
+from predyn.kernels.tree import share_trees
+from predyn.model import Model
+from predyn.problem import Constraint, Cost, Problem, name_of, row_bounds, system_of
+from predyn.problem.check_entries import bounds_problems, cost_problems
+from predyn.problem.offers import offer_in
+from predyn.samples import STATES, split_side
+from predyn.terms.linear import Linear
+from predyn.terms.term import Residual
+from predyn.transcribe.arrange import Arrangement, Made
+from predyn.transcribe.instants import Block, InstantSet
+from predyn.transcribe.rows import Rows
+from predyn.transcribe.sizes import Sizes
+
+Entry = Cost | Constraint
+EXCHANGED = {"model", "costs", "constraints", "name", "guess", "solver"}
+MASSLESS = (*STATES, "t", "frame", "signal", "rate", "parameter")  # families of channels
+
+
+class Unlike(InputError):
+    """The problems differ in more than numbers, or in too many of them."""
+
+
+def require_form(old: Block, new: Block) -> None:
+    """Raise Unlike if a block does not fit into the place of another."""
+    if _form(old) != _form(new):
+        raise Unlike(f"{old.name} and {new.name} depend on other quantities")
+
+
+def _form(block: Block) -> tuple:
+    x, loss = block.residual, block.loss and block.loss.loss
+    return (block.name, x.rows, x.entries, x.curved, x.constant, block.objective, loss)
+
+
+class Exchange:
+    """An arrangement with the numbers of another problem, `after`; `write` puts them in place."""
+
+    def __init__(self, before: Arrangement, new: Problem) -> None:
+        old = before.problem
+        others = {f.name for f in fields(Problem)} - EXCHANGED
+        if any(getattr(old, name) is not getattr(new, name) for name in others):
+            raise Unlike("other fields of the problem differ")
+        if old.signals or old.parameters or old.solver.hessian != new.solver.hessian:
+            raise Unlike("signals, parameters or the Hessian")
+        changed = [*_changed(old.costs, new.costs), *_changed(old.constraints, new.constraints)]
+        by_entry = {id(a): b for a, b in changed}
+        self.after = after = copy(before)
+        after.problem, after.made = new, list(before.made)
+        loaded = new.model is not old.model
+        if loaded:
+            _require_same_but_inertia(old.model, new.model)
+            _require_bound_anew(before)
+            share_trees(new.model, old.model)
+            phases = range(len(new.phases))
+            after.systems = [system_of(new, p) for p in phases]
+            after.offers = [offer_in(new, p) for p in phases]
+            after.sizes = [Sizes(x, y.T) for x, y in zip(after.systems, before.sizes, strict=True)]
+        self._blocks: list[tuple[Made, Block]] = []
+        if not by_entry.keys() <= {id(made.entry) for made in before.made}:
+            raise Unlike("integrals or terms on pairs of instants")
+        for k, made in enumerate(before.made):
+            entry = by_entry.get(id(made.entry), made.entry)
+            if entry is not made.entry or (loaded and not _massless(made.part.block.residual)):
+                after.made[k] = made._replace(entry=entry)
+                self._blocks.append((after.made[k], _bound(after, made, entry)))
+
+    @property
+    def rows(self) -> list[Rows]:
+        """The constraints that have other numbers."""
+        return [made.rows for made, _ in self._blocks if made.rows is not None]
+
+    def write(self) -> None:
+        """Write residuals, weights, losses and bounds into the blocks and rows."""
+        touched: dict[int, InstantSet] = {}
+        for made, block in self._blocks:
+            own = made.part.block
+            own.residual, own.weight, own.loss = block.residual, block.weight, block.loss
+            touched[id(made.part.points)] = made.part.points
+            if made.rows is not None:
+                assert isinstance(made.entry, Constraint)
+                bounds = row_bounds(made.entry.lower, made.entry.upper, block.residual)
+                made.rows.lower, made.rows.upper = bounds
+                made.rows.scale = block.residual.scale
+        for points in touched.values():
+            points.refresh()
+
+
+def _changed(old: Iterable[Entry], new: Iterable[Entry]) -> Iterator[tuple[Entry, Entry]]:
+    """Pairs of different entries that can replace each other."""
+    old, new = list(old), list(new)
+    if len(old) != len(new) or len({id(x) for x in old}) != len(old):
+        raise Unlike("the number of costs or constraints differs")
+    for a, b in zip(old, new, strict=True):
+        if a is not b:
+            if type(a) is not type(b):
+                raise Unlike("costs or constraints are of different kinds")
+            if type(a.term) is not type(b.term) or a.at is not b.at or name_of(a) != name_of(b):
+                raise Unlike(f"{name_of(a)} and {name_of(b)} are of different kinds")
+            options = [
+                (x.integral, x.over) if isinstance(x, Constraint) else x.loss for x in (a, b)
+            ]
+            if options[0] != options[1]:
+                raise Unlike(f"{name_of(a)} and {name_of(b)} are of different kinds")
+            yield a, b
+
+
+def _require_same_but_inertia(old: Model, new: Model) -> None:
+    for field in fields(Model):
+        a, b = getattr(old, field.name), getattr(new, field.name)
+        if field.name == "inertia" or a is b:
+            continue
+        if field.name == "limits":
+            same = all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+        else:
+            same = np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)
+        if not same:
+            raise Unlike(f"{field.name} of the models")
+
+
+def _require_bound_anew(arrangement: Arrangement) -> None:
+    """Raise Unlike if blocks that depend on masses are not those of single entries."""
+    known = {id(made.part.block) for made in arrangement.made}
+    for points in arrangement.sets:
+        for block in points.blocks:
+            if id(block) not in known and not _massless(block.residual):
+                raise Unlike(f"{block.name} depends on masses")
+
+
+def _massless(residual: Residual) -> bool:
+    """Whether a residual, with its scale, is the same for all inertias."""
+    channels = (split_side(channel)[1] for channel in residual.channels)
+    return all(channel.partition(":")[0] in MASSLESS for channel in channels)
+
+
+def _bound(after: Arrangement, made: Made, entry: Entry) -> Block:
+    """The block of another entry in the place of that which was made.
+
+    An entry with errors is Unlike; a check of the whole problem then names them.
+    """
+    if type(made.part.points) is not InstantSet:
+        raise Unlike("bounds on control points")
+    old = made.part.block
+    if entry is made.entry and isinstance(entry, Constraint) and isinstance(old.residual, Linear):
+        linear = copy(old.residual)  # masses determine no more than its scale
+        linear.scale = after.sizes[made.phase].scale(linear)
+        return replace(old, residual=linear)
+    try:
+        if isinstance(entry, Cost):
+            residual, loss = after.bind_summed(made.phase, entry.term, entry.loss)
+            block = replace(old, residual=residual, loss=loss, weight=float(entry.weight))
+            wrong = any(True for _ in cost_problems(entry, ()))
+        else:
+            block = replace(old, residual=after.bind(made.phase, entry.term))
+            wrong = any(True for _ in bounds_problems(entry, block.residual, ()))
+    except (PredynError, TypeError, ValueError) as error:
+        raise Unlike(str(error)) from error
+    if wrong:
+        raise Unlike("errors")
+    if isinstance(entry, Constraint) and made.rows is not None:
+        lower, upper = row_bounds(entry.lower, entry.upper, block.residual)
+        if not np.array_equal(lower == upper, made.rows.lower == made.rows.upper):
+            raise Unlike("equations instead of inequalities")
+    require_form(old, block)
+    return block

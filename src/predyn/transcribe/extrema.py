@@ -1,0 +1,134 @@
+"""The exact maximum of a spline: Bernstein coefficients, the convex hull, subdivision; compiled.
+
+On each segment the spline is a polynomial in Bernstein form. It lies below its largest coefficient
+and attains the first and the last one, at the ends of the segment. So a segment whose largest
+coefficient is below a value that is attained elsewhere cannot hold the maximum; the others are
+halved (de Casteljau) until nothing is left. The distance of the hull from the curve shrinks by four
+with each halving, so thirty of them reach the rounding error (Lane and Riesenfeld 1981).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.curves.derivative_spline import DerivativeSpline
+from predyn.kernels.kernel_cache import keeper
+
+Floats = NDArray[np.float64]
+ROUNDING = 4 * float(np.finfo(float).eps)  # relative to the largest coefficient
+DEPTH = 40  # halvings; each leaves one half to be looked at later
+
+kept = keeper(__file__)
+
+
+def maxima(spline: DerivativeSpline, floor: Floats | float = -np.inf) -> tuple[Floats, Floats]:
+    """The largest value (m,) of each column of control points (K, m), and where it is attained.
+
+    The value is attained by the curve and is below the maximum by no more than rounding. Where the
+    spline jumps, the values of both sides count. NaN where control points are not finite.
+    floor: maxima below it are not sought; a smaller value is returned for them.
+    """
+    least = np.full(spline.control.shape[1], floor, float)
+    return _sought(spline, least, 1.0)
+
+
+def farthest(spline: DerivativeSpline, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+    """The value (m,) of each column that is farthest outside its bounds, or next to one of them,
+    and where it is attained; as exact as `maxima` if it is outside.
+    """
+    top, at = _sought(spline, upper, 1.0)
+    bottom, where = _sought(spline, -lower, -1.0)
+    with np.errstate(invalid="ignore"):
+        below = bottom + lower > top - upper
+    return np.where(below, -bottom, top), np.where(below, where, at)
+
+
+def _sought(spline: DerivativeSpline, floor: Floats, sign: float) -> tuple[Floats, Floats]:
+    """The maxima of the spline times a sign."""
+    p, columns = spline.degree, spline.control.shape[1]
+    best, at = np.empty(columns), np.empty(columns)
+    room = np.empty((DEPTH + 2, p + 3)), np.empty(p + 1)
+    # copies: Numba would compile again for arrays that are read-only or not contiguous
+    given = np.array(spline.knots), np.array(spline.control, order="C"), sign, np.array(floor)
+    _maxima(p, *given, ROUNDING, *room, best, at)
+    return best, at
+
+
+@kept
+def _maxima(p, knots, control, sign, floor, rounding, room, points, best, at):
+    """room (DEPTH + 2, p + 3): pieces to be looked at, with their coefficients, start and width."""
+    for c in range(control.shape[1]):
+        size, known = 0.0, True
+        for k in range(control.shape[0]):
+            size = max(size, abs(control[k, c]))
+            known &= np.isfinite(control[k, c])
+        at[c] = 0.0
+        best[c] = -np.inf if known else np.nan
+        if not known:
+            continue
+        for i in range(p, control.shape[0]):
+            width = knots[i + 1] - knots[i]
+            if width <= 0.0:
+                continue
+            hull = -np.inf
+            for k in range(i - p, i + 1):
+                hull = max(hull, sign * control[k, c])
+            if best[c] > -np.inf and hull <= max(best[c], floor[c]) + rounding * size:
+                continue
+            bernstein(p, knots, control, c, i, points, room[0])
+            for j in range(p + 1):
+                room[0, j] *= sign
+            room[0, p + 1], room[0, p + 2] = knots[i], width
+            waiting = 1
+            while waiting > 0:
+                waiting -= 1
+                _raise(p, room[waiting], c, best, at)
+                top = room[waiting, 0]
+                for j in range(1, p + 1):
+                    top = max(top, room[waiting, j])
+                goal = max(best[c], floor[c]) + rounding * size
+                if top > goal and waiting < room.shape[0] - 2:
+                    _halve(p, room[waiting], room[waiting + 1])
+                    waiting += 2
+        at[c] = min(max(at[c], 0.0), 1.0)
+
+
+@kept
+def bernstein(p, knots, control, column, i, points, out):
+    """Bernstein coefficients of a column of control points between knots i and i + 1.
+
+    Coefficient j is the blossom with the left end in p - j of its arguments and the right end in
+    the others; one step of de Boor's algorithm inserts one argument. points (p + 1,) is room.
+    """
+    for j in range(p + 1):
+        for k in range(p + 1):
+            points[k] = control[i - p + k, column]
+        for level in range(1, p + 1):
+            s = knots[i + 1] if level <= j else knots[i]
+            for k in range(p + 1 - level):
+                low = i - p + level + k
+                share = (s - knots[low]) / (knots[low + p + 1 - level] - knots[low])
+                points[k] = (1.0 - share) * points[k] + share * points[k + 1]
+        out[j] = points[0]
+
+
+@kept
+def _raise(p, piece, c, best, at):
+    """Take the larger value at an end of a piece, if it is above the best."""
+    for j in (0, p):
+        if piece[j] > best[c]:
+            best[c] = piece[j]
+            at[c] = piece[p + 1] + (piece[p + 2] if j > 0 else 0.0)
+
+
+@kept
+def _halve(p, piece, other):
+    """Replace a piece by its left half, with its right half in `other` (de Casteljau)."""
+    for level in range(p + 1):
+        other[p - level] = piece[p]
+        for k in range(p, level, -1):
+            piece[k] = 0.5 * (piece[k - 1] + piece[k])
+    piece[p + 2] *= 0.5
+    other[p + 2] = piece[p + 2]
+    other[p + 1] = piece[p + 1] + piece[p + 2]
