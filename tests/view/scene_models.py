@@ -33,7 +33,7 @@ def shaped_arm():
     builder.add_shape("capsule", "upper", (0.06, 0.5), point=(0.25, 0, 0),
                       rotation=((0, 0, 1), (0, 1, 0), (-1, 0, 0)))  # fmt: skip
     builder.add_shape("mesh", "lower", (0.06, 0.06, 0.06), mesh="wedge.stl")
-    builder.add_frame("tool", "lower", (0.5, 0.0, 0.0))
+    builder.add_frame("tool", "lower", (0.6, 0.0, 0.0))
     model = builder.build()
     shapes = [replace(s, triangles=WEDGE) if s.kind == "mesh" else s for s in model.shapes]
     return replace(model, shapes=tuple(shapes))

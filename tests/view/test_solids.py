@@ -140,7 +140,7 @@ def test_roles_of_what_stands_around():
     rods = [s for s in stage.solids if s.role == "tool"]
     assert [s.link for s in rods] == [2]  # from the mesh, which ends at 0.36 m, to the tool
     points, _ = rods[0].outline
-    assert points[:, 0].max() == pytest.approx(0.5)
+    assert points[:, 0].max() == pytest.approx(0.6)
     assert points[:, 0].min() == pytest.approx(0.36, abs=0.02)
 
 

@@ -147,7 +147,8 @@ export class Chart {
     };
     over.addEventListener("pointerdown", (event) => {
       from = place(event);
-      if (event.shiftKey || zooming.value || !seeks) select = tag("div", over, { class: "select" });
+      select?.remove(); // of a gesture that became a scroll
+      select = event.shiftKey || zooming.value || !seeks ? tag("div", over, { class: "select" }) : null;
       over.setPointerCapture(event.pointerId);
       move(event);
     });
@@ -160,7 +161,7 @@ export class Chart {
     });
     over.addEventListener("dblclick", () => zoom.set(null));
     over.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -0.01, ArrowRight: 0.01 }[event.key], factor = { "+": 0.5, "-": 2, 0: Infinity }[event.key];
+      const step = { ArrowLeft: -0.01, ArrowRight: 0.01 }[event.key], factor = { "+": 0.5, "-": 2, 0: 1e9 }[event.key];
       if (seeks && step) seeks.seek(seeks.value + step * seeks.duration);
       else if (factor) this.zoomBy(factor);
       else return;
@@ -171,9 +172,8 @@ export class Chart {
   // About the time now, or the middle.
   private zoomBy(factor: number): void {
     const whole = acrossSpan(this.given, this.offered, this.page.times), [low, high] = this.shown.spans[0];
-    const about = this.now ? this.page.clock!.value : (low + high) / 2;
-    const span: Span = [Math.max(whole[0], about + factor * (low - about)), Math.min(whole[1], about + factor * (high - about))];
-    this.zoom.set(span[0] > whole[0] || span[1] < whole[1] ? span : null);
+    const about = this.now ? this.page.clock!.value : (low + high) / 2, span: Span = [about + factor * (low - about), about + factor * (high - about)];
+    this.zoom.set(span[0] <= whole[0] && span[1] >= whole[1] ? null : [Math.max(whole[0], span[0]), Math.min(whole[1], span[1])]);
   }
 
   // The cursor and the values in the legend follow the clock.

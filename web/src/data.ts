@@ -13,28 +13,19 @@ export interface Series {
   name: string;
   x: number; // of the list of times
   y: Numbers;
-  limits?: Bounds;
-  band?: [Numbers, Numbers];
-  step?: boolean; // y[k] holds from x[k] to x[k+1]
-  dots?: boolean; // no curve
+  limits?: Bounds; band?: [Numbers, Numbers]; joined?: boolean; // joined: the band is not that of one value
+  step?: boolean; dots?: boolean; dashed?: boolean; // step: y[k] holds from x[k] to x[k+1]; dots: no curve
   faint?: boolean; // for comparison; may leave the chart
-  dashed?: boolean;
-  joined?: boolean; // the band is not that of one value
 }
 
 export interface ChartData {
-  title: string;
-  unit: string;
-  xLabel: string;
+  title: string; unit: string; xLabel: string;
   timed: boolean; // follows the clock
   series: Series[];
-  log?: boolean; logX?: boolean; // logarithmic axes
-  legend?: boolean; // charts over time always have one
-  points?: boolean; // dots on the curves
+  log?: boolean; logX?: boolean; points?: boolean; // logarithmic axes; dots on the curves
+  legend?: boolean; limitName?: string; note?: string; // charts over time always have a legend
   marks?: { x: number; y: number; label: string }[];
   shows?: number[]; // values that the axis has room for, whatever is drawn
-  limitName?: string;
-  note?: string;
 }
 
 export interface PageData {

@@ -4,14 +4,10 @@ import { colourOf, dashOf, draw, readable, type Attributes } from "./nodes";
 
 export type Tick = { place: number; label: string };
 
-// A chart as it is shown.
+// A chart as it is shown; spans and ticks of times and of values.
 export interface Drawing {
-  spec: ChartData;
-  lines: Series[];
-  times: number[][];
-  phases: Phase[];
-  spans: [Span, Span]; // of times and values
-  ticks: [Tick[], Tick[]];
+  spec: ChartData; lines: Series[]; times: number[][]; phases: Phase[];
+  spans: [Span, Span]; ticks: [Tick[], Tick[]];
 }
 
 // The part of a picture in which a chart draws, in pixels.
