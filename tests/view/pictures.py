@@ -39,6 +39,17 @@ READ = """(async () => {
 })()"""  # noqa: E501
 
 
+def wait_until_drawn(page) -> None:
+    """Until the scene is drawn finely, after all that was asked of it."""
+    page.run(
+        "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame("
+        "() => setTimeout(done, 30))))"
+    )
+    page.wait_for(
+        "(({ width, clientWidth }) => width === 2 * clientWidth)(document.querySelector('#scene'))"
+    )
+
+
 def grid_of(page, selector: str) -> list[str]:
     """The part of the page that an element covers, without texts above it."""
     page.run(

@@ -12,7 +12,7 @@ import pytest
 from predyn.view.estimate_report import estimate_html
 from predyn.view.report import report_html
 from view.html_page import Page
-from view.pictures import STRAY, grid_of, strays
+from view.pictures import STRAY, grid_of, strays, wait_until_drawn
 from view.scene_models import RESULTS
 
 FOLDER = Path(__file__).parent / "pictures"
@@ -42,7 +42,8 @@ def shown(browser, path, name, change=lambda data: None):
 
 def grids(browser, width):
     browser.resize(width, 900, phone=width < 500)
-    browser.run("new Promise((done) => setTimeout(done, 600))")  # until all is drawn finely
+    browser.run("new Promise((done) => setTimeout(done, 100))")  # charts follow later
+    wait_until_drawn(browser)
     return {part: grid_of(browser, selector) for part, selector in PARTS.items()}
 
 

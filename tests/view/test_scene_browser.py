@@ -10,6 +10,7 @@ from predyn.kernels.forces import ExternalForce
 from predyn.problem import Constraint, Phase, Problem
 from predyn.terms import FramePosition
 from predyn.view.report import report_html
+from view.pictures import wait_until_drawn
 from view.scene_models import shaped_arm, walking
 
 PICTURE = "document.querySelector('#scene').toDataURL()"
@@ -19,7 +20,7 @@ WORDS = f"{TEXTS}.map((x) => x.textContent)"
 
 def picture(page):
     """The picture of the scene once it is drawn finely."""
-    page.run("new Promise((done) => setTimeout(done, 550))")
+    wait_until_drawn(page)
     return page.run(PICTURE)
 
 

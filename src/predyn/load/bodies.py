@@ -21,7 +21,7 @@ from predyn.model.parts import ROLES, Array, IntArray, Triangles
 MOST_PER_LINK = 2_000  # triangles
 MOST_PER_PAGE = 20_000
 FEWEST = 100  # of a mesh that has them
-MOST_BYTES = 2**29  # of all files of a model
+MOST_BYTES = 2**28  # of all files of a model
 
 
 class Bodies(NamedTuple):

@@ -9,8 +9,7 @@ import { merged, meshGeometry, type Palette, readPalette } from "./geometry";
 import { Arrow, ball, gridLines, label, Trail, triad } from "./marks";
 import { CASTS, Shadow } from "./shadow";
 
-const TRAIL_TONES = [1, 0, 2, 3, 4, 6];
-const MOST_NAMES = 30; // of frames
+const TRAIL_TONES = [1, 0, 2, 3, 4, 6], MOST_NAMES = 30; // the latter of frames
 const vectors = (...all: Vector[]) => all.map((x) => new Vector3(...x));
 
 export class Contents {
@@ -19,11 +18,10 @@ export class Contents {
   private readonly meshes: BufferGeometry[];
   private shadow: Shadow | null = null;
   private casting: [Object3D, Sphere][] = [];
-  private acts: ((frame: number) => void)[] = []; // what to do before each picture
+  private acts: ((at: number) => void)[] = []; // what to do before each picture; at: number of the frame, with its fraction
   private time = 0;
   private palette!: Palette;
   private readonly options: { [name: string]: boolean };
-
   // texts: an element above the picture
   constructor(private readonly data: Scene, private readonly texts: HTMLElement, private readonly camera: Camera) {
     this.options = data.options;
@@ -45,8 +43,7 @@ export class Contents {
     this.space.traverse((thing) => {
       if (thing instanceof SkinnedMesh) thing.skeleton.dispose();
       if (thing instanceof Shadow) thing.dispose();
-      if ("geometry" in thing) (thing as Mesh).geometry.dispose();
-      if ("material" in thing) (thing as Mesh<BufferGeometry, MeshLambertMaterial>).material.dispose();
+      if ("geometry" in thing) for (const part of [(thing as Mesh).geometry, (thing as Mesh).material].flat()) part.dispose();
     });
     this.space.clear();
     this.texts.replaceChildren();
@@ -58,7 +55,7 @@ export class Contents {
     this.time = time;
     this.data.motions.forEach(({ poses }, motion) => poses.forEach((flat, link) => move(this.nodes[motion][link], flat, 7 * frame, share)));
     this.space.updateMatrixWorld();
-    for (const act of this.acts) act(Math.round(frame + share));
+    for (const act of this.acts) act(frame + share);
     this.shadow?.cast(renderer, this.space, this.casting, this.options.Shadows);
   }
 
@@ -80,6 +77,7 @@ export class Contents {
     const { data } = this, { poses, faint, name } = data.motions[motion], count = data.solids.length, end = data.times[data.times.length - 1];
     const links = this.nodes[motion] = poses.map(() => new Bone()), bones = [...links, new Bone()];
     const solids = data.solids.filter((solid) => solid.motion === motion);
+    if (!solids.length) return;
     const moved = solids.map(({ link, shown }) => {
       const bone = link < 0 ? poses.length : link;
       if (!shown) return bone;
@@ -95,10 +93,8 @@ export class Contents {
     body.frustumCulled = false;
     this.space.add(body);
     if (motion > 0) this.acts.push(() => { body.visible = this.options[name]; });
-    else {
-      body.layers.enable(CASTS);
-      this.casting = spheres.map((sphere, k) => [bones[moved[k]], sphere]);
-    }
+    else this.casting = spheres.map((sphere, k) => [bones[moved[k]], sphere]);
+    if (motion === 0) body.layers.enable(CASTS);
   }
 
   private addTrails(): void {
@@ -106,18 +102,18 @@ export class Contents {
     for (const [number, { motion, points }] of data.trails.entries()) {
       const trail = new Trail(points, palette.tones[TRAIL_TONES[number % 6]], 0.0045 * data.camera.radius, motion > 0);
       this.space.add(trail);
-      this.acts.push((frame) => trail.until(frame, options.Trails && (motion === 0 || options[data.motions[motion].name])));
+      this.acts.push((at) => trail.until(Math.round(at), options.Trails && (motion === 0 || options[data.motions[motion].name])));
     }
   }
 
   private addLoads(): void {
     const { data, options, palette } = this;
-    const add = (kind: string, ends: (frame: number) => [Vector3, Vector3, string] | null) => {
+    const add = (kind: string, ends: (at: number) => [Vector3, Vector3, string] | null) => {
       const colour = kind === "moment" ? palette.moment : palette.force, write = label(this.texts, colour);
       const arrow = new Arrow(0.0075 * data.camera.radius, colour, kind === "moment");
       this.space.add(arrow);
-      this.acts.push((frame) => {
-        const now = options.Forces ? ends(frame) : null;
+      this.acts.push((at) => {
+        const now = options.Forces ? ends(at) : null;
         arrow.visible = now !== null;
         if (now) arrow.point(now[0], now[1]);
         write(now && now[1], this.camera, now ? now[2] : "");
@@ -128,9 +124,9 @@ export class Contents {
       if (!world) along.applyMatrix4(new Matrix4().extractRotation(matrixWorld));
       return [foot.applyMatrix4(matrixWorld), along.add(foot), label];
     });
-    for (const { kind, feet, tips, labels } of data.loads) add(kind, (frame) => {
-      const foot = feet[frame], tip = tips[frame];
-      return foot && tip ? [new Vector3(...foot), new Vector3(...tip), labels[frame]] : null;
+    for (const { kind, feet, tips, labels } of data.loads) add(kind, (at) => {
+      const [foot, tip] = [between(feet, at), between(tips, at)];
+      return foot && tip && [foot, tip, labels[Math.round(at)]];
     });
   }
 
@@ -160,12 +156,19 @@ export class Contents {
     for (const { points } of data.markers) {
       const mark = ball(0.011 * radius, palette.ink);
       this.space.add(mark);
-      this.acts.push((frame) => {
-        mark.visible = options.Markers && points[frame] !== null;
-        mark.position.set(...points[frame] ?? [0, 0, 0]);
+      this.acts.push((at) => {
+        const place = between(points, at);
+        mark.visible = options.Markers && place !== null;
+        if (place) mark.position.copy(place);
       });
     }
   }
+}
+
+// A point that is there in some frames, at a fraction of the way from one to the next; null if it is not there in the nearest.
+function between(points: (Vector | null)[], at: number): Vector3 | null {
+  const [nearest, before, after] = [points[Math.round(at)], points[Math.floor(at)], points[Math.ceil(at)]];
+  return before && after ? new Vector3(...before).lerp(new Vector3(...after), at % 1) : nearest && new Vector3(...nearest);
 }
 
 const there = new Vector3(), turn = new Quaternion();

@@ -2,21 +2,16 @@
 
 export type Vector = [number, number, number];
 type Kind = "force" | "moment";
-
 export interface Solid {
   motion: number;
   link: number; // -1: the world
   kind: "box" | "sphere" | "cylinder" | "capsule" | "limb" | "mesh";
-  size: number[];
-  R: number[];
-  p: Vector;
   role: "body" | "hub" | "base" | "payload" | "tool" | "obstacle";
-  mesh?: number;
+  size: number[]; R: number[]; p: Vector; mesh?: number;
   shown?: [number, number]; // s
 }
 
 export interface Grid { origin: Vector; a: Vector; b: Vector; step: number; lines: number }
-
 export interface Scene {
   times: number[];
   motions: { name: string; faint?: boolean; poses: number[][] }[]; // x y z qw qx qy qz per frame

@@ -7,11 +7,10 @@ import {
 import type { Grid, Vector } from "./data";
 
 const UP = new Vector3(0, 1, 0), HEAD = 7.5; // length of an arrow's head over the radius of its shaft
-export const AXES = ["#d8443c", "#3f9b46", "#3a6fd8"].map((tone) => new Color(tone));
+const AXES = ["#d8443c", "#3f9b46", "#3a6fd8"].map((tone) => new Color(tone));
 
 // A paint that is clear in the shade too.
-const bright = (color: Color, opacity = 1) =>
-  new MeshLambertMaterial({ color, emissive: color, emissiveIntensity: 0.3, transparent: opacity < 1, opacity, depthWrite: opacity === 1 });
+const bright = (color: Color, opacity = 1) => new MeshLambertMaterial({ color, emissive: color, emissiveIntensity: 0.3, transparent: opacity < 1, opacity, depthWrite: opacity === 1 });
 
 export const ball = (radius: number, colour: Color, opacity = 1) => new Mesh(new SphereGeometry(radius, 16, 10), bright(colour, opacity));
 
@@ -19,7 +18,6 @@ export const ball = (radius: number, colour: Color, opacity = 1) => new Mesh(new
 export class Arrow extends Group {
   private readonly shaft: Mesh;
   private readonly heads: Mesh[];
-
   constructor(private readonly thick: number, colour: Color, moment = false) {
     super();
     const paint = bright(colour), head = HEAD * thick, cone = new ConeGeometry(0.42 * head, head, 14).translate(0, -0.5 * head, 0);
@@ -41,7 +39,6 @@ export class Arrow extends Group {
 // A path: a thin line, and thick as far as it has been covered.
 export class Trail extends Group {
   private readonly tube: TubeGeometry;
-
   constructor(points: Vector[], color: Color, radius: number, faint: boolean) {
     super();
     const curve = new CatmullRomCurve3(points.map((point) => new Vector3(...point)));
@@ -70,15 +67,13 @@ export function triad(length: number, R: number[]): LineSegments {
   return segments(places, AXES.flatMap((tone) => [...tone, ...tone]), 3);
 }
 
-const fade = (share: number) => Math.max(0, 1 - share * share) ** 1.5;
-
 // Lines of a plane that fade away from its middle.
 export function gridLines({ origin, a, b, step, lines }: Grid, colour: Color): LineSegments {
   const places: number[] = [], colours: number[] = [];
   const [middle, along, across] = [origin, a, b].map((x) => new Vector3(...x));
   for (let i = -lines; i <= lines; i++) for (let j = -lines; j < lines; j++) for (const [u, v] of [[i, j], [i, j + 1], [j, i], [j + 1, i]]) {
     places.push(...middle.clone().addScaledVector(along, u * step).addScaledVector(across, v * step));
-    colours.push(...colour, 0.9 * fade(Math.hypot(u, v) / lines));
+    colours.push(...colour, 0.9 * Math.max(0, 1 - (u * u + v * v) / lines ** 2) ** 1.5);
   }
   const grid = segments(places, colours, 4);
   grid.renderOrder = -1;

@@ -12,12 +12,10 @@ export class Orbit {
   private readonly axes: Vector3[];
   private readonly drift = new Vector3();
   private following = false;
-
   constructor(canvas: HTMLCanvasElement, private readonly data: Scene["camera"], changed: () => void) {
     this.axes = [data.east, data.north, data.up].map((axis) => new Vector3(...axis));
     this.camera.up.copy(this.axes[2]);
     this.controls = new OrbitControls(this.camera, canvas);
-    this.controls.enableDamping = false;
     this.look("Reset view");
     this.controls.addEventListener("change", changed);
     const { controls } = this, acts: { [key: string]: () => void } = {
@@ -67,10 +65,7 @@ export class Orbit {
     this.fit();
   }
 
-  follow(on: boolean): void {
-    this.following = on;
-    this.fit();
-  }
+  follow(on: boolean): void { this.following = on; this.fit(); }
 
   // The mechanism is here now: the camera comes along if it follows.
   accompany(place: Vector): void {

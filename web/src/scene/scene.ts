@@ -1,13 +1,12 @@
 // The animation: a picture of the scene at a time, from where the camera is.
 
-import { type Camera, HemisphereLight, OrthographicCamera, Scene as Space, Vector3, WebGLRenderer } from "three";
+import { WebGLRenderer } from "three";
+import { ViewHelper } from "three/addons/helpers/ViewHelper.js";
 import { Contents } from "./contents";
 import type { Scene, Vector } from "./data";
-import { Arrow, AXES } from "./marks";
 import { Orbit } from "./orbit";
 
 export type { Scene } from "./data";
-
 export interface Stage {
   setTime(time: number): void;
   reset(): void;
@@ -22,7 +21,6 @@ const NO_WEBGL = "This browser does not provide WebGL 2, so the animation is not
 const FINE = 2; // pixels of the picture per pixel of the page: those that a screen does not have smooth the edges
 const SOFTWARE = /swiftshader|llvmpipe|software|basic render/i; // renderers that begin with half as many
 const SLOW = 33, FAST = 20, IDLE = 350; // ms: slower frames get fewer pixels, faster ones more; after a pause there are all
-const CORNER = 84; // px, edge of the picture of the world's axes
 
 export function showScene(place: HTMLElement, data: Scene): Stage {
   const canvas = document.createElement("canvas"), context = canvas.getContext("webgl2", { antialias: false, preserveDrawingBuffer: true });
@@ -38,25 +36,23 @@ function show(place: HTMLElement, canvas: HTMLCanvasElement, context: WebGL2Rend
   Object.assign(canvas, { id: "scene", tabIndex: 0, role: "application", ariaLabel: HELP });
   frame.append(canvas, texts);
   const renderer = new WebGLRenderer({ canvas, context }), info = context.getExtension("WEBGL_debug_renderer_info");
-  const orbit = new Orbit(canvas, data.camera, request), contents = new Contents(data, texts, orbit.camera), drawAxes = worldAxes(renderer, orbit.camera);
+  const orbit = new Orbit(canvas, data.camera, request), contents = new Contents(data, texts, orbit.camera), axes = new ViewHelper(orbit.camera, canvas);
+  axes.setLabels("x", "y", "z");
+  renderer.autoClear = false;
   let time = data.times[0], pending = 0, last = 0, rest = 0, pace = SLOW; // last: ms of the last frame; pace: ms between frames
   let coarse = info && SOFTWARE.test(context.getParameter(info.UNMASKED_RENDERER_WEBGL)) ? 0.5 : 1; // share of the pixels along an edge
 
   function request(): void {
     pending ||= requestAnimationFrame((now) => {
+      if (now - last < 250) pace += 0.15 * (now - last - pace);
+      if (pace > SLOW) coarse = Math.max(0.3, 0.98 * coarse);
+      else if (pace < FAST) coarse = Math.min(1, 1.01 * coarse);
       pending = 0;
-      adapt(now - last);
       last = now;
       draw(coarse);
+      clearTimeout(rest);
+      if (coarse < 1) rest = window.setTimeout(draw, IDLE, 1);
     });
-  }
-
-  function adapt(passed: number): void {
-    if (passed < 250) pace += 0.15 * (passed - pace);
-    if (pace > SLOW) coarse = Math.max(0.3, 0.98 * coarse);
-    else if (pace < FAST) coarse = Math.min(1, 1.01 * coarse);
-    clearTimeout(rest);
-    if (coarse < 1) rest = window.setTimeout(draw, IDLE, 1);
   }
 
   // share: of the finest picture's pixels along an edge
@@ -70,39 +66,21 @@ function show(place: HTMLElement, canvas: HTMLCanvasElement, context: WebGL2Rend
     const before = Math.min(Math.floor(at), end - 1), path = data.camera.follow?.path;
     if (path) orbit.accompany(path[before].map((x, i) => x + (at - before) * (path[before + 1][i] - x)) as Vector);
     contents.update(time, before, at - before, renderer);
+    renderer.clear();
     renderer.render(contents.space, orbit.camera);
-    drawAxes(width, height);
+    axes.render(renderer);
   }
 
-  const redraw = () => {
-    contents.build(canvas);
-    draw(1);
-  };
   contents.build(canvas);
   new ResizeObserver(() => draw(1)).observe(canvas);
   return {
-    options: data.options, redraw, reset: () => orbit.look("Reset view"), look: (preset) => orbit.look(preset),
+    options: data.options, reset: () => orbit.look("Reset view"), look: (preset) => orbit.look(preset),
     setTime: (now) => { time = now; request(); },
+    redraw: () => { contents.build(canvas); draw(1); },
     set: (name, on) => {
       data.options[name] = on;
       if (name === "Follow") orbit.follow(on);
       request();
     },
-  };
-}
-
-// Draws the world's axes in the lower right corner.
-function worldAxes(renderer: WebGLRenderer, camera: Camera): (width: number, height: number) => void {
-  const corner = new Space(), eye = new OrthographicCamera(-1.4, 1.4, 1.4, -1.4);
-  corner.add(new HemisphereLight(0xffffff, 0xcccccc, 2.6), ...AXES.map((tone, k) => new Arrow(0.045, tone).point(new Vector3(), new Vector3().setComponent(k, 0.9))));
-  return (width, height) => {
-    eye.quaternion.copy(camera.quaternion);
-    eye.position.set(0, 0, 5).applyQuaternion(eye.quaternion);
-    renderer.setViewport(width - CORNER, 0, CORNER, CORNER);
-    renderer.autoClear = false;
-    renderer.clearDepth();
-    renderer.render(corner, eye);
-    renderer.autoClear = true;
-    renderer.setViewport(0, 0, width, height);
   };
 }

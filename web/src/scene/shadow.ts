@@ -2,19 +2,16 @@
 // It costs far less than a shadow map where graphics are computed in software.
 
 import {
-  Matrix4, Mesh, MeshBasicMaterial, type Object3D, OrthographicCamera, PlaneGeometry, type Scene as Space, type Sphere, Vector3, type WebGLRenderer,
-  WebGLRenderTarget,
+  Matrix4, Mesh, MeshBasicMaterial, type Object3D, OrthographicCamera, PlaneGeometry, type Scene as Space, type Sphere, Vector3, type WebGLRenderer, WebGLRenderTarget,
 } from "three";
 
 export const CASTS = 1; // layer of what casts shadows
-const PIXELS = 256;
 
 export class Shadow extends Mesh<PlaneGeometry, MeshBasicMaterial> {
-  private readonly target = new WebGLRenderTarget(PIXELS, PIXELS, { samples: 4, depthBuffer: false });
+  private readonly target = new WebGLRenderTarget(256, 256, { samples: 4, depthBuffer: false });
   private readonly eye = new OrthographicCamera();
   private readonly flat = new MeshBasicMaterial({ color: 0 });
   private readonly shear = new Matrix4();
-
   // light: toward the sun; far: how far from the plane bodies may be
   constructor(middle: Vector3, normal: Vector3, light: Vector3, far: number) {
     super(new PlaneGeometry(1, 1), new MeshBasicMaterial({ color: 0, transparent: true, opacity: 0.17, depthWrite: false }));
@@ -33,8 +30,7 @@ export class Shadow extends Mesh<PlaneGeometry, MeshBasicMaterial> {
 
   // bodies: balls around them and what moves them
   cast(renderer: WebGLRenderer, space: Space, bodies: [Object3D, Sphere][], visible: boolean): void {
-    this.visible = visible;
-    if (!visible) return;
+    if (!(this.visible = visible)) return;
     const { eye } = this, onPlane = this.shear.clone().multiply(eye.matrixWorldInverse), low = new Vector3(Infinity, Infinity), high = low.clone().negate();
     for (const [{ matrixWorld }, { center, radius }] of bodies) {
       const place = center.clone().applyMatrix4(matrixWorld).applyMatrix4(onPlane), around = 1.3 * radius;
