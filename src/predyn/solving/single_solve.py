@@ -67,14 +67,15 @@ def solve_once(
     if problem.solver is not given.solver:
         program.problem = replace(given, solver=problem.solver)
     x0 = starting_point(program, start, near, guess)
+    if not built:
+        program.move(x0)
+        evaluate_all(program)
     scaling = -perf_counter()
     scale_objective(program, x0)
     scaling += perf_counter()
-    if not built:
-        if start[1] == 0:
-            # stages, refinements and warm starts would repeat the warnings
-            check_rank(program, x0, warn=not isinstance(guess, Solution))
-        evaluate_all(program)
+    if not built and start[1] == 0:
+        # stages, refinements and warm starts would repeat the warnings
+        check_rank(program, x0, warn=not isinstance(guess, Solution))
     multipliers = None
     if isinstance(guess, Solution) and start[1] == 0 and (warm or guess.status in CONVERGED):
         multipliers = multipliers_of(program, guess)
