@@ -226,7 +226,7 @@ def lines_of(solution):
     """By title of the chart: its series, by name; and the list of times."""
     times = Times()
     charts = motion_charts(solution, times)
-    (t,) = times.lists
+    t = times.lists[charts[0]["series"][0]["x"]]
     return {chart["title"]: {line["name"]: line for line in chart["series"]} for chart in charts}, t
 
 
@@ -347,9 +347,12 @@ def test_limits_and_efforts_where_phases_differ():
     other = limits._replace(velocity=np.array([[-3.0, 3.0], [-5.0, 5.0]]))
     pair = (replace(one, limits=limits), replace(two, limits=other))
     charts, t = lines_of(replace(solution, systems=pair))
-    velocity = [line["limits"] for line in charts["Angular velocity"].values()]
-    assert velocity[0] == pytest.approx([-171.887, 171.887], abs=1e-2)
-    assert velocity[1] == [None, None]
+    velocity = charts["Angular velocity"]
+    assert velocity["joint1"]["limits"] == pytest.approx([-171.887, 171.887], abs=1e-2)
+    assert velocity["joint2"]["limits"] == [None, None]
+    upper = np.degrees([4.0, 4.0, 5.0, 5.0])  # drawn as a curve that changes between the phases
+    assert velocity["limit of joint2"]["y"] == pytest.approx(upper, rel=1e-4)
+    assert "limit of joint1" not in velocity
     second = charts["Joint torque"]["joint2"]["y"]
     later = [y for time, y in zip(t, second, strict=True) if time > 0.6]
     earlier = [y for time, y in zip(t, second, strict=True) if time < 0.6]

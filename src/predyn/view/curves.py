@@ -27,6 +27,7 @@ TITLES = {  # of charts of turning and of sliding joints
     "velocity": ("Angular velocity", "Velocity"),
     "acceleration": ("Angular acceleration", "Acceleration"),
 }
+ANGLES = ("°", "°/s", "°/s²")
 TORQUE, FORCE = "Joint torque", "Joint force"
 MOST_POINTS = 600  # of the chart of a signal, as long as its pieces allow
 
@@ -40,14 +41,16 @@ def motion_charts(solution: Solution, times: Times) -> list[Spec]:
     driven = np.asarray(has_motor(solution, np.arange(len(solution.curves))).any(axis=0))
     charts = []
 
-    def add(title: str, unit: str, joints: Joints, values: Floats, bounds: Floats | None) -> None:
-        if len(joints):
-            names = model.joint_names
-            lines = [
-                series(times, t, _cleaned(values[:, j]), names[j], j)
-                | ({} if bounds is None else {"limits": rounded(bounds[j])})
-                for j in joints.tolist()
-            ]
+    def add(title: str, unit: str, joints: Joints, values: Floats, limit: str = "") -> None:
+        lines = []
+        factor = DEGREES if unit in ANGLES else 1.0
+        for j in joints.tolist():
+            line = series(times, t, _cleaned(factor * values[:, j]), model.joint_names[j], j)
+            lines.append(line)
+            if limit:
+                line["limits"] = rounded(factor * _bounds(solution, limit)[j])
+                lines += _changing_limits(solution, limit, j, factor, times)
+        if lines:
             charts.append(chart(title, unit, lines))
 
     for quantity, values, turning, sliding in (
@@ -55,15 +58,13 @@ def motion_charts(solution: Solution, times: Times) -> list[Spec]:
         ("velocity", v, "°/s", "m/s"),
         ("acceleration", a, "°/s²", "m/s²"),
     ):
-        bounds = _bounds(solution, quantity)
-        add(TITLES[quantity][0], turning, turns, DEGREES * values, DEGREES * bounds)
-        add(TITLES[quantity][1], sliding, slides, values, bounds)
-    bounds = _bounds(solution, "effort")
-    add(TORQUE, "N m", turns[driven[turns]], tau, bounds)
-    add(FORCE, "N", slides[driven[slides]], tau, bounds)
+        add(TITLES[quantity][0], turning, turns, values, quantity)
+        add(TITLES[quantity][1], sliding, slides, values, quantity)
+    add(TORQUE, "N m", turns[driven[turns]], tau, "effort")
+    add(FORCE, "N", slides[driven[slides]], tau, "effort")
     every = np.arange(model.n)
-    add("Reaction force", "N", every, np.linalg.norm(reactions[:, :, 3:], axis=2), None)
-    add("Reaction moment", "N m", every, np.linalg.norm(reactions[:, :, :3], axis=2), None)
+    add("Reaction force", "N", every, np.linalg.norm(reactions[:, :, 3:], axis=2))
+    add("Reaction moment", "N m", every, np.linalg.norm(reactions[:, :, :3], axis=2))
     return charts
 
 
@@ -127,6 +128,24 @@ def _bounds(solution: Solution, name: str) -> Floats:
         return np.asarray(getattr(solution.limits, name), float)
     each = np.stack([np.asarray(getattr(x.limits, name), float) for x in solution.systems])
     return np.where((each == each[0]).all(axis=0), each[0], (-np.inf, np.inf))
+
+
+def _changing_limits(
+    solution: Solution, name: str, j: int, factor: float, times: Times
+) -> list[Spec]:
+    """Curves of the limits of a joint that are not the same in all phases."""
+    if not solution.systems:
+        return []
+    each = np.stack([np.asarray(getattr(x.limits, name), float)[j] for x in solution.systems])
+    starts = phase_starts(solution)
+    ends = np.append(starts[1:], solution.duration)
+    t = np.column_stack((starts, ends)).ravel()
+    title = f"limit of {solution.model.joint_names[j]}"
+    return [
+        series(times, t, factor * np.repeat(bounds, 2), title, j, faint=True, dashed=True)
+        for bounds in each.T
+        if np.any(bounds != bounds[0])
+    ]
 
 
 def signal_charts(solution: Solution, times: Times) -> list[Spec]:
