@@ -86,7 +86,7 @@ export class Contents {
       this.acts.push(() => own.scale.setScalar(this.time >= shown[0] && (this.time < shown[1] || shown[1] >= end) ? 1 : 0));
       return bones.push(own) - 1;
     });
-    const [geometry, spheres] = merged(solids, moved, this.meshes, count > 80 ? 10 : count > 30 ? 16 : 24, this.palette);
+    const [geometry, spheres] = merged(solids, moved, this.meshes, count > 80 ? 9 : count > 30 ? 16 : 24, this.palette);
     const body = new SkinnedMesh(geometry, new MeshLambertMaterial({ vertexColors: true, transparent: faint, opacity: faint ? 0.4 : 1 }));
     body.add(...bones.slice(0, poses.length + 1));
     body.bind(new Skeleton(bones, bones.map(() => new Matrix4())), new Matrix4());

@@ -21,7 +21,7 @@ export function readPalette(place: Element): Palette {
 
 // A body of revolution through two balls, along y.
 function tapered([below, above, length]: number[], sides: number): BufferGeometry {
-  const slope = Math.asin(Math.max(-1, Math.min(1, (below - above) / length))), caps = Math.round(sides / 4), profile: Vector2[] = [];
+  const slope = Math.asin(Math.max(-1, Math.min(1, (below - above) / length))), caps = Math.round(sides / 5), profile: Vector2[] = [];
   for (const [r, height, from, to] of [[below, -length / 2, -QUARTER, slope], [above, length / 2, slope, QUARTER]]) {
     for (let k = 0; k <= caps; k++) {
       const angle = from + (to - from) * k / caps;
