@@ -19,8 +19,8 @@ export interface Stage {
 const HELP = "Animation of the mechanism. Arrow keys turn, plus and minus zoom, 0 resets the view, space plays and pauses.";
 const NO_WEBGL = "This browser does not provide WebGL 2, so the animation is not shown. The figures and curves below are complete.";
 const FINE = 2; // pixels of the picture per pixel of the page: those that a screen does not have smooth the edges
-const SOFTWARE = /swiftshader|llvmpipe|software|basic render/i; // renderers that begin with half as many
-const SLOW = 33, FAST = 20, IDLE = 350; // ms: slower frames get fewer pixels, faster ones more; after a pause there are all
+const SOFTWARE = /swiftshader|llvmpipe|software|basic render/i; // renderers that draw one per pixel while something moves
+const SLOW = 33, IDLE = 350; // ms: so do those whose frames are slower than this; after a pause the picture is fine
 
 export function showScene(place: HTMLElement, data: Scene): Stage {
   const canvas = document.createElement("canvas"), context = canvas.getContext("webgl2", { antialias: false, preserveDrawingBuffer: true });
@@ -39,26 +39,23 @@ function show(place: HTMLElement, canvas: HTMLCanvasElement, context: WebGL2Rend
   const orbit = new Orbit(canvas, data.camera, request), contents = new Contents(data, texts, orbit.camera), axes = new ViewHelper(orbit.camera, canvas);
   axes.setLabels("x", "y", "z");
   renderer.autoClear = false;
-  let time = data.times[0], pending = 0, last = 0, rest = 0, pace = SLOW; // last: ms of the last frame; pace: ms between frames
-  let coarse = info && SOFTWARE.test(context.getParameter(info.UNMASKED_RENDERER_WEBGL)) ? 0.5 : 1; // share of the pixels along an edge
+  let time = data.times[0], pending = 0, last = 0, rest = 0, pace = 0; // last: ms of the last frame; pace: ms between frames
+  let moving = info && SOFTWARE.test(context.getParameter(info.UNMASKED_RENDERER_WEBGL)) ? 1 : FINE; // pixels per pixel of the page while something moves
 
   function request(): void {
     pending ||= requestAnimationFrame((now) => {
-      if (now - last < 250) pace += 0.15 * (now - last - pace);
-      if (pace > SLOW) coarse = Math.max(0.3, 0.98 * coarse);
-      else if (pace < FAST) coarse = Math.min(1, 1.01 * coarse);
+      if (now - last < 250) pace += 0.05 * (now - last - pace);
+      if (pace > SLOW) moving = 1;
       pending = 0;
       last = now;
-      draw(coarse);
+      draw(moving);
       clearTimeout(rest);
-      if (coarse < 1) rest = window.setTimeout(draw, IDLE, 1);
+      if (moving < FINE) rest = window.setTimeout(draw, IDLE, FINE);
     });
   }
 
-  // share: of the finest picture's pixels along an edge
-  function draw(share: number): void {
+  function draw(ratio: number): void {
     const width = Math.max(50, canvas.clientWidth), height = Math.max(50, canvas.clientHeight);
-    const ratio = Math.ceil(8 * FINE * share) / 8; // in steps: another size means new memory
     if (renderer.getPixelRatio() !== ratio) renderer.setPixelRatio(ratio);
     if (canvas.width !== Math.floor(width * ratio) || canvas.height !== Math.floor(height * ratio)) renderer.setSize(width, height, false);
     orbit.widen(width / height);
@@ -72,11 +69,11 @@ function show(place: HTMLElement, canvas: HTMLCanvasElement, context: WebGL2Rend
   }
 
   contents.build(canvas);
-  new ResizeObserver(() => draw(1)).observe(canvas);
+  new ResizeObserver(() => draw(FINE)).observe(canvas);
   return {
     options: data.options, reset: () => orbit.look("Reset view"), look: (preset) => orbit.look(preset),
     setTime: (now) => { time = now; request(); },
-    redraw: () => { contents.build(canvas); draw(1); },
+    redraw: () => { contents.build(canvas); draw(FINE); },
     set: (name, on) => {
       data.options[name] = on;
       if (name === "Follow") orbit.follow(on);
