@@ -62,6 +62,29 @@ def test_whole_body_and_frames_agree_with_pinocchio_in_every_phase(solution, tmp
     assert again.channels == solution.channels
 
 
+def test_external_forces_explain_the_torques(solution):
+    """Torques less those without loads are -J^T (force, moment), with Pinocchio's J and torques."""
+    assert {"force:tip", "force:link1", "force:link2"} <= set(solution.channels)
+    for k in range(2):
+        rows, model = solution.phase == k, solution.system(k).model
+        robot = pinocchio_model(model)
+        data = robot.createData()
+        q, v, a, tau = (solution.channel(name)[rows] for name in ("q", "v", "a", "tau"))
+        loads = {x: solution.channel(f"force:{x}")[rows] for x in ("tip", "link1", "link2")}
+        for i in range(len(q)):
+            expected = np.array(pin.rnea(robot, data, q[i], v[i], a[i]))
+            pin.computeJointJacobians(robot, data, q[i])
+            for name, load in loads.items():
+                frame = model.frame(name)
+                J = pin.getJointJacobian(robot, data, frame.link + 1, WORLD_AXES)
+                arm = data.oMi[frame.link + 1].rotation @ frame.p  # from the joint to the frame
+                moment = load[i, :3] + np.cross(arm, load[i, 3:])
+                expected -= J.T @ np.concatenate((load[i, 3:], moment))
+            np.testing.assert_allclose(tau[i], expected, **CLOSE)
+    assert np.abs(loads["link2"]).max() > 1.0  # of the signal, in the last phase
+    assert not solution.channel("force:link2", 0.1).any()
+
+
 def test_samples_have_both_sides_of_a_phase_boundary(solution):
     last, first = np.flatnonzero(np.diff(solution.phase))[0] + (0, 1)
     assert solution.t[last] == pytest.approx(solution.t[first])
@@ -103,7 +126,7 @@ def test_every_listed_channel_has_values_with_names_and_units(solution):
         assert solution.channel(name).shape == (len(solution.t), len(components))
     families = {name.partition(":")[0] for name in listed}
     assert families >= {"q", "v", "a", "jerk", "tau", "reactions", "frame", "momentum", "com"}
-    assert families >= {"energy", "power", "signal", "rate", "parameter", "t"}
+    assert families >= {"energy", "power", "signal", "rate", "force", "parameter", "t"}
     assert {f"frame:{x}" for x in ("link1", "link2", "tip")} <= set(listed)
     assert listed["q"] == (("joint1", "joint2"), ("rad", "rad"))
     assert listed["rate:press"] == (("x", "y", "z"), ("N/s",) * 3)

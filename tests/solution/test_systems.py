@@ -66,6 +66,17 @@ def test_torques_match_pinocchio_with_and_without_the_load(solution):
     assert np.abs(without.at(1.0).tau - solution.at(1.0).tau).max() > 1.0
 
 
+def test_limits_are_like_those_of_a_model(solution, tmp_path):
+    """Those of the problem; phases have their own."""
+    solution.save(tmp_path / "a.h5")
+    for one in (solution, load_solution(tmp_path / "a.h5")):
+        assert type(one.limits) is type(one.model.limits)
+        assert all(x.shape == (2, 2) for x in one.limits)
+        np.testing.assert_array_equal(one.system(0).limits.velocity, one.limits.velocity)
+        np.testing.assert_array_equal(one.system(1).limits.velocity, 0.5 * one.limits.velocity)
+        assert one.jerk_limit is None
+
+
 def test_systems_of_phases(solution):
     assert solution.system(1) is solution.systems[1]
     plain = fake_solution(2)

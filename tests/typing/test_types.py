@@ -1,5 +1,6 @@
 """The types of the public interface, as a strict type checker of a user sees them."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -35,6 +36,30 @@ def test_a_strict_checker_accepts_a_users_script_and_finds_its_mistakes(tmp_path
     found = re.findall(r"^.*user_script\.py:(\d+): error: .*$", done.stdout, re.MULTILINE)
     assert {int(k) for k in found} == marked, done.stdout + done.stderr
     assert len(marked) > 8
+
+
+def public_functions():
+    """Functions, and methods of classes, by name."""
+    for module in (predyn, predyn.dynamics, predyn.models, predyn.terms):
+        for name in module.__all__:
+            value = getattr(module, name)
+            parts = vars(value) if inspect.isclass(value) else {name: value}
+            for part, function in parts.items():
+                inner = getattr(function, "fget", getattr(function, "__func__", function))
+                if inspect.isfunction(inner) and not part.startswith("_"):
+                    yield f"{module.__name__}.{name} {part}", inner
+
+
+def test_every_public_function_is_typed():
+    checked = 0
+    for name, function in public_functions():
+        signature = inspect.signature(function)
+        given = [x for x in signature.parameters.values() if x.name not in ("self", "cls")]
+        untyped = [x.name for x in given if x.annotation is x.empty]
+        assert not untyped, name
+        assert signature.return_annotation is not signature.empty, name
+        checked += 1
+    assert checked > 100
 
 
 def test_the_package_is_marked_as_typed():

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from predyn.errors import InputError, unknown_name
 from predyn.model import PRISMATIC, Model
 
-RESERVED = ("signal:", "rate:", "parameter:")  # what problems add
+RESERVED = ("signal:", "rate:", "force:", "parameter:")  # what problems add
 STATES = ("q", "v", "a", "jerk")  # what a curve of joint positions gives, in order of derivative
 
 

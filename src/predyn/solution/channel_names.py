@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from predyn.errors import InputError, unknown_name
-from predyn.samples.registry import CHANNELS, RESERVED, components, units
+from predyn.samples.registry import CHANNELS, RESERVED, WRENCH, components, units
+from predyn.solution.external_loads import loaded_frames
 from predyn.solution.whole_body import QUANTITIES
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class ChannelInfo(NamedTuple):
 
 
 def channels_of(solution: Solution) -> dict[str, ChannelInfo]:
-    """All channels: of joints, of the whole mechanism, of frames, of signals and parameters."""
+    """All channels: of joints, of the whole mechanism, of frames, of signals and so on."""
     model = solution.model
     plain = [name for name in CHANNELS if not name.endswith(":")]
     frames = [f"frame:{name}" for name in model.frame_names if name != "world"]
@@ -53,12 +54,14 @@ def channel_info(solution: Solution, name: str) -> ChannelInfo:
 
 
 def own_channels(solution: Solution) -> dict[str, ChannelInfo]:
-    """The channels that signals and parameters add."""
+    """The channels that signals, external forces and parameters add."""
     own = {}
     for name, signal in solution.signal_curves.items():
         for kind, suffix in (("signal:", ""), ("rate:", "/s")):
             unit = f"{signal.unit}{suffix}"
             own[f"{kind}{name}"] = ChannelInfo(signal.components, (unit,) * len(signal.components))
+    for name in loaded_frames(solution):
+        own[f"force:{name}"] = ChannelInfo(WRENCH, ("N m",) * 3 + ("N",) * 3)
     for name in solution.parameters:
         unit = solution.parameter_units.get(name, "1")
         own[f"parameter:{name}"] = ChannelInfo((name,), (unit,))

@@ -12,6 +12,7 @@ from predyn.curves.bspline import BSpline
 from predyn.errors import InputError, unknown_name
 from predyn.samples.registry import CHANNELS, STATES, implementation
 from predyn.solution.channel_names import channel_info
+from predyn.solution.external_loads import external_load
 from predyn.solution.parts import ROUNDING, Curve, Floats, Sample
 from predyn.solution.whole_body import QUANTITIES
 
@@ -108,6 +109,8 @@ def _channel_in(solution: Solution, name: str, part: Part) -> Floats | float:
         return states[STATES.index(name)]
     model, forces = solution.system(part.phase).model, forces_in(solution, part)
     q, v, a, _ = states
+    if family + colon == "force:":
+        return external_load(model, member, q, forces)
     if name in QUANTITIES and name not in CHANNELS:
         return QUANTITIES[name].values(model, (q, v, a), forces)
     module, member = implementation(name)

@@ -142,8 +142,9 @@ class Solution(Compared):
         name: "q", "tau", "reactions", "frame:tip" and so on, all that terms can look at; "t" is
         the time since the start of the phase. Also "power", "energy", "com", "angular_momentum"
         and other quantities of the whole mechanism; "signal:NAME", "rate:NAME" (its first time
-        derivative), both NaN in phases without the signal, and "parameter:NAME". `channels` lists
-        them. Without t, at the samples: those of `t`, `q`, `tau`, in their phases.
+        derivative), both NaN in phases without the signal, "force:NAME" of a loaded link, and
+        "parameter:NAME". `channels` lists them. Without t, at the samples: those of `t`, `q`,
+        `tau`, in their phases.
         """
         if t is None:
             return channel_at(self, name, self.t, self.phase)

@@ -68,7 +68,7 @@ def _variable(solution: Solution, name: str, values: Floats) -> Variable:
     if components == (member,):
         name = "time_in_phase" if name == "t" else name  # t is the time of the motion
         return Variable(name, np.ascontiguousarray(values[:, 0]), units)
-    common = {joints: "joint", AXES: "axis", FRAME_COMPONENTS: "frame_component"}
+    common = {joints: "joint", AXES: "axis", WRENCH: "wrench", FRAME_COMPONENTS: "frame_component"}
     return Variable(name, values, units, {common.get(components, f"{name}_component"): components})
 
 

@@ -87,11 +87,11 @@ class Painter:
         parts += self._trails(k) + self._arrows(k)
         polygons, depths, colours = (np.concatenate(x) for x in zip(*parts, strict=True))
         order = np.argsort(-depths, kind="stable")
-        self._facets.set_verts(polygons[order])
+        self._facets.set_verts(list(polygons[order]))
         self._facets.set_facecolor(colours[order])
         self._facets.set_edgecolor(colours[order])  # closes the seams between facets
         if self._grounded:
-            self._shadows.set_verts(self.camera.project(self._cast(world))[0])
+            self._shadows.set_verts(list(self.camera.project(self._cast(world))[0]))
         self._clock.set_text(f"{time:.2f} s")
         self._canvas.draw()
         return np.array(self._canvas.buffer_rgba())[..., :3]
@@ -146,7 +146,7 @@ class Painter:
             for place in np.arange(-end, end + 0.5 * step, step)
         ]
         flat, _ = self.camera.project(np.array(lines))
-        grid = LineCollection(flat, colors=GRID, linewidths=0.7, zorder=0.5)
+        grid = LineCollection(list(flat), colors=GRID, linewidths=0.7, zorder=0.5)
         ax.add_collection(grid, autolim=False)
 
     def _cast(self, world: Floats) -> Floats:

@@ -88,7 +88,8 @@ def _draw(ax: Axes, panel: Panel, phases: list[tuple[str, float, float]]) -> Non
     unit = panel.unit.replace("^2", "²").replace("^3", "³")
     label = panel.title + (f" [{unit}]" if unit not in ("", "1") else "")
     ax.set_ylabel(label, parse_math=False)  # a name may have a $
-    if ax.get_subplotspec() is None or ax.get_subplotspec().is_last_row():
+    place = ax.get_subplotspec()
+    if place is None or place.is_last_row():
         ax.set_xlabel("time [s]")
     ax.set_xlim(panel.t[0], panel.t[-1])
     _frame_curves(ax, panel)
