@@ -30,8 +30,8 @@ def opened(browser, tmp_path, monkeypatch):
 
     def open_report(result, scene=True):
         if not scene:
-            monkeypatch.setattr("predyn.view.report.scene_data", lambda stage: None)
-            monkeypatch.setattr("predyn.view.estimate_report.estimate_scene", lambda result: None)
+            monkeypatch.setattr("predyn.view.report.scene_data", lambda *_, **__: None)
+            monkeypatch.setattr("predyn.view.estimate_report.estimate_scene", lambda *_, **__: None)
         write = write_report if isinstance(result, Solution) else write_estimate_report
         write(result, tmp_path / "report.html")
         browser.resize(1200, 900)

@@ -33,9 +33,13 @@ LABELS = (
 
 
 def settled(page):
-    """The picture of the scene once it does not change any more."""
-    page.run("new Promise((done) => setTimeout(done, 700))")
-    return page.run(PICTURE)
+    """The picture of the scene once it does not change any more: after a pause it gets finer."""
+    before, now = "", page.run(PICTURE)
+    while before != now:
+        page.run("new Promise((done) => setTimeout(done, 600))")
+        page.run("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        before, now = now, page.run(PICTURE)
+    return now
 
 
 def saved(page, chart):
