@@ -19,25 +19,38 @@ from predyn.view.pages import assembled
 
 Displayed = Model | Problem | Solution | Estimate | Trajectory
 
-HEIGHT_STILL, HEIGHT_MOVING = 480, 720  # px of the frame
+STILL, MOVING, TALLEST = 480, 720, 1080  # px of the frame
+HEAD, CHART, ROW = 190, 250, 20  # px of what is above the curves, a chart, and a row of its legend
 
 
 def snippet(thing: Displayed) -> str:
     """HTML of the frame."""
     if isinstance(thing, Trajectory) and thing.q.ndim != 2:
         return f"<pre>{escape(repr(thing))}</pre>"
-    height = HEIGHT_STILL if isinstance(thing, Model | Problem) else HEIGHT_MOVING
-    page = escape(snippet_page(thing))
+    excerpt = excerpt_of(thing)
+    page = escape(_page(thing, excerpt))
     return (
         f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" loading="lazy" '
         f'title="{escape(_title(thing))}" '
-        f'style="width: 100%; height: {height}px; border: 0"></iframe>'
+        f'style="width: 100%; height: {_height(excerpt)}px; border: 0"></iframe>'
     )
 
 
 def snippet_page(thing: Displayed) -> str:
     """The page in the frame; it loads nothing from anywhere."""
-    excerpt: Excerpt = excerpt_of(thing)
+    return _page(thing, excerpt_of(thing))
+
+
+def _height(excerpt: Excerpt) -> int:
+    """Enough for all curves in the usual width of a notebook, if there are few."""
+    if excerpt.words:
+        return STILL
+    charts = excerpt.data["charts"].get("charts", [])
+    rows = sum(len(chart["series"]) // 3 for chart in charts)
+    return min(max(MOVING, HEAD + CHART * len(charts) + ROW * rows), TALLEST)
+
+
+def _page(thing: Displayed, excerpt: Excerpt) -> str:
     values = {
         "title": escape(_title(thing)),
         "tab": escape(_title(thing)),
