@@ -128,7 +128,13 @@ def test_failures_are_named_and_leave_no_scene():
 def test_a_problem_is_shown_in_words_with_both_postures():
     problem = predyn.load_task("two-link-pick-place")
     page = Frame(problem._repr_html_()).page
-    for words in ("phase 1 'reach'", "carries 0.5 kg on 'tip'", "cost 0.99 * time()", "±10 N m"):
+    for words in (
+        "phase 1 'reach'",
+        "carries 0.5 kg on 'tip'",
+        "cost 0.99 * time()",
+        "±10 N m",
+        ") rad/s",
+    ):
         assert words in page.text
     assert repr(problem) == (
         "Problem('two-link-pick-place', model 'two_link', 3 phases, 2 costs, 0 constraints, spline)"

@@ -289,4 +289,4 @@ def provenance(solution: Solution) -> str:
         else:
             short.append((key, value))
     times = [(f"time to {key}", seconds(value)) for key, value in solution.timings.items()]
-    return table(("Item", "Value"), short + times, "tt") + "".join(long)
+    return table(("Item", "Value"), short + times, "wt") + "".join(long)
