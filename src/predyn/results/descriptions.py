@@ -201,7 +201,7 @@ def _joint_rows(model: Model, limits: Limits) -> list[tuple[str, ...]]:
                 KINDS[model.kind[j]],
                 model.link_names[j],
                 f"{model.inertia[j, 0]:.6g}",
-                *(_bounds(*pair, unit) for pair, unit in zip(pairs, units, strict=True)),
+                *(_bounds(low, high, x) for (low, high), x in zip(pairs, units, strict=True)),
             )
         )
     return rows
