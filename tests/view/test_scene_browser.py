@@ -12,18 +12,12 @@ from predyn.kernels.forces import ExternalForce
 from predyn.problem import Constraint, Phase, Problem
 from predyn.terms import FramePosition
 from predyn.view.report import report_html
-from view.pictures import wait_until_drawn
+from view.pictures import picture
 from view.scene_models import shaped_arm, walking
 
 PICTURE = "document.querySelector('#scene').toDataURL()"
 TEXTS = "[...document.querySelectorAll('#scene + div span')].filter((x) => !x.hidden)"
 WORDS = f"{TEXTS}.map((x) => x.textContent)"
-
-
-def picture(page):
-    """The picture of the scene once it is drawn finely."""
-    wait_until_drawn(page)
-    return page.run(PICTURE)
 
 
 def switch(page, name):

@@ -139,6 +139,7 @@ export class Chart {
     this.now = seeks && tag("div", over, { class: "now" });
     let from = 0, select: HTMLElement | null = null;
     const place = (event: PointerEvent) => Math.max(0, Math.min(over.clientWidth, event.clientX - over.getBoundingClientRect().left));
+    const unselect = () => { select?.remove(); select = null; };
     const move = (event: PointerEvent) => {
       if (!(event.buttons & 1)) return;
       const to = place(event);
@@ -147,7 +148,6 @@ export class Chart {
     };
     over.addEventListener("pointerdown", (event) => {
       from = place(event);
-      select?.remove(); // of a gesture that became a scroll
       select = event.shiftKey || zooming.value || !seeks ? tag("div", over, { class: "select" }) : null;
       over.setPointerCapture(event.pointerId);
       move(event);
@@ -156,11 +156,12 @@ export class Chart {
     over.addEventListener("pointerup", (event) => {
       const ends = [from, place(event)].sort((a, b) => a - b);
       if (select && ends[1] - ends[0] > 4) zoom.set(ends.map((pixel) => plot.posToVal(pixel, "x")) as Span);
-      select?.remove();
-      select = null;
+      unselect();
     });
+    over.addEventListener("pointercancel", unselect); // the gesture became a scroll
     over.addEventListener("dblclick", () => zoom.set(null));
     over.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return; // the browser's own
       const step = { ArrowLeft: -0.01, ArrowRight: 0.01 }[event.key], factor = { "+": 0.5, "-": 2, 0: 1e9 }[event.key];
       if (seeks && step) seeks.seek(seeks.value + step * seeks.duration);
       else if (factor) this.zoomBy(factor);

@@ -17,26 +17,27 @@ export class Clock extends Shared<number> {
   readonly playing = new Shared(false);
   speed = 1;
   loop = true;
-  private last = 0;
+  private last = 0; // ms of the last frame
+  private pending = 0; // the frame that was asked for
   constructor(readonly start: number, readonly end: number, readonly phases: Phase[]) { super(start); }
   get duration(): number { return this.end - this.start; }
   seek(time: number): void { this.set(Math.max(this.start, Math.min(this.end, time))); }
 
   toggle(): void {
     this.playing.set(!this.playing.value);
+    cancelAnimationFrame(this.pending);
     if (!this.playing.value) return;
     if (this.value >= this.end) this.seek(this.start);
     this.last = 0;
-    requestAnimationFrame((now) => this.step(now));
+    this.pending = requestAnimationFrame((now) => this.step(now));
   }
 
   private step(now: number): void {
-    if (!this.playing.value) return;
     const time = this.value + this.speed * (this.last ? Math.min(0.2, (now - this.last) / 1000) : 0), over = time >= this.end;
     this.last = now;
     this.seek(over && this.loop && this.duration > 0 ? this.start + (time - this.start) % this.duration : time);
+    this.pending = requestAnimationFrame((next) => this.step(next));
     if (over && !this.loop) this.toggle();
-    requestAnimationFrame((next) => this.step(next));
   }
 }
 

@@ -50,7 +50,7 @@ function showControls(place: HTMLElement, clock: Clock): void {
 
 function showView(place: HTMLElement, stage: Stage): void {
   const looks = tag("div", place, { class: "joined" });
-  for (const preset of PRESETS) button(looks, preset, () => (preset === "Reset view" ? stage.reset() : stage.look(preset)), { "data-look": preset });
+  for (const preset of PRESETS) button(looks, preset, () => stage.look(preset), { "data-look": preset });
   for (const name in stage.options) box(place, name, stage.options[name], (on) => stage.set(name, on)).dataset.option = name;
 }
 
