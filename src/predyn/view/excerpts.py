@@ -19,7 +19,7 @@ from predyn.solution import Solution
 from predyn.view.curves import clock_data
 from predyn.view.estimate_scene import MOST_FRAMES, MOST_POSES, RATE, estimate_scene, frame_times
 from predyn.view.motions import stage_at
-from predyn.view.numbers import rounded, seconds, shown
+from predyn.view.numbers import rounded, seconds, shown, written_unit
 from predyn.view.panels import Floats, Motion, Panel, in_degrees, panels_of
 from predyn.view.scene import Overlay, scene_data
 from predyn.view.sheets import FEW, FIRST, Spec, Times, chart, page_data, picker, series, thinned
@@ -184,7 +184,7 @@ def _chart(panel: Panel, times: Times, index: dict[str, int]) -> Spec:
         if panel.limits is not None and (panel.limits[:, k] == panel.limits[0, k]).all():
             line["limits"] = rounded(panel.limits[0, k])
         lines.append(line)
-    return chart(panel.title, panel.unit.replace("^2", "²"), lines)
+    return chart(panel.title, written_unit(panel.unit), lines)
 
 
 def neutral(model: Model) -> Floats:

@@ -45,7 +45,10 @@ def page_for(thing: Displayed) -> str:
 def write_page(
     result: Solution | Estimate, path: str | os.PathLike[str], compare: Motion | None = None
 ) -> None:
-    """Write a report, or leave the old file; that of a solution may compare another motion."""
+    """Write a report; that of a solution may compare another motion.
+
+    An earlier file stays until the new one is complete.
+    """
     html = html_of(result) if isinstance(result, Estimate) else report_html(result, compare)
     write_text(path, html)
 
