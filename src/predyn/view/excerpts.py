@@ -30,6 +30,7 @@ from predyn.view.tables import table
 MOST_POINTS = 600  # of a curve
 MOST_JOINTS = 60  # in the table of a model
 NOT_FINITE = "There is no motion to draw: it contains values that are not finite."
+NO_DURATION = "There is no motion to draw: it ended where it started."
 
 
 class Excerpt(NamedTuple):
@@ -133,7 +134,8 @@ def _(trajectory: Trajectory) -> Excerpt:
         trajectory.status == FINISHED, trajectory.status, trajectory.message, "⚠"
     )
     data = page_data(times, {})
-    if np.isfinite(trajectory.q).all() and end > start:
+    finite = bool(np.isfinite(trajectory.q).all())
+    if finite and end > start:
         least = frame_count(trajectory.model)
         most = max(least, min(MOST_FRAMES, MOST_POSES // trajectory.model.n))
         count = int(np.clip(np.ceil(RATE * (end - start)) + 1, least, most))
@@ -141,7 +143,7 @@ def _(trajectory: Trajectory) -> Excerpt:
         clock = {"start": start, "end": end, "phases": []}
         data = _page(trajectory, times, _charts(trajectory, times), clock, scene)
     else:
-        message += f'<p class="message">{NOT_FINITE}</p>'
+        message += f'<p class="message">{NO_DURATION if finite else NOT_FINITE}</p>'
     return Excerpt("simulated trajectory", data, badge=badge, facts=_line(facts), message=message)
 
 

@@ -9,6 +9,7 @@ from threading import Thread
 
 from predyn.estimate.result import Estimate
 from predyn.solution import Solution
+from predyn.solvers.live_table import in_notebook
 from predyn.storage.files import write_text
 from predyn.view.panels import Motion
 from predyn.view.report import report_html
@@ -51,10 +52,3 @@ def write_page(
     """
     html = html_of(result) if isinstance(result, Estimate) else report_html(result, compare)
     write_text(path, html)
-
-
-def in_notebook() -> bool:
-    """Whether a Jupyter kernel runs this, of JupyterLab, Notebook, VS Code or nbclient."""
-    shell = sys.modules.get("IPython")
-    running = shell.get_ipython() if shell is not None else None
-    return running is not None and hasattr(running, "kernel")
