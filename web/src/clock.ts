@@ -1,15 +1,15 @@
 // What all parts of a page share: the time, the part of it that charts show, and the unit of angles.
 import type { Phase, Span } from "./data";
 
-// A value that others follow.
+// A value with listeners.
 export class Shared<T> {
-  private readonly following: ((value: T) => void)[] = [];
+  private readonly listeners: ((value: T) => void)[] = [];
   constructor(public value: T) {}
-  tell(follow: (value: T) => void): void { this.following.push(follow); }
+  subscribe(listener: (value: T) => void): void { this.listeners.push(listener); }
 
   set(value: T): void {
     this.value = value;
-    for (const follow of this.following) follow(value);
+    for (const listener of this.listeners) listener(value);
   }
 }
 
@@ -47,7 +47,7 @@ export interface Page {
   zoom: Shared<Span | null>; // of all charts over time
   zooming: Shared<boolean>; // whether a drag zooms rather than seeks
   radians: Shared<boolean>;
-  paint: Shared<boolean>; // told when the colours change; true: on paper
+  paint: Shared<boolean>; // set when the colours change; true: on paper
 }
 
 export const hasAngle = (unit: string) => unit.startsWith("°");

@@ -210,7 +210,8 @@ class DynamicsChannel(Derived):
         tree = tree_of(model)
         if self._unknown or _fed(forces) or len(tree.rotor) or len(self._tree.rotor):
             return False
-        if self._owns_masses and not forces and differ_in_masses_only(self._tree, tree):
+        unloaded = not forces and not self.points
+        if self._owns_masses and unloaded and differ_in_masses_only(self._tree, tree):
             for name in MASSES:
                 getattr(self._tree, name)[:] = getattr(tree, name)
         else:

@@ -96,8 +96,8 @@ def _find(s, x, row, goal, every, rows, inside):
     """Fill rows and instants, in any order; returns the number of brackets."""
     count, last = 0, x.shape[1] - 1
     for g in range(x.shape[0]):
-        highest = 0 if every else x[g].argmax()
-        for k in range(highest, last + 1 if every else highest + 1):
+        first = 0 if every else x[g].argmax()
+        for k in range(first, last + 1 if every else first + 1):
             before, after = max(k - 1, 0), min(k + 1, last)
             top = x[g, k]
             if not (top >= x[g, before] and top >= x[g, after]):
@@ -112,8 +112,7 @@ def _find(s, x, row, goal, every, rows, inside):
                     guess += (rise * right + fall * left) / (2.0 * (rise - fall))
                     bend = abs(rise - fall) * (left + right) / 2.0
             drop = top - min(x[g, before], x[g, after])
-            # for a parabola the peak is higher by at most an eighth of the bend, a quarter of the
-            # drop
+            # a parabola's peak is higher by at most an eighth of the bend or a quarter of the drop
             if top + 0.5 * max(bend, drop) > goal[row[g]]:
                 rows[count] = row[g]
                 low, width = s[g, before], s[g, after] - s[g, before]

@@ -26,6 +26,7 @@ Pictures = Iterator[NDArray[np.uint8]]
 LEAST, MOST = 64, 4096  # pixels
 MOST_FRAMES = 5000
 TICK = 0.01  # s, the resolution of time in a GIF
+FASTEST_GIF = 50  # pictures a second: viewers slow frames of less than two ticks down
 TRAIL = 200  # instants of a trail at least
 
 
@@ -47,6 +48,8 @@ def animate(
     for name, value in (("fps", fps), ("speed", speed)):
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e4:
             raise InputError(f"{name}: expected a positive number, got {value!r:.60}")
+    if suffix == ".gif" and fps > FASTEST_GIF:
+        raise InputError(f"fps: expected at most {FASTEST_GIF} for .gif, got {fps:g}; use .mp4")
     size, view = _checked_size(size, suffix), _checked_view(view)
     start, end = span_of(motion)
     count = max(2, round((end - start) * fps / speed) + 1)

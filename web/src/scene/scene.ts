@@ -6,7 +6,6 @@ import { Contents } from "./contents";
 import type { Scene, Vector } from "./data";
 import { Orbit } from "./orbit";
 
-export type { Scene } from "./data";
 export interface Stage {
   setTime(time: number): void;
   look(preset: string): void;
