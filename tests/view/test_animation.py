@@ -152,10 +152,11 @@ def test_positions_between_samples_follow_the_velocities():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"path": "a.avi"}, "unknown suffix of a film '.avi'"),
+        ({"path": "a.avi"}, "expected a film's suffix, .gif or .mp4, got '.avi'"),
         ({"fps": 0.0}, "fps: expected a positive number, got 0.0"),
         ({"speed": "fast"}, "speed: expected a positive number"),
-        ({"fps": 9000}, "more than 5000; lower fps or raise speed"),
+        ({"fps": 51}, "fps: expected at most 50 for .gif, got 51; use .mp4"),
+        ({"fps": 50, "speed": 1e-3}, "more than 5000; lower fps or raise speed"),
         ({"size": (10, 10)}, "size: expected width and height from 64 to 4096 pixels"),
         ({"size": 300}, "size: expected width and height"),
         ({"size": (201, 100), "path": "a.mp4"}, "size: expected even numbers for .mp4"),

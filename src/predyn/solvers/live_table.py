@@ -131,15 +131,20 @@ class NotebookPlace:
         self._handle = None
 
 
+def in_notebook() -> bool:
+    """Whether a Jupyter kernel runs this, of JupyterLab, Notebook, VS Code or nbclient."""
+    ipython = sys.modules.get("IPython")  # a kernel has imported it
+    return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
+
+
 def chosen_place(verbose: bool | None) -> Place | None:
     """Where to show progress. None: in a notebook or on a terminal only; True: in any case."""
     if verbose not in (None, True, False):
         raise InputError(f"verbose: expected True, False or None (automatic), got {verbose!r:.60}")
     if verbose is False:
         return None
-    ipython = sys.modules.get("IPython")  # only a notebook has imported it
-    if ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None:
-        return NotebookPlace(ipython)
+    if in_notebook():
+        return NotebookPlace(sys.modules["IPython"])
     if sys.stderr is None or not (verbose or sys.stderr.isatty()):
         return None
     return StreamPlace(sys.stderr)

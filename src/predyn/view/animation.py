@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.errors import InputError, unknown_name
+from predyn.errors import InputError
 from predyn.solvers.live_table import LiveTable, chosen_place
 from predyn.storage.files import write_atomically
 from predyn.view.motions import span_of, stage_at
@@ -26,6 +26,7 @@ Pictures = Iterator[NDArray[np.uint8]]
 LEAST, MOST = 64, 4096  # pixels
 MOST_FRAMES = 5000
 TICK = 0.01  # s, the resolution of time in a GIF
+FASTEST_GIF = 50  # pictures a second: viewers slow frames of less than two ticks down
 TRAIL = 200  # instants of a trail at least
 
 
@@ -42,11 +43,13 @@ def animate(
     """See `Moving.animate` in display.py."""
     suffix = Path(path).suffix.lower()
     if suffix not in WRITERS:
-        raise unknown_name("suffix of a film", suffix, WRITERS)
+        raise InputError(f"{path}: expected a film's suffix, .gif or .mp4, got {suffix!r:.20}")
     pyplot()
     for name, value in (("fps", fps), ("speed", speed)):
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e4:
             raise InputError(f"{name}: expected a positive number, got {value!r:.60}")
+    if suffix == ".gif" and fps > FASTEST_GIF:
+        raise InputError(f"fps: expected at most {FASTEST_GIF} for .gif, got {fps:g}; use .mp4")
     size, view = _checked_size(size, suffix), _checked_view(view)
     start, end = span_of(motion)
     count = max(2, round((end - start) * fps / speed) + 1)

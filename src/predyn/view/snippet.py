@@ -15,6 +15,7 @@ from predyn.problem import Problem
 from predyn.simulation.trajectories import Trajectory
 from predyn.solution import Solution
 from predyn.view.excerpts import Excerpt, excerpt_of
+from predyn.view.motions import name_of
 from predyn.view.pages import assembled
 
 Displayed = Model | Problem | Solution | Estimate | Trajectory
@@ -31,7 +32,7 @@ def snippet(thing: Displayed) -> str:
     page = escape(_page(thing, excerpt))
     return (
         f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" loading="lazy" '
-        f'title="{escape(_title(thing))}" '
+        f'title="{escape(name_of(thing))}" '
         f'style="width: 100%; height: {_height(excerpt)}px; border: 0"></iframe>'
     )
 
@@ -52,8 +53,8 @@ def _height(excerpt: Excerpt) -> int:
 
 def _page(thing: Displayed, excerpt: Excerpt) -> str:
     values = {
-        "title": escape(_title(thing)),
-        "tab": escape(_title(thing)),
+        "title": escape(name_of(thing)),
+        "tab": escape(name_of(thing)),
         "badge": excerpt.badge,
         "sub": escape(excerpt.sub),
         "facts": excerpt.facts,
@@ -62,7 +63,3 @@ def _page(thing: Displayed, excerpt: Excerpt) -> str:
         "words": excerpt.words,
     }
     return assembled("snippet.html", values, excerpt.data, packed=True)
-
-
-def _title(thing: Displayed) -> str:
-    return thing.model.name if isinstance(thing, Trajectory) else thing.name

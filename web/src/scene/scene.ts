@@ -6,10 +6,8 @@ import { Contents } from "./contents";
 import type { Scene, Vector } from "./data";
 import { Orbit } from "./orbit";
 
-export type { Scene } from "./data";
 export interface Stage {
   setTime(time: number): void;
-  reset(): void;
   look(preset: string): void;
   options: { [name: string]: boolean };
   set(name: string, on: boolean): void;
@@ -26,7 +24,7 @@ export function showScene(place: HTMLElement, data: Scene): Stage {
   const canvas = document.createElement("canvas"), context = canvas.getContext("webgl2", { antialias: false, preserveDrawingBuffer: true });
   if (context) return show(place, canvas, context, data);
   Object.assign(place.appendChild(document.createElement("p")), { className: "message", textContent: NO_WEBGL });
-  return { setTime() {}, reset() {}, look() {}, options: {}, set() {}, redraw() {} };
+  return { setTime() {}, look() {}, options: {}, set() {}, redraw() {} };
 }
 
 function show(place: HTMLElement, canvas: HTMLCanvasElement, context: WebGL2RenderingContext, data: Scene): Stage {
@@ -73,7 +71,7 @@ function show(place: HTMLElement, canvas: HTMLCanvasElement, context: WebGL2Rend
   contents.build(canvas);
   new ResizeObserver(() => draw(FINE)).observe(canvas);
   return {
-    options: data.options, reset: () => orbit.look("Reset view"), look: (preset) => orbit.look(preset),
+    options: data.options, look: (preset) => orbit.look(preset),
     setTime: (now) => { time = now; request(); },
     redraw: () => { contents.build(canvas); draw(FINE); },
     set: (name, on) => {
