@@ -21,7 +21,7 @@ from predyn.view.pages import assembled
 Displayed = Model | Problem | Solution | Estimate | Trajectory
 
 STILL, MOVING, TALLEST = 480, 720, 1080  # px of the frame
-HEAD, CHART, ROW = 190, 250, 20  # px of what is above the curves, a chart, and a row of its legend
+HEAD, CHART, JOINT = 190, 250, 80  # px above the curves, of a chart, of all uses of a name
 
 
 def snippet(thing: Displayed) -> str:
@@ -47,8 +47,8 @@ def _height(excerpt: Excerpt) -> int:
     if excerpt.words:
         return STILL
     charts = excerpt.data["charts"].get("charts", [])
-    rows = sum(len(chart["series"]) // 3 for chart in charts)
-    return min(max(MOVING, HEAD + CHART * len(charts) + ROW * rows), TALLEST)
+    more = max((len(chart["series"]) - 2 for chart in charts), default=0)
+    return min(max(MOVING, HEAD + CHART * len(charts) + JOINT * max(more, 0)), TALLEST)
 
 
 def _page(thing: Displayed, excerpt: Excerpt) -> str:
