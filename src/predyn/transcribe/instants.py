@@ -84,6 +84,10 @@ class InstantSet:
         return rows
 
     @property
+    def has_kinks(self) -> bool:
+        return any(block.loss is not None and block.loss.loss == "abs" for block in self.blocks)
+
+    @property
     def channels(self) -> tuple[str, ...]:
         """Channels that the rows depend on."""
         return tuple(dict.fromkeys(c for row in self.dependences() for c, _, _ in row))

@@ -123,6 +123,8 @@ def _with_model(problem: Problem, parameters: dict[str, float]) -> tuple[Problem
     """The problem with the numbers that parameters stand for; without them, and why, if the model
     is impossible.
     """
+    if not parameters:
+        return problem, ""
     try:
         changed = with_parameters(problem, parameters)
         for p in range(len(problem.phases)):

@@ -211,7 +211,7 @@ class Program(NLP):
     @contextmanager
     def following_kinks(self) -> Iterator[None]:
         """While a solver moves from point to point: the Hessian of smooth |r| from kinks.py."""
-        kinks = [points.kinks for points in self.sets]
+        kinks = [points.kinks for points in self.sets if points.has_kinks]
         for kink in kinks:
             kink.follow(True)
         try:

@@ -6,6 +6,7 @@ import math
 import platform
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,8 @@ from predyn.transcribe.unsmoothed import unsmoothed
 from predyn.transcribe.widths import used_widths
 
 Floats = NDArray[np.float64]
-MOST_VIOLATIONS = 20
+MOST_VIOLATIONS, FEW = 20, 5  # few if all are smaller than a solver distinguishes
+SMALL = 1e-7  # relative
 ACTIVE = 1e-5  # tolerance for active limits, relative to the row's scale
 
 
@@ -46,7 +48,8 @@ class Imposed:
         """Excess of the constraints and variable bounds that are violated most, worst first."""
         program, m = self._program, self._program.m
         outside = np.flatnonzero(self._excess > 0.0)
-        worst = outside[np.argsort(-self._relative[outside], kind="stable")[:MOST_VIOLATIONS]]
+        most = MOST_VIOLATIONS if self._relative.max(initial=0.0) > SMALL else FEW
+        worst = outside[np.argsort(-self._relative[outside], kind="stable")[:most]]
         parts = (self._excess, self._relative, self._value, self._lower, self._upper)
         begin = np.cumsum([0.0, *(curve.duration for curve in program.curves(self._x))]).tolist()
         result = []
@@ -182,13 +185,20 @@ def unpack(
     )
 
 
+@cache
+def _machine() -> dict[str, str]:
+    return {
+        "platform": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+
+
 def _provenance(problem: Problem, text: str) -> dict[str, str]:
     """What a result was made with."""
     return {
         "predyn_version": predyn.__version__,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "platform": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
+        **_machine(),
         "transcription": repr(problem.transcription),
         "task": text,
     }
