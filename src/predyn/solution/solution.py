@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from predyn.solution.parts import (
     SignalCurves,
     Violation,
 )
+from predyn.storage.files import checked_path
 
 if TYPE_CHECKING:
     import pandas
@@ -185,7 +185,7 @@ class Solution(Compared):
         from predyn.recordings.motion_tables import WRITERS
         from predyn.solution.export import export_solution
 
-        suffix = Path(path).suffix.lower()
+        suffix = checked_path(path).suffix.lower()
         if suffix == ".h5":
             if rate is not None:
                 raise InputError(f"rate: expected None for {path}: an .h5 file holds the curves")

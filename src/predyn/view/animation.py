@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from fractions import Fraction
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from predyn.errors import InputError, unknown_name
 from predyn.solvers.live_table import LiveTable, chosen_place
-from predyn.storage.files import write_atomically
+from predyn.storage.files import checked_path, write_atomically
 from predyn.view.motions import span_of, stage_at
 from predyn.view.painter import Painter
 from predyn.view.panels import Motion
@@ -26,6 +27,7 @@ Pictures = Iterator[NDArray[np.uint8]]
 LEAST, MOST = 64, 4096  # pixels
 MOST_FRAMES = 5000
 TICK = 0.01  # s, the resolution of time in a GIF
+LONGEST = 655.0  # s that a GIF can show a frame
 TRAIL = 200  # instants of a trail at least
 
 
@@ -40,13 +42,16 @@ def animate(
     verbose: bool | None,
 ) -> None:
     """See `Moving.animate` in display.py."""
-    suffix = Path(path).suffix.lower()
+    suffix = checked_path(path).suffix.lower()
     if suffix not in WRITERS:
         raise unknown_name("suffix of a film", suffix, WRITERS)
     pyplot()
     for name, value in (("fps", fps), ("speed", speed)):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e4:
-            raise InputError(f"{name}: expected a positive number, got {value!r:.60}")
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < 1e4:
+            raise InputError(
+                f"{name}: expected a number above 0 and below 10000, got {value!r:.60}"
+            )
+    fps, speed = float(fps), float(speed)
     size, view = _checked_size(size, suffix), _checked_view(view)
     start, end = span_of(motion)
     count = max(2, round((end - start) * fps / speed) + 1)
@@ -55,10 +60,15 @@ def animate(
             f"fps: {fps:g} with speed {speed:g} gives {count} frames, more than {MOST_FRAMES}; "
             "lower fps or raise speed"
         )
+    seconds = (end - start) / speed
+    if seconds > LONGEST * (count - 1):
+        raise InputError(
+            f"fps: {fps:g} with speed {speed:g} shows each frame for {seconds / (count - 1):g} s, "
+            f"more than {LONGEST:g} s; raise fps or speed"
+        )
     every = math.ceil(TRAIL / count)  # trails are finer than the frames of a short film
     times = np.linspace(start, end, (count - 1) * every + 1)
     painter = Painter(stage_at(motion, times), size, view)
-    seconds = (end - start) / speed
     place = chosen_place(verbose)
 
     def write(file: Path) -> None:
@@ -124,7 +134,8 @@ WRITERS = {".gif": _write_gif, ".mp4": _write_mp4}
 
 def _checked_size(size: Any, suffix: str) -> tuple[int, int]:
     """Width and height; H.264 needs even ones."""
-    whole = np.shape(size) == (2,) and all(isinstance(x, int | np.integer) for x in size)
+    pair = isinstance(size, Sequence | np.ndarray) and len(size) == 2
+    whole = pair and all(isinstance(x, int | np.integer) for x in size)
     if not whole or not all(LEAST <= x <= MOST for x in size):
         raise InputError(
             f"size: expected width and height from {LEAST} to {MOST} pixels, got {size!r:.60}"
@@ -139,7 +150,7 @@ def _checked_view(view: Any) -> tuple[float, float] | None:
         return None
     try:
         azimuth, elevation = (float(x) for x in view)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         azimuth = elevation = math.nan
     if not math.isfinite(azimuth) or not -90.0 <= elevation <= 90.0:
         raise InputError(

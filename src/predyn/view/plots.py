@@ -34,6 +34,8 @@ def plot(
     ax: Axes | Sequence[Axes] | None,
 ) -> list[Axes]:
     """See `Moving.plot` in display.py."""
+    if not isinstance(degrees, bool | np.bool_):
+        raise InputError(f"degrees: expected True or False, got {degrees!r:.60}")
     shown = [x for name in names or DEFAULT for x in panels_of(motion, name, joints)]
     if degrees:
         shown = [in_degrees(panel) for panel in shown]
@@ -67,7 +69,12 @@ def _new_axes(count: int) -> list[Axes]:
 
 
 def _given_axes(ax: Any, shown: list[Panel]) -> list[Axes]:
-    axes = [ax] if hasattr(ax, "plot") else list(np.ravel(ax))
+    axes = [ax] if hasattr(ax, "set_ylabel") else list(np.ravel(np.asarray(ax, object)))
+    other = [each for each in axes if not hasattr(each, "set_ylabel")]
+    if other:
+        raise InputError(
+            f"ax: expected matplotlib axes, as from plt.subplots()[1], got {other[0]!r:.60}"
+        )
     if len(axes) != len(shown):
         what = ", ".join(f"{x.title} [{x.unit}]" for x in shown)
         raise InputError(f"ax: expected {len(shown)} axes ({what}), got {len(axes)}")
