@@ -21,6 +21,7 @@ from predyn.solution.evaluation import channel_at, checked_times, phase_starts, 
 from predyn.solution.parts import (
     EXCEEDS,
     MOST_LISTED,
+    OVERFLOWING,
     ROUNDING,
     SUCCESS,
     Curve,
@@ -100,10 +101,13 @@ class Solution(Compared):
 
     @property
     def finite(self) -> bool:
-        """Whether there is a motion at all: a solver that failed may leave NaN behind."""
+        """Whether there is a motion at all: a solver that failed may leave NaN behind.
+
+        Numbers whose squares would overflow count as infinite.
+        """
         signals = [curve for signal in self.signal_curves.values() for curve in signal.curves]
         return all(
-            np.isfinite(curve.control).all() and 0.0 < curve.duration < np.inf
+            bool((np.abs(curve.control) < OVERFLOWING).all()) and 0.0 < curve.duration < np.inf
             for curve in (*self.curves, *signals)
             if curve is not None
         )

@@ -65,6 +65,16 @@ def panels_of(motion: Motion, name: str, joints: Sequence[str] | None) -> list[P
     return _of_trajectory(motion, name, wanted)
 
 
+def default_names(motion: Motion) -> tuple[str, ...]:
+    """Positions, and efforts if there are motors."""
+    n = motion.model.n
+    if isinstance(motion, Estimate):
+        driven = len(motion.unactuated) < n
+    else:
+        driven = not isinstance(motion, Solution) or bool(has_motor(motion, motion.phase).any())
+    return ("q", "tau") if driven else ("q",)
+
+
 def in_degrees(panel: Panel) -> Panel:
     """The same with degrees in place of radians."""
     if not panel.unit.startswith("rad"):

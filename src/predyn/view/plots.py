@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from predyn.errors import InputError
-from predyn.view.panels import Motion, Panel, in_degrees, panels_of, phases_of
+from predyn.view.panels import Motion, Panel, default_names, in_degrees, panels_of, phases_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-DEFAULT = ("q", "tau")
 COLOURS = (
     "#0072b2", "#d55e00", "#008f68", "#b8578c", "#b07800", "#3a9bd5", "#6b5bb0", "#2b2f36",
 )  # fmt: skip
@@ -36,7 +35,7 @@ def plot(
     """See `Moving.plot` in display.py."""
     if not isinstance(degrees, bool | np.bool_):
         raise InputError(f"degrees: expected True or False, got {degrees!r:.60}")
-    shown = [x for name in names or DEFAULT for x in panels_of(motion, name, joints)]
+    shown = [x for name in names or default_names(motion) for x in panels_of(motion, name, joints)]
     if degrees:
         shown = [in_degrees(panel) for panel in shown]
     axes = _new_axes(len(shown)) if ax is None else _given_axes(ax, shown)
