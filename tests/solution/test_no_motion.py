@@ -16,7 +16,7 @@ def diverged(value: float) -> predyn.Solution:
     return replace(solution, curves=curves, q=0.0 * solution.q + value)
 
 
-@pytest.mark.parametrize("value", [np.nan, 1e200])
+@pytest.mark.parametrize("value", [np.nan, 1e20])
 def test_what_needs_a_motion_says_that_there_is_none(value, tmp_path):
     pytest.importorskip("pandas")
     solution = diverged(value)

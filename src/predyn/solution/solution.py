@@ -21,9 +21,9 @@ from predyn.solution.evaluation import channel_at, checked_times, phase_starts, 
 from predyn.solution.parts import (
     EXCEEDS,
     MOST_LISTED,
-    OVERFLOWING,
     ROUNDING,
     SUCCESS,
+    UNUSABLE,
     Curve,
     Floats,
     Sample,
@@ -103,11 +103,11 @@ class Solution(Compared):
     def finite(self) -> bool:
         """Whether there is a motion at all: a solver that failed may leave NaN behind.
 
-        Numbers whose squares would overflow count as infinite.
+        Numbers so large that angles have no fractions count as infinite.
         """
         signals = [curve for signal in self.signal_curves.values() for curve in signal.curves]
         return all(
-            bool((np.abs(curve.control) < OVERFLOWING).all()) and 0.0 < curve.duration < np.inf
+            bool((np.abs(curve.control) < UNUSABLE).all()) and 0.0 < curve.duration < np.inf
             for curve in (*self.curves, *signals)
             if curve is not None
         )
