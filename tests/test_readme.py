@@ -142,7 +142,7 @@ LISTED = (
         "simulation",
         "solution",
     ),
-    *("solving", "storage", "transcribe", "transcribe/shooting"),
+    *("solving", "storage", "transcribe", "transcribe/shooting", "view"),
 )  # file by file
 
 

@@ -72,7 +72,7 @@ class Moving(Shown):
     ) -> None:
         """Write the motion as a film: .gif, or .mp4 (H.264).
 
-        fps      pictures a second
+        fps      pictures a second, at most 50 for .gif
         speed    of the film over that of the motion; 0.5 is slow motion
         size     width and height in pixels
         view     azimuth about the vertical and elevation, degrees; by default as in the report

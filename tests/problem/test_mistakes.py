@@ -152,3 +152,12 @@ def test_a_problem_does_not_change_with_the_lists_it_was_made_of():
 
 def test_counts_may_be_numbers_of_numpy():
     assert predyn.solve(problem(), starts=np.int64(1), seed=np.int32(3)).success
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"phases": REACH}, {"phases": ["reach"]}, {"model": "two_link"}, {"costs": 3}]
+)
+def test_invalid_problems_can_be_printed(wrong: dict) -> None:
+    problem = Problem(**({"model": MODEL, "phases": [REACH], "name": "x"} | wrong))
+    assert repr(problem) == "Problem('x', invalid: validate() lists its errors)"
+    assert problem.validate()

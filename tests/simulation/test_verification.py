@@ -13,6 +13,7 @@ from predyn.errors import InputError
 from predyn.simulation import verification
 from predyn.simulation.trajectories import DIVERGED, FINISHED, LIMITED
 from predyn.solution.verification import MOST_POINTS, STATUSES
+from predyn.view.sheets import Times
 from predyn.view.verification import verification_data, verification_html
 from sameness import assert_same
 
@@ -163,5 +164,6 @@ def test_loads_that_come_are_in_the_numbers(tmp_path):
     text = verification_html(verified, verified.verification)
     assert "The load changes at 0.6 s. This adds" in text
     assert "joint2" in text
-    titles = [chart["title"] for chart in verification_data(verified, verified.verification)]
+    charts = verification_data(verified, verified.verification, Times())
+    titles = [chart["title"] for chart in charts]
     assert titles[0] == "Error: torque at passive joints"

@@ -100,7 +100,7 @@ def test_too_little_memory_is_not_reported_as_a_bug(
     def full(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("predyn.cli.solve_command._solved", full)
+    monkeypatch.setattr("predyn.solving.solve", full)
     out = tmp_path / "out"
     got = CliRunner().invoke(cli.app, ["solve", str(task(tmp_path)), "--out", str(out)])
     assert got.exit_code == 2
@@ -119,7 +119,7 @@ def test_a_duration_that_is_not_a_number(name: str, bad: object) -> None:
 def test_huge_bounds_and_instants() -> None:
     torque = JointTorque()
     for constraint, said in (
-        (Constraint(torque, upper=HUGE), "upper: expected numbers"),
+        (Constraint(torque, upper=HUGE), "upper: expected one number or 2 (joint1, joint2), got 1"),
         (Constraint(torque, upper=9.0, at=[HUGE]), "fractions from 0 to 1"),
     ):
         (message,) = problem(constraints=(constraint,)).validate()

@@ -8,7 +8,7 @@ from scipy.interpolate import BSpline as SciPySpline
 
 from predyn.curves.bspline import BSpline
 from predyn.curves.derivative_spline import DerivativeSpline, derivative_spline
-from predyn.transcribe.extrema import bernstein, maxima
+from predyn.transcribe.extrema import bernstein, farthest, maxima
 
 EPS = np.finfo(float).eps
 
@@ -95,11 +95,33 @@ def test_floor_skips_lower_maxima() -> None:
     assert (above[[1, 3]] <= value[[1, 3]]).all()
 
 
+@pytest.mark.parametrize("kind", ["clamped", "uniform", "repeated"])
+def test_farthest_is_the_larger_excess(kind: str) -> None:
+    rng = np.random.default_rng(len(kind))
+    for _ in range(20):
+        spline = knots_of(kind, 4, rng)
+        derived = derivative_spline(spline, rng.normal(size=(spline.n_control, 5)), 1)
+        top = maxima(derived)[0]
+        bottom = -maxima(derived._replace(control=-derived.control))[0]
+        lower, upper = rng.normal(bottom, 0.3), rng.normal(top, 0.3)
+        lower[0], upper[1], lower[2], upper[2] = -np.inf, np.inf, -np.inf, np.inf
+        value, _ = farthest(derived, lower, upper)
+        excess = np.maximum(lower - value, value - upper)
+        largest = np.maximum(lower - bottom, top - upper)
+        size = np.abs(derived.control).max()
+        outside = largest > 0.0
+        np.testing.assert_allclose(excess[outside], largest[outside], atol=1e3 * EPS * size)
+        assert (excess[~outside] <= 0.0).all()
+
+
 def test_not_finite_control_points_give_nan() -> None:
     spline = BSpline.clamped(3, 4)
     control = np.ones((spline.n_control, 2))
     control[2, 1] = np.nan
     value, _ = maxima(DerivativeSpline(3, spline.knots, control))
+    assert value[0] == 1.0
+    assert np.isnan(value[1])
+    value, _ = farthest(DerivativeSpline(3, spline.knots, control), np.zeros(2), np.zeros(2))
     assert value[0] == 1.0
     assert np.isnan(value[1])
 

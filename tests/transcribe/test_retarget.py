@@ -282,6 +282,16 @@ def test_other_terms_do_not_look_at_masses(name: str) -> None:
     np.testing.assert_array_equal(found[0][1], found[1][1])
 
 
+def test_forces_come_and_go() -> None:
+    task = problem("arm6-pick")
+    push = ExternalForce(task.model.link_names[-1], np.array([0.0, 0.0, -30.0]))
+    pushed = replace(task, forces=(push,))
+    program = transcribe(task)
+    for other in (heavier(task), pushed, task, heavier(pushed), heavier(task), task):
+        program.retarget(other)
+        assert_same(program, transcribe(other))
+
+
 def test_single_entries() -> None:
     task = problem("arm6-pick")
     (goal,), (effort, *others) = task.constraints, task.costs

@@ -133,8 +133,9 @@ class Browser:
         )
         return x, y
 
-    def press(self, key: str, code: int, text: str = "") -> None:
-        names = {"key": key, "code": key if len(key) > 1 else "", "windowsVirtualKeyCode": code}
+    def press(self, key: str, code: int, text: str = "", modifiers: int = 0) -> None:
+        names = {"key": key, "code": key if len(key) > 1 else "", "windowsVirtualKeyCode": code,
+                 "modifiers": modifiers}  # fmt: skip
         self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **names)
         self.call("Input.dispatchKeyEvent", type="keyUp", **names)
 

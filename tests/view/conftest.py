@@ -2,10 +2,6 @@
 
 import pytest
 
-from predyn.solution import Solution
-from predyn.view.estimate_report import write_estimate_report
-from predyn.view.report import write_report
-
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
@@ -32,8 +28,7 @@ def opened(browser, tmp_path, monkeypatch):
         if not scene:
             monkeypatch.setattr("predyn.view.report.scene_data", lambda *_, **__: None)
             monkeypatch.setattr("predyn.view.estimate_report.estimate_scene", lambda *_, **__: None)
-        write = write_report if isinstance(result, Solution) else write_estimate_report
-        write(result, tmp_path / "report.html")
+        result.report(tmp_path / "report.html")
         browser.resize(1200, 900)
         browser.dark(False)
         browser.problems.clear()

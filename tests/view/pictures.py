@@ -40,14 +40,21 @@ READ = """(async () => {
 
 
 def wait_until_drawn(page) -> None:
-    """Until the scene is drawn finely, after all that was asked of it."""
-    page.run(
-        "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame("
-        "() => setTimeout(done, 30))))"
-    )
+    """Until the scene is drawn finely, after all that was asked of it.
+
+    Moving pictures are coarse: what was asked for is drawn in the first of two frames, and the fine
+    picture follows when nothing more is asked.
+    """
+    page.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     page.wait_for(
         "(({ width, clientWidth }) => width === 2 * clientWidth)(document.querySelector('#scene'))"
     )
+
+
+def picture(page) -> str:
+    """The picture of the scene once it is drawn finely."""
+    wait_until_drawn(page)
+    return page.run("document.querySelector('#scene').toDataURL()")
 
 
 def grid_of(page, selector: str) -> list[str]:

@@ -158,7 +158,8 @@ def test_positions_between_samples_follow_the_velocities():
         ({"fps": math.nan}, "fps: expected a number above 0"),
         ({"speed": "fast"}, "speed: expected a number above 0"),
         ({"speed": 1e-3, "fps": 1e-3}, "shows each frame for 1200 s, more than 655 s; raise fps"),
-        ({"fps": 9000}, "more than 5000; lower fps or raise speed"),
+        ({"fps": 51}, "fps: expected at most 50 for .gif, got 51; use .mp4"),
+        ({"fps": 50, "speed": 1e-3}, "more than 5000; lower fps or raise speed"),
         ({"size": (10, 10)}, "size: expected width and height from 64 to 4096 pixels"),
         ({"size": 300}, "size: expected width and height"),
         ({"size": [[64], [64, 64]]}, "size: expected width and height"),
@@ -188,6 +189,14 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
     options = {"fps": np.float32(4.0), "speed": np.int64(2), "verbose": np.False_}
     fake_solution().animate(tmp_path / "a.mp4", size=np.array([64, 64]), **options)
     assert (tmp_path / "a.mp4").stat().st_size > 0
+
+
+def test_a_motion_of_a_nanosecond_is_filmed(tmp_path):
+    solution = fake_solution()
+    brief = tuple(curve._replace(duration=1e-9 * curve.duration) for curve in solution.curves)
+    for name in ("a.gif", "a.mp4"):
+        replace(solution, curves=brief).animate(tmp_path / name, size=(64, 64))
+        assert (tmp_path / name).stat().st_size > 0
 
 
 def test_an_interrupted_film_leaves_the_old_file(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ import pytest
 
 import predyn
 from fake_estimate import INTERVALS, fake_estimate
+from view.pictures import picture
 
 CLOCK = "parseFloat(document.querySelector('#clock').textContent)"
 
@@ -83,12 +84,11 @@ def test_fitted_curve_continues_in_a_gap(opened):
 def test_the_clock_moves_everything(opened):
     estimate = fake_estimate()
     page = opened(replace(estimate, comparison=None))
-    page.run("new Promise((done) => setTimeout(done, 700))")
-    first = page.run("document.querySelector('#scene').toDataURL()")
+    first = picture(page)
     page.run("document.querySelector('#slider').focus()")
     page.press("End", 35)
     assert page.run(CLOCK) == pytest.approx(1.2)
-    page.wait_for(f"document.querySelector('#scene').toDataURL() !== {first!r}")
+    assert picture(page) != first
     value, sign, reach = page.run(
         "document.querySelector('#torques .legend b').textContent"
     ).split()
@@ -138,12 +138,3 @@ def test_many_channels_can_be_chosen(opened, width):
     assert number(page, "channels", ".cloud") == 40
     page.run("[...document.querySelectorAll('#joint-picker button')][1].click()")
     assert count(page, "#torques figure:not([hidden])") == 0
-
-
-def test_print_is_light(opened):
-    page = opened(fake_estimate())
-    page.dark(True)
-    page.run("dispatchEvent(new Event('beforeprint'))")
-    assert page.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    page.run("dispatchEvent(new Event('afterprint'))")
-    assert len(page.call("Page.printToPDF")["data"]) > 10_000

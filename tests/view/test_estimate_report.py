@@ -17,7 +17,7 @@ from predyn.view.estimate_charts import (
     thinned,
     torque_charts,
 )
-from predyn.view.estimate_report import estimate_html, write_estimate_report
+from predyn.view.estimate_report import estimate_html
 from predyn.view.estimate_scene import estimate_scene, positions_at
 from predyn.view.estimate_tables import lag_one, orders
 from predyn.view.sheets import Times
@@ -28,7 +28,7 @@ DRAWN = 1e-4  # the page holds five digits
 
 
 def test_report_is_whole_and_loads_nothing(tmp_path):
-    write_estimate_report(fake_estimate(), tmp_path / "report.html")
+    fake_estimate().report(tmp_path / "report.html")
     assert_self_contained((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 

@@ -19,6 +19,11 @@ FOLDER = Path(__file__).parent / "pictures"
 WIDTHS = (1200, 390)
 AT = 550  # of 1000: where the slider stands
 PARTS = {"scene": "#scene", "chart": ".u-over"}
+FITTED = (  # charts follow the width of the page
+    "innerWidth === document.documentElement.clientWidth && "
+    "[...document.querySelectorAll('figure:not([hidden]) .uplot')]"
+    ".every((x) => x.offsetWidth === Math.floor(x.closest('figure').clientWidth))"
+)
 
 
 def shown(browser, path, name, change=lambda data: None):
@@ -42,7 +47,7 @@ def shown(browser, path, name, change=lambda data: None):
 
 def grids(browser, width):
     browser.resize(width, 900, phone=width < 500)
-    browser.run("new Promise((done) => setTimeout(done, 100))")  # charts follow later
+    browser.wait_for(FITTED)
     wait_until_drawn(browser)
     return {part: grid_of(browser, selector) for part, selector in PARTS.items()}
 

@@ -23,7 +23,7 @@ from predyn.view.curves import (
 from predyn.view.figures import sparsity_svg
 from predyn.view.method import method_words
 from predyn.view.numbers import shown
-from predyn.view.report import report_html, write_report
+from predyn.view.report import report_html
 from predyn.view.sheets import Times
 from predyn.view.stage import set_stage
 from predyn.view.tables import between_only
@@ -34,7 +34,7 @@ NASTY = "</script><script>alert(1)</script>\"'&<!--é漢\u2028"
 
 def test_report_is_whole_and_loads_nothing(tmp_path):
     path = tmp_path / "report.html"
-    write_report(fake_solution(), path)
+    fake_solution().report(path)
     html = path.read_text(encoding="utf-8")
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
     assert_self_contained(html)
@@ -173,7 +173,7 @@ def test_names_cannot_break_out():
 
 
 def test_half_a_surrogate_pair_is_written(tmp_path):
-    write_report(replace(fake_solution(), name="\ud800"), tmp_path / "r.html")
+    replace(fake_solution(), name="\ud800").report(tmp_path / "r.html")
     assert "\\ud800" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
@@ -217,9 +217,9 @@ def test_failed_write_leaves_the_earlier_report(tmp_path):
     folder = tmp_path / "report.html"
     folder.mkdir()
     with pytest.raises(FileError, match="folder"):
-        write_report(fake_solution(), folder)
+        fake_solution().report(folder)
     with pytest.raises(FileError, match="make the folder first"):
-        write_report(fake_solution(), tmp_path / "missing" / "report.html")
+        fake_solution().report(tmp_path / "missing" / "report.html")
 
 
 def lines_of(solution):

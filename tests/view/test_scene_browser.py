@@ -4,24 +4,20 @@ from base64 import b64decode
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
+import predyn
 from fake_solution import fake_solution
 from predyn.kernels.forces import ExternalForce
 from predyn.problem import Constraint, Phase, Problem
 from predyn.terms import FramePosition
 from predyn.view.report import report_html
-from view.pictures import wait_until_drawn
+from view.pictures import picture
 from view.scene_models import shaped_arm, walking
 
 PICTURE = "document.querySelector('#scene').toDataURL()"
 TEXTS = "[...document.querySelectorAll('#scene + div span')].filter((x) => !x.hidden)"
 WORDS = f"{TEXTS}.map((x) => x.textContent)"
-
-
-def picture(page):
-    """The picture of the scene once it is drawn finely."""
-    wait_until_drawn(page)
-    return page.run(PICTURE)
 
 
 def switch(page, name):
@@ -146,3 +142,30 @@ def test_without_webgl_the_rest_of_the_page_works(browser, tmp_path):
     browser.click("#play")
     browser.wait_for("parseFloat(document.querySelector('#clock').textContent) > 0")
     assert browser.problems == []
+
+
+@pytest.mark.verify
+def test_sixty_bodies_move_smoothly(browser, tmp_path, monkeypatch):
+    from view import browser as chromium  # late: Windows lacks what it imports
+
+    # the page around the scene is put together as where there is no graphics card
+    flags = ("--disable-gpu-compositing", *chromium.FLAGS)
+    monkeypatch.setattr(chromium, "FLAGS", flags)
+    path = tmp_path / "report.html"
+    solution = fake_solution(model=predyn.models.random_tree(60, 1))
+    path.write_text(report_html(solution), encoding="utf-8")
+    page = chromium.Browser(chromium.executable(), tmp_path)
+    try:
+        page.resize(1200, 900)
+        page.open(path.as_uri())
+        picture(page)
+        page.click("#play")
+        rate = page.run(
+            "new Promise((done) => { const start = performance.now(); let frames = 0;"
+            "const count = (now) => { frames++;"
+            "if (now < start + 4000) requestAnimationFrame(count);"
+            "else done(1000 * frames / (now - start)); }; requestAnimationFrame(count); })"
+        )
+    finally:
+        page.close()
+    assert rate > 15.0, f"{rate:.1f} frames a second"  # twice that where nothing else runs

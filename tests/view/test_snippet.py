@@ -190,3 +190,9 @@ def test_reports_are_written_by_results(tmp_path):
     estimate.report(tmp_path / "b.html")
     assert (tmp_path / "a.html").read_text("utf-8") == report_html(solution)
     assert (tmp_path / "b.html").read_text("utf-8") == estimate_html(estimate)
+
+
+def test_a_trajectory_that_ended_where_it_started_says_so():
+    run = trajectory(predyn.models.two_link())
+    at_once = replace(run, **{name: getattr(run, name)[:1] for name in ("t", "q", "v", "tau")})
+    assert "it ended where it started" in at_once._repr_html_()

@@ -41,10 +41,10 @@ export class Chart {
     this.make();
     new ResizeObserver(() => this.plot?.setSize({ width: this.width, height: HEIGHT })).observe(figure);
     new IntersectionObserver(([entry]) => { this.seen = entry.isIntersecting; this.mark(); }).observe(figure);
-    if (hasAngle(given.unit)) page.radians.tell(() => this.make());
-    page.paint.tell((paper) => this.repaint(paper));
-    this.zoom.tell(() => { this.reach(); this.plot?.setData(this.plot.data); });
-    if (this.timed) for (const each of [page.clock!, page.clock!.playing]) each.tell(() => this.mark());
+    if (hasAngle(given.unit)) page.radians.subscribe(() => this.make());
+    page.paint.subscribe((paper) => this.repaint(paper));
+    this.zoom.subscribe(() => { this.fitAxes(); this.plot?.setData(this.plot.data); });
+    if (this.timed) for (const each of [page.clock!, page.clock!.playing]) each.subscribe(() => this.mark());
   }
 
   private get width(): number { return Math.max(160, Math.floor(this.figure.clientWidth)); }
@@ -65,7 +65,7 @@ export class Chart {
     this.figure.hidden = this.offered.length === 0;
     if (this.figure.hidden) return;
     this.drawLegend();
-    this.reach();
+    this.fitAxes();
     const { data, ...looks } = this.curves(), scale = (k: 0 | 1, log?: boolean): uPlot.Scale => ({ time: false, distr: log ? 3 : 1, range: () => shown.spans[k] });
     this.plot = new uPlot({
       width: this.width, height: HEIGHT, pxAlign: 0, padding: [shown.phases.length > 1 ? 18 : 8, 12, 0, 0], legend: { show: false }, cursor: { show: false },
@@ -107,7 +107,7 @@ export class Chart {
     return { series, bands, data: tables.length ? uPlot.join(tables) : [[]] };
   }
 
-  private reach(): void {
+  private fitAxes(): void {
     const { spec, lines, times } = this.shown, some = lines.length ? lines : this.offered;
     const across = this.zoom.value ?? acrossSpan(spec, some, times), [high, words] = upSpan(spec, some, times, across);
     this.shown.spans = [across, high];
@@ -135,10 +135,11 @@ export class Chart {
   // Press to seek, drag with shift or in zoom mode to zoom, double click to see all; keys for the same.
   private listen(plot: uPlot): void {
     const { page: { clock, zooming }, timed, zoom } = this, { over } = plot, seeks = timed ? clock : null;
-    for (const [key, value] of Object.entries({ tabindex: "0", role: "application", "aria-label": `${this.given.title}. ${seeks ? KEYS : ""}` })) over.setAttribute(key, value);
+    Object.assign(over, { tabIndex: 0, role: "application", ariaLabel: `${this.given.title}. ${seeks ? KEYS : ""}` });
     this.now = seeks && tag("div", over, { class: "now" });
     let from = 0, select: HTMLElement | null = null;
     const place = (event: PointerEvent) => Math.max(0, Math.min(over.clientWidth, event.clientX - over.getBoundingClientRect().left));
+    const unselect = () => { select?.remove(); select = null; };
     const move = (event: PointerEvent) => {
       if (!(event.buttons & 1)) return;
       const to = place(event);
@@ -147,7 +148,6 @@ export class Chart {
     };
     over.addEventListener("pointerdown", (event) => {
       from = place(event);
-      select?.remove(); // of a gesture that became a scroll
       select = event.shiftKey || zooming.value || !seeks ? tag("div", over, { class: "select" }) : null;
       over.setPointerCapture(event.pointerId);
       move(event);
@@ -156,11 +156,12 @@ export class Chart {
     over.addEventListener("pointerup", (event) => {
       const ends = [from, place(event)].sort((a, b) => a - b);
       if (select && ends[1] - ends[0] > 4) this.zoomTo(ends.map((pixel) => plot.posToVal(pixel, "x")) as Span);
-      select?.remove();
-      select = null;
+      unselect();
     });
+    over.addEventListener("pointercancel", unselect); // the gesture became a scroll
     over.addEventListener("dblclick", () => zoom.set(null));
     over.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return; // the browser's own
       const step = { ArrowLeft: -0.01, ArrowRight: 0.01 }[event.key], factor = { "+": 0.5, "-": 2 }[event.key];
       if (seeks && step) seeks.seek(seeks.value + step * seeks.duration);
       else if (factor) this.zoomBy(factor);

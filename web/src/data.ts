@@ -1,5 +1,5 @@
 // What a page is given: the JSON that predyn.view writes (sheets.py).
-import type { Scene } from "./scene/scene";
+import type { Scene } from "./scene/data";
 
 export type Numbers = (number | null)[];
 export type Bounds = [number | null, number | null];

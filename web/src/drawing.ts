@@ -28,10 +28,10 @@ export function adorn(under: Element, over: Element, { spec, lines, phases, span
   for (const line of lines) for (const bound of line.limits ?? []) {
     if (bound !== null && bound >= spans[1][0] && bound <= spans[1][1]) owners.set(bound, [...(owners.get(bound) ?? []), line]);
   }
-  for (const [bound, of] of owners) { // in the colour of a series, or in ink if several share it
-    const stroke = of.length > 1 ? "var(--soft)" : colourOf(of[0].joint);
+  for (const [bound, limited] of owners) { // in the colour of a series, or grey if several share it
+    const stroke = limited.length > 1 ? "var(--soft)" : colourOf(limited[0].joint);
     const path = draw("path", over, { class: "limit", d: `M0 ${plane.y(bound).toFixed(1)}H${plane.width}`, stroke, "stroke-width": 1.4, "stroke-dasharray": "2 3" });
-    draw("title", path, {}, `${spec.limitName ?? "limit"} of ${of.map((line) => line.name).join(", ")}: ${readable(bound, 6)}`);
+    draw("title", path, {}, `${spec.limitName ?? "limit"} of ${limited.map((line) => line.name).join(", ")}: ${readable(bound, 6)}`);
   }
   (spec.marks ?? []).forEach(({ x, y, label }, k) => {
     const [cx, cy] = [plane.x(x), plane.y(y)], left = cx > plane.width / 2;
@@ -74,7 +74,7 @@ export function drawChart(drawing: Drawing): SVGElement {
     (log ? Math.log(Math.max(value, low / 1e3) / low) / Math.log(top / low) : (value - low) / (top - low));
   const plane: Plane = { width, height, x: (value) => width * share(value, across, spec.logX), y: (value) => height * (1 - share(value, high, spec.log)) };
   const frame = draw("g", svg, { transform: `translate(${left} ${top})`, fill: "var(--soft)" });
-  ticks.forEach((of, k) => of.forEach(({ place, label }) => {
+  ticks.forEach((axis, k) => axis.forEach(({ place, label }) => {
     const [x, y] = [plane.x(place), plane.y(place)];
     draw("path", frame, { d: k ? `M0 ${y}h${width}` : `M${x} 0v${height}`, stroke: "var(--grid)" });
     draw("text", frame, k ? { x: -6, y: y + 4, "text-anchor": "end" } : { class: "tick", x, y: height + 15, "text-anchor": "middle" }, label);

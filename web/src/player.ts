@@ -13,13 +13,13 @@ export function showPlayer(place: HTMLElement, data: PageData, page: Page, clock
   const frame = tag("div", place, { class: data.state.length ? "stage" : "" }), film = tag("div", frame, { class: "film" });
   const viewport = tag("div", film, { class: "viewport" });
   const stage = data.scene && showScene(viewport, data.scene);
-  if (stage && data.scene?.grid) tag("p", viewport, { class: "hint" }, `Grid ${readable(data.scene.grid.step)} m. ${matchMedia("(pointer: coarse)").matches ? TOUCH : MOUSE}`);
+  if (stage && data.scene) tag("p", viewport, { class: "hint" }, `Grid ${readable(data.scene.grid.step)} m. ${matchMedia("(pointer: coarse)").matches ? TOUCH : MOUSE}`);
   if (clock) showControls(tag("div", film, { class: "controls", role: "group", "aria-label": "Time" }), clock);
   if (stage) {
     showView(tag("div", film, { class: "controls view", role: "group", "aria-label": "View" }), stage);
-    if (clock) clock.tell((time) => stage.setTime(time));
+    if (clock) clock.subscribe((time) => stage.setTime(time));
     else stage.setTime(0);
-    page.paint.tell(() => stage.redraw());
+    page.paint.subscribe(() => stage.redraw());
     viewport.addEventListener("keydown", (event) => {
       if (event.key === " ") { event.preventDefault(); clock?.toggle(); }
     });
@@ -29,11 +29,11 @@ export function showPlayer(place: HTMLElement, data: PageData, page: Page, clock
 
 function showControls(place: HTMLElement, clock: Clock): void {
   const play = button(place, "▶ Play", () => clock.toggle(), { id: "play" });
-  clock.playing.tell((on) => { play.textContent = on ? "❚❚ Pause" : "▶ Play"; });
+  clock.playing.subscribe((on) => { play.textContent = on ? "❚❚ Pause" : "▶ Play"; });
   const slider = tag("input", place, { type: "range", id: "slider", min: 0, max: 1000, step: 1, "aria-label": "Time" });
   const output = tag("output", place, { id: "clock", for: "slider" });
   const digits = Math.max(2, 3 - Math.floor(Math.log10(clock.duration || 1)));
-  clock.tell((time) => {
+  clock.subscribe((time) => {
     slider.value = String(Math.round(1000 * (time - clock.start) / (clock.duration || 1)));
     slider.setAttribute("aria-valuetext", `${time.toFixed(digits)} seconds`);
     const phase = clock.phases.length > 1 ? clock.phases.find(({ end }) => time <= end) : null;
@@ -50,7 +50,7 @@ function showControls(place: HTMLElement, clock: Clock): void {
 
 function showView(place: HTMLElement, stage: Stage): void {
   const looks = tag("div", place, { class: "joined" });
-  for (const preset of PRESETS) button(looks, preset, () => (preset === "Reset view" ? stage.reset() : stage.look(preset)), { "data-look": preset });
+  for (const preset of PRESETS) button(looks, preset, () => stage.look(preset), { "data-look": preset });
   for (const name in stage.options) box(place, name, stage.options[name], (on) => stage.set(name, on)).dataset.option = name;
 }
 
@@ -89,8 +89,8 @@ function showState(place: HTMLElement, data: PageData, page: Page, clock: Clock)
     };
   });
   const update = () => updates.forEach((each) => each());
-  clock.tell(update);
-  page.radians.tell(update);
+  clock.subscribe(update);
+  page.radians.subscribe(update);
 }
 
 // Buttons that choose what charts show, by the number that the series carry as `joint`.
@@ -117,9 +117,9 @@ export function showTools(place: HTMLElement, page: Page, angles: boolean): void
   const units = tag("div", angles ? place : null, { class: "joined", role: "group", "aria-label": "Unit of angles" });
   const pressed = (each: HTMLElement, on: boolean) => each.setAttribute("aria-pressed", String(on));
   const [degrees, radians] = ["°", "rad"].map((unit, k) => button(units, unit, () => page.radians.set(k === 1), { "data-unit": unit, "aria-pressed": String(k === 0) }));
-  page.radians.tell((on) => { pressed(degrees, !on); pressed(radians, on); });
+  page.radians.subscribe((on) => { pressed(degrees, !on); pressed(radians, on); });
   const zoom = button(place, "Zoom", () => page.zooming.set(!page.zooming.value), { id: "zooming", "aria-pressed": "false", title: "Drag in a chart to zoom; also with shift held down" });
-  page.zooming.tell((on) => pressed(zoom, on));
+  page.zooming.subscribe((on) => pressed(zoom, on));
   const whole = button(place, "Show all", () => page.zoom.set(null), { id: "whole", hidden: "", title: "Also by a double click in a chart" });
-  page.zoom.tell((range) => { whole.hidden = range === null; });
+  page.zoom.subscribe((range) => { whole.hidden = range === null; });
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -57,10 +58,8 @@ class Derived(ABC):
 
     def leave_out_zeros(self, states: tuple[Floats, Floats, Floats]) -> None:
         """Remove partials that are zero in every state from `depends`."""
-        rng = np.random.default_rng(0)
-        for x in states:
-            x[:] = rng.uniform(-2.0, 2.0, x.shape)
-        states[1][..., 0] = 0.0  # dry friction acts near standstill only
+        for x, random in zip(states, _random(*(x.shape for x in states)), strict=True):
+            x[:] = random
         self.derive()
         nonzero = self._nonzero = [np.any(x, axis=(0, 2)) for x in (self.dq, self.dv, self.da)]
         for component, joints in enumerate(self.depends):
@@ -107,6 +106,15 @@ class ChannelPart:
         self.dq, self.dv, self.da = channel.dq[chunks], channel.dv[chunks], channel.da[chunks]
         self.curvature = tuple(x[chunks] for x in channel.curvature)
         self.depends, self.pairs = channel.depends, channel.pairs
+
+
+@lru_cache(maxsize=8)
+def _random(*shapes: tuple[int, ...]) -> list[Floats]:
+    """Random states q, v, a of the given shapes."""
+    rng = np.random.default_rng(0)
+    states: list[Floats] = [rng.uniform(-2.0, 2.0, shape) for shape in shapes]
+    states[1][..., 0] = 0.0  # dry friction acts near standstill only
+    return states
 
 
 def scratch(kernel: Kernel, tree: object, chunks: int) -> tuple[Floats, ...]:
@@ -202,7 +210,8 @@ class DynamicsChannel(Derived):
         tree = tree_of(model)
         if self._unknown or _fed(forces) or len(tree.rotor) or len(self._tree.rotor):
             return False
-        if self._owns_masses and not forces and differ_in_masses_only(self._tree, tree):
+        unloaded = not forces and not self.points
+        if self._owns_masses and unloaded and differ_in_masses_only(self._tree, tree):
             for name in MASSES:
                 getattr(self._tree, name)[:] = getattr(tree, name)
         else:

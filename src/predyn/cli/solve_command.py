@@ -152,9 +152,7 @@ def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path]
             with held_back():
                 results.write_results(solution, folder)
         if report:
-            from predyn.view.report import write_report
-
-            write_report(solution, written[0].with_name(results.REPORT))
+            solution.report(written[0].with_name(results.REPORT))
             written.append(written[0].with_name(results.REPORT))
     except KeyboardInterrupt:
         if not written:

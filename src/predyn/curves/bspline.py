@@ -112,6 +112,16 @@ class BSpline:
         """Number of polynomial pieces."""
         return len(self.breaks) - 1
 
+    @cached_property
+    def difference_rates(self) -> list[NDArray[np.float64]]:
+        """Factors of the differences of control points in one derivative after the other."""
+        p, knots, rates = self.degree, self.knots, []
+        for k in range(1, p + 1):
+            width = knots[p + 1 : len(knots) - k] - knots[k : len(knots) - p - 1]
+            zero = np.zeros_like(width)
+            rates.append(np.divide(p - k + 1.0, width, out=zero, where=width > 0.0))
+        return rates
+
     @property
     def greville(self) -> NDArray[np.float64]:
         """Abscissae (n_control,) at which control points equal to them give the curve q(s) = s.

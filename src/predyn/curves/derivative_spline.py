@@ -46,8 +46,6 @@ def derivative_spline(spline: BSpline, control: Floats, order: int) -> Derivativ
     """
     p, knots = spline.degree, spline.knots
     points = np.asarray(control, float)
-    for k in range(1, order + 1):
-        width = knots[p + 1 : len(knots) - k] - knots[k : len(knots) - p - 1]
-        rate = np.divide(p - k + 1.0, width, out=np.zeros_like(width), where=width > 0.0)
-        points = rate.reshape(-1, *(1,) * (points.ndim - 1)) * np.diff(points, axis=0)
+    for rate in spline.difference_rates[:order]:
+        points = rate.reshape(-1, *(1,) * (points.ndim - 1)) * (points[1:] - points[:-1])
     return DerivativeSpline(p - order, knots[order : len(knots) - order], points)

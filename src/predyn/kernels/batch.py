@@ -36,7 +36,7 @@ from predyn.kernels.held import Held, held
 from predyn.kernels.kernel_cache import KernelCache, hash_files, is_covered
 from predyn.kernels.lanes import WIDTH, align_stack, entry
 from predyn.kernels.transpose import from_lanes, spread, to_lanes
-from predyn.kernels.tree import Floats, tree_of
+from predyn.kernels.tree import Floats, Tree, tree_of
 from predyn.model import Model
 
 _THREADED_FROM = 8192  # samples x joints; below this a second thread costs more than it gains
@@ -127,6 +127,11 @@ class _PerThread(threading.local):
 
     def __init__(self) -> None:
         self.kept: dict[tuple[int, int], tuple] = {}
+
+
+def _form(view: Any) -> Any:
+    """An object that views of the same shape share: the parents of trees that differ in masses."""
+    return view.parent if type(view) is Tree else view
 
 
 class Kernel:
@@ -226,11 +231,12 @@ class Kernel:
 
     def fields(self, tree: Any) -> tuple[Field, ...]:
         """The fields of the outputs for a view of a model, built once."""
-        known = self._fields.get(id(tree))
-        if known is None or known[0] is not tree:
+        form = _form(tree)
+        known = self._fields.get(id(form))
+        if known is None or known[0] is not form:
             if len(self._fields) >= _KEPT_WORKSPACES:
                 self._fields.clear()
-            known = self._fields[id(tree)] = (tree, tuple(self.outputs(tree)))
+            known = self._fields[id(form)] = (form, tuple(self.outputs(tree)))
         return known[1]
 
     def run(self, tree: Any, loads: Any, ins: tuple, outs: tuple) -> float:
@@ -254,13 +260,13 @@ class Kernel:
         return sum(run_on_threads(jobs))
 
     def _run_part(self, tree: Any, loads: Any, ins: tuple, outs: tuple) -> float:
-        kept = self._per_thread.kept
-        key = (id(tree), ins[-1].shape[1])
+        kept, form = self._per_thread.kept, _form(tree)
+        key = (id(form), ins[-1].shape[1])
         space = kept.get(key)
-        if space is None or space[0] is not tree:
+        if space is None or space[0] is not form:
             if len(kept) >= _KEPT_WORKSPACES:
                 kept.clear()
-            space = kept[key] = (tree, *self._workspace(tree, ins))
+            space = kept[key] = (form, *self._workspace(tree, ins))
         return self.public(tree, loads, ins, outs, *space[1:])
 
     def _workspace(self, tree: Any, ins: tuple) -> tuple:

@@ -18,7 +18,7 @@ import numpy as np
 from predyn.errors import FileError, InputError
 from predyn.load.collada import geometry_of
 from predyn.model.parts import LARGEST, Triangles
-from predyn.storage.reading import refuse_irregular
+from predyn.storage.reading import read_at_most
 
 MOST_BYTES = 100 * 2**20
 MOST_TRIANGLES = 1_000_000
@@ -45,7 +45,7 @@ def read_mesh(path: str | os.PathLike[str]) -> Triangles:
     try:
         if kind not in KINDS:
             raise FileError(f"expected a file that ends in .{', .'.join(KINDS)}")
-        data = _read_bytes(name)
+        data = read_at_most(name, MOST_BYTES, "simplify the mesh first")
         if kind == "stl":
             _check_stl(data)
         elif kind == "obj":
@@ -57,18 +57,6 @@ def read_mesh(path: str | os.PathLike[str]) -> Triangles:
     except FileError as error:
         message = str(error)
         raise FileError(message if message.startswith(name) else f"{name}: {message}") from None
-
-
-def _read_bytes(name: str) -> bytes:
-    refuse_irregular(name)
-    try:
-        with open(name, "rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise FileError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if len(data) > MOST_BYTES:
-        raise FileError(f"larger than {MOST_BYTES // 2**20} MB")
-    return data
 
 
 def _check_stl(data: bytes) -> None:

@@ -15,7 +15,7 @@ from xml.parsers import expat
 
 from predyn.errors import FileError, InputError
 from predyn.model.parts import LARGEST
-from predyn.storage.reading import refuse_irregular
+from predyn.storage.reading import read_at_most
 
 MOST_BYTES = 32 * 2**20
 MOST_DEPTH = 64
@@ -114,7 +114,7 @@ def read_xml(path: str | os.PathLike[str], root: str) -> Element:
         name = os.fsdecode(path)
     except TypeError:
         raise InputError(f"expected the path of a file, got {type(path).__name__}") from None
-    data = _read_bytes(name)
+    data = read_at_most(name, MOST_BYTES, "expected a text file without embedded meshes")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -131,20 +131,6 @@ def read_xml(path: str | os.PathLike[str], root: str) -> Element:
     if top.tag != root:
         top.fail(f"expected <{root}> as the outermost element")
     return top
-
-
-def _read_bytes(name: str) -> bytes:
-    refuse_irregular(name)
-    try:
-        with open(name, "rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FileError(f"{name}: cannot be read: {reason}") from None
-    if len(data) > MOST_BYTES:
-        raise FileError(f"{name}: larger than {MOST_BYTES // 2**20} MB; expected a text file "
-                        "without embedded meshes")  # fmt: skip
-    return data
 
 
 def _find_long_tag(text: str) -> int | None:

@@ -211,6 +211,12 @@ class Problem(Shown):
         return problems_of(self)
 
     def __repr__(self) -> str:
+        try:
+            return f"Problem({self.name!r}, {self._contents()})"
+        except (AttributeError, TypeError):  # of a wrong type; a debugger must not fail on it
+            return f"Problem({self.name!r}, invalid: validate() lists its errors)"
+
+    def _contents(self) -> str:
         counts = {"phase": len(self.phases)} | {
             key: len(getattr(self, f"{key}s"))
             + sum(len(getattr(x, f"{key}s")) for x in self.phases)
@@ -218,7 +224,7 @@ class Problem(Shown):
         }
         words = ", ".join(f"{n} {key}{'s' * (n != 1)}" for key, n in counts.items())
         method = self.transcription.method
-        return f"Problem({self.name!r}, model {self.model.name!r}, {words}, {method})"
+        return f"model {self.model.name!r}, {words}, {method}"
 
 
 def name_of(entry: Cost | Constraint) -> str:

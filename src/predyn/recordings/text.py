@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.errors import FileError
-from predyn.storage.reading import refuse_irregular
+from predyn.storage.reading import read_at_most
 
 Floats = NDArray[np.float64]
 
@@ -48,17 +48,9 @@ def fail(path: str, line: int | None, message: str) -> NoReturn:
 
 def read_bytes(path: str, most: int) -> bytes:
     """All bytes of a regular file, which must not be empty or larger than `most`."""
-    refuse_irregular(path)
-    try:
-        with open(path, "rb") as file:
-            data = file.read(most + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        fail(path, None, f"cannot be read: {reason}; check the path")
+    data = read_at_most(path, most, "split it")
     if not data:
         fail(path, None, "the file is empty; expected a recording; export it again")
-    if len(data) > most:
-        fail(path, None, f"larger than {most // 2**20} MB; split it")
     return data
 
 

@@ -138,15 +138,20 @@ class NotebookPlace:
         self._handle = None
 
 
+def in_notebook() -> bool:
+    """Whether a Jupyter kernel runs this, of JupyterLab, Notebook, VS Code or nbclient."""
+    ipython = sys.modules.get("IPython")  # a kernel has imported it
+    return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
+
+
 def chosen_place(verbose: bool | None) -> Place | None:
     """Where to show progress. None: in a notebook or on a terminal only; True: in any case."""
     if verbose is not None and not (isinstance(verbose, int | np.bool_) and verbose in (0, 1)):
         raise InputError(f"verbose: expected True, False or None (automatic), got {verbose!r:.60}")
     if verbose is not None and not verbose:
         return None
-    ipython = sys.modules.get("IPython")  # only a notebook has imported it
-    if ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None:
-        return NotebookPlace(ipython)
+    if in_notebook():
+        return NotebookPlace(sys.modules["IPython"])
     stream = sys.stderr
     if stream is None or getattr(stream, "closed", False) or not (verbose or _is_terminal(stream)):
         return None

@@ -28,3 +28,17 @@ def refuse_irregular(path: str | os.PathLike[str]) -> None:
         return
     what = next((what for is_kind, what in KINDS if is_kind(mode)), "a device; name a file")
     raise FileError(f"{os.fsdecode(path)}: expected a file, this is {what}")
+
+
+def read_at_most(path: str, most: int, advice: str) -> bytes:
+    """All bytes of a regular file; a FileError, with advice, if there are more than `most`."""
+    refuse_irregular(path)
+    try:
+        with open(path, "rb") as file:
+            data = file.read(most + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"{path}: cannot be read: {reason}; check the path") from None
+    if len(data) > most:
+        raise FileError(f"{path}: larger than {most // 2**20} MB; {advice}")
+    return data

@@ -21,14 +21,14 @@ from predyn.terms.sums import SumTerm
 from predyn.terms.term import Loss, Residual, Smoothed, Term
 from predyn.transcribe.control_looks import ControlSet, bounded_curve
 from predyn.transcribe.equalities import equality_instants
-from predyn.transcribe.instants import Block, InstantSet, looks_together
+from predyn.transcribe.instants import Block, InstantSet
 from predyn.transcribe.layout import PhaseLayout
 from predyn.transcribe.lifting import Copies, Lift, Lifted
 from predyn.transcribe.limits import limit_constraints
 from predyn.transcribe.meetings import meeting_rows, two_parts
-from predyn.transcribe.model_parameters import model_parameters
 from predyn.transcribe.pool import Pool
 from predyn.transcribe.rows import Part, Rows
+from predyn.transcribe.shared_pools import shared_pools
 from predyn.transcribe.sizes import Sizes
 
 Floats = NDArray[np.float64]
@@ -105,7 +105,7 @@ class Arrangement:
             self._add_total_duration(total)
         self.rows += self._sums
         self.sets = list(self._sets.values())
-        self.pools = self._pool() if build else []
+        self.pools = self.build_sets() if build else []
 
     def take_over(self, other: Arrangement) -> None:
         """Become that of another problem, whose numbers the rows and sets already have."""
@@ -117,29 +117,9 @@ class Arrangement:
     def add_dynamics(self) -> None:
         """Add the rows of a method that imposes its own equations of motion."""
 
-    def _pool(self) -> list[tuple[int, Pool]]:
-        """Build the sets; sets of a phase that use the same channels share a pool."""
-        shared: dict[tuple, list[InstantSet]] = {}
-        for points in self.sets:
-            channels, direct = points.channels, points.components.direct
-            orders = 4 if "jerk" in channels else 3 if channels else 0
-            derived = tuple(sorted(c for c in channels if c not in direct and c != "t"))
-            shared.setdefault((points.phase, orders, derived), []).append(points)
-        pools = []
-        for (p, orders, derived), sets in shared.items():
-            s = np.concatenate([points.padded for points in sets])
-            components, model = self.layouts[p].components, self.systems[p].model
-            pool = Pool(
-                *(model, components, s, orders, derived, self.forces(p, s)),
-                looks=looks_together(sets),
-                parameters=model_parameters(self.problem, p, components),
-            )
-            first = 0
-            for points in sets:
-                points.build(pool, first)
-                first += points.chunks
-            pools.append((p, pool))
-        return pools
+    def build_sets(self) -> list[tuple[int, Pool]]:
+        """Make the sets ready to be evaluated; the pools that do so, each with its phase."""
+        return shared_pools(self)
 
     def forces(self, p: int, s: Floats) -> list[ExternalForce]:
         """External forces of a phase at normalised times, as numbers or unknown components."""

@@ -162,11 +162,6 @@ class InstantSet:
             block.residual.value(values.samples, out)
         values.cost = values.add_up.run()
 
-    def rows_of(self, block: Block) -> Ints:
-        """(instants, rows): the indices of a block's constraints, -1 for none."""
-        flat = self.row_of[:, block.rows].transpose(0, 2, 1)
-        return flat.reshape(len(self.padded), -1)[: len(self.s)]
-
     def put_rows(self, out: Floats) -> None:
         """Add the rows to the constraints."""
         self.values.put_rows.run(self.row_of, self._T, self.timed, out)

@@ -34,12 +34,16 @@ class Motion:
     systems: tuple[PhaseSystem, ...]
     signals: dict[str, SignalCurves]
     parameters: dict[str, float]
+    given_splines: tuple[BSpline, ...]  # of the program; those of the curves may be others
     impossible: str = ""  # why no model has these parameters; `problem` has their guesses then
 
     @cached_property
     def splines(self) -> tuple[BSpline, ...]:
         """The basis of the joints' motion in each phase."""
-        return tuple(BSpline(curve.degree, curve.knots) for curve in self.curves)
+        return tuple(
+            own if curve.knots is own.knots else BSpline(curve.degree, curve.knots)
+            for curve, own in zip(self.curves, self.given_splines, strict=True)
+        )
 
     def signal(self, p: int, name: str, s: Floats, order: int = 0) -> Floats:
         """Values (instants, components) of a signal at normalised times of a phase."""
@@ -102,7 +106,8 @@ def motion_of(program: Program, x: Floats) -> Motion:
             own = [c for c in layout.curves if c.channel == f"signal:{signal.name}"]
             found.append(_curve(own[0], x, curve.duration) if own else None)
         signals[signal.name] = SignalCurves(tuple(signal.components), signal.unit, tuple(found))
-    return Motion(problem, curves, systems, signals, parameters, impossible)
+    given = tuple(layout.spline for layout in program.phases)
+    return Motion(problem, curves, systems, signals, parameters, given, impossible)
 
 
 def _parameters(program: Program, x: Floats) -> dict[str, float]:

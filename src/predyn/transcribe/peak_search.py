@@ -20,9 +20,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Values = Callable[[Floats], Floats]
 Height = Callable[[Floats], Floats]
-EVENLY, CLOSE = 7, 3  # instants of a bracket, and around the top of the parabola
+EVENLY, CLOSE = 7, 5  # instants of a bracket, and around the top of the parabola
 INSIDE = EVENLY + CLOSE
-CLOSENESS = 1 / 32  # distance of the latter, relative to the bracket
+CLOSENESS = 1 / 64  # distance of the latter, relative to the bracket
 ROUNDS = 8
 END = 1e-10  # distance of the last instant from the end of its piece, relative to the piece
 NEAREST = 32 * float(np.finfo(float).eps)  # but far enough to belong to it
@@ -96,8 +96,8 @@ def _find(s, x, row, goal, every, rows, inside):
     """Fill rows and instants, in any order; returns the number of brackets."""
     count, last = 0, x.shape[1] - 1
     for g in range(x.shape[0]):
-        highest = 0 if every else x[g].argmax()
-        for k in range(highest, last + 1 if every else highest + 1):
+        first = 0 if every else x[g].argmax()
+        for k in range(first, last + 1 if every else first + 1):
             before, after = max(k - 1, 0), min(k + 1, last)
             top = x[g, k]
             if not (top >= x[g, before] and top >= x[g, after]):
@@ -112,8 +112,7 @@ def _find(s, x, row, goal, every, rows, inside):
                     guess += (rise * right + fall * left) / (2.0 * (rise - fall))
                     bend = abs(rise - fall) * (left + right) / 2.0
             drop = top - min(x[g, before], x[g, after])
-            # for a parabola the peak is higher by at most an eighth of the bend, a quarter of the
-            # drop
+            # a parabola's peak is higher by at most an eighth of the bend or a quarter of the drop
             if top + 0.5 * max(bend, drop) > goal[row[g]]:
                 rows[count] = row[g]
                 low, width = s[g, before], s[g, after] - s[g, before]

@@ -208,6 +208,8 @@ def sample_motion(program: Program, motion: Motion) -> dict[str, NDArray]:
         for name, value in zip(parts, rows, strict=True):
             parts[name].append(value)
         begin += curve.duration
+    if len(program.phases) == 1:
+        return {name: values[0] for name, values in parts.items()}
     return {name: np.concatenate(values) for name, values in parts.items()}
 
 

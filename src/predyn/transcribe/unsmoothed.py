@@ -8,6 +8,8 @@ than the program has, and listed where that makes a difference: dry friction is 
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -72,8 +74,7 @@ def _resolved(part: Part, gauss: int) -> bool:
     values = part.points.values.of(part.block)  # (instants, rows)
     if gauss < 2 or len(values) % gauss or type(part.points) is not InstantSet:
         return False
-    x, w = gauss_legendre(gauss)
-    last = np.polynomial.legendre.legval(x, [0.0] * (gauss - 1) + [1.0]) * w * (gauss - 0.5)
+    last = _last_coefficient(gauss)
     assert part.block.loss is not None
     f = values if part.block.loss.loss == "linear" else values * values
     f = f.reshape(-1, gauss, values.shape[1])
@@ -82,6 +83,14 @@ def _resolved(part: Part, gauss: int) -> bool:
     width = part.points.weights[: len(values)].reshape(-1, gauss).sum(axis=1)
     error = float((width[:, None] * largest * share**2).sum())
     return error <= NOTABLE * abs(float((width[:, None] * f.mean(axis=1)).sum()))
+
+
+@cache
+def _last_coefficient(gauss: int) -> Floats:
+    """Weights of the values at the Gauss points in the last of their Legendre coefficients."""
+    x, w = gauss_legendre(gauss)
+    last: Floats = np.polynomial.legendre.legval(x, [0.0] * (gauss - 1) + [1.0]) * w
+    return last * (gauss - 0.5)
 
 
 def _smooth(motion: Motion, part: Part) -> float:

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from fractions import Fraction
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +24,12 @@ from predyn.view.plots import pyplot
 Pictures = Iterator[NDArray[np.uint8]]
 
 LEAST, MOST = 64, 4096  # pixels
+NUMBERS = (int, float, np.integer, np.floating)
 MOST_FRAMES = 5000
 TICK = 0.01  # s, the resolution of time in a GIF
 LONGEST = 655.0  # s that a GIF can show a frame
+FASTEST = 1e4  # pictures a second of an MP4: a film of a nanosecond lasts longer
+FASTEST_GIF = 50  # pictures a second: viewers slow frames of less than two ticks down
 TRAIL = 200  # instants of a trail at least
 
 
@@ -47,11 +49,13 @@ def animate(
         raise unknown_name("suffix of a film", suffix, WRITERS)
     pyplot()
     for name, value in (("fps", fps), ("speed", speed)):
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < 1e4:
+        if isinstance(value, bool) or not isinstance(value, NUMBERS) or not 0 < value < 1e4:
             raise InputError(
                 f"{name}: expected a number above 0 and below 10000, got {value!r:.60}"
             )
     fps, speed = float(fps), float(speed)
+    if suffix == ".gif" and fps > FASTEST_GIF:
+        raise InputError(f"fps: expected at most {FASTEST_GIF} for .gif, got {fps:g}; use .mp4")
     size, view = _checked_size(size, suffix), _checked_view(view)
     start, end = span_of(motion)
     count = max(2, round((end - start) * fps / speed) + 1)
@@ -106,7 +110,7 @@ def _write_gif(file: Path, frames: Pictures, count: int, seconds: float) -> None
 
 def _write_mp4(file: Path, frames: Pictures, count: int, seconds: float) -> None:
     av = _pyav()
-    rate = Fraction((count - 1) / seconds).limit_denominator(1001)
+    rate = Fraction(min((count - 1) / seconds, FASTEST)).limit_denominator(1001)
     with av.open(str(file), "w", format="mp4", options={"movflags": "faststart"}) as film:
         stream: Any = None
         for frame in frames:

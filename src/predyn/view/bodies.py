@@ -12,7 +12,7 @@ import numpy as np
 from predyn.load.bodies import bodies_of
 from predyn.model import PRISMATIC, Model, Shape
 from predyn.model.parts import unpack_inertia
-from predyn.view.solids import Floats, Solid, axes_along, equal_box, hull, hull_volume, limb
+from predyn.view.solids import Floats, Solid, axes_along, equal_box, hull, limb
 
 DENSITY = 1500.0  # kg/m^3, between that of people (1000) and of aluminium (2700)
 LEAST_DENSITY = 250.0  # a hull with less is larger than its body
@@ -172,8 +172,8 @@ def _limbs(mass: float, bars: list[Bar]) -> list[Solid]:
     radius = max(bar.radius for bar in bars)
     spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
     if len(bars) > 1 and spread[1] > radius and bars[0].kind == "limb":
-        body = hull(bars[0].link, points, 0.8 * radius)
-        if hull_volume(body) * LEAST_DENSITY <= mass:
+        body, volume = hull(bars[0].link, points, 0.8 * radius)
+        if volume * LEAST_DENSITY <= mass:
             return [body]
     return [
         limb(bar.link, bar.start, bar.end, (bar.radius, bar.radius), "hub")

@@ -12,7 +12,7 @@ from predyn.model import PRISMATIC
 from predyn.simulation.predicted_phases import Pieces
 from predyn.solution import Curve, Solution
 from predyn.solution.evaluation import has_motor, phase_starts
-from predyn.view.numbers import rounded
+from predyn.view.numbers import rounded, written_unit
 from predyn.view.sheets import FEW, FIRST, Floats, Spec, Times, chart, series
 
 Joints = NDArray[np.int64]
@@ -164,7 +164,7 @@ def signal_charts(solution: Solution, times: Times) -> list[Spec]:
             series(times, t, values[:, k], component, k)
             for k, component in enumerate(signal.components)
         ]
-        charts.append(chart(f"Signal {name}", "" if signal.unit == "1" else signal.unit, lines))
+        charts.append(chart(f"Signal {name}", written_unit(signal.unit), lines))
     return charts
 
 

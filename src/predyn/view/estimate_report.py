@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from html import escape
 
 import numpy as np
 
 from predyn.estimate.result import Estimate
-from predyn.storage.files import write_text
 from predyn.view import estimate_tables, tables
 from predyn.view.curves import TITLES, curves_of
 from predyn.view.estimate_charts import (
@@ -26,11 +24,6 @@ NOTHING = (
     '<p class="message">The estimate contains values that are not finite, so there is no '
     "animation.</p>"
 )
-
-
-def write_estimate_report(estimate: Estimate, path: str | os.PathLike[str]) -> None:
-    """Write the report, or leave the old file: a half-written file never appears."""
-    write_text(path, estimate_html(estimate))
 
 
 def estimate_html(estimate: Estimate) -> str:

@@ -19,7 +19,7 @@ from predyn.solution import Solution
 from predyn.view.curves import clock_data
 from predyn.view.estimate_scene import MOST_FRAMES, MOST_POSES, RATE, estimate_scene, frame_times
 from predyn.view.motions import stage_at
-from predyn.view.numbers import rounded, seconds, shown
+from predyn.view.numbers import rounded, seconds, shown, written_unit
 from predyn.view.panels import Floats, Motion, Panel, default_names, in_degrees, panels_of
 from predyn.view.scene import Overlay, scene_data
 from predyn.view.sheets import FEW, FIRST, Spec, Times, chart, page_data, picker, series, thinned
@@ -30,6 +30,7 @@ from predyn.view.tables import table
 MOST_POINTS = 600  # of a curve
 MOST_JOINTS = 60  # in the table of a model
 NOT_FINITE = "There is no motion to draw: it contains values that are not finite."
+NO_DURATION = "There is no motion to draw: it ended where it started."
 
 
 class Excerpt(NamedTuple):
@@ -133,7 +134,8 @@ def _(trajectory: Trajectory) -> Excerpt:
         trajectory.status == FINISHED, trajectory.status, trajectory.message, "⚠"
     )
     data = page_data(times, {})
-    if np.isfinite(trajectory.q).all() and end > start:
+    finite = bool(np.isfinite(trajectory.q).all())
+    if finite and end > start:
         least = frame_count(trajectory.model)
         most = max(least, min(MOST_FRAMES, MOST_POSES // trajectory.model.n))
         count = int(np.clip(np.ceil(RATE * (end - start)) + 1, least, most))
@@ -141,7 +143,7 @@ def _(trajectory: Trajectory) -> Excerpt:
         clock = {"start": start, "end": end, "phases": []}
         data = _page(trajectory, times, _charts(trajectory, times), clock, scene)
     else:
-        message += f'<p class="message">{NOT_FINITE}</p>'
+        message += f'<p class="message">{NO_DURATION if finite else NOT_FINITE}</p>'
     return Excerpt("simulated trajectory", data, badge=badge, facts=_line(facts), message=message)
 
 
@@ -186,7 +188,7 @@ def _chart(panel: Panel, times: Times, index: dict[str, int]) -> Spec:
         if panel.limits is not None and (panel.limits[:, k] == panel.limits[0, k]).all():
             line["limits"] = rounded(panel.limits[0, k])
         lines.append(line)
-    return chart(panel.title, panel.unit.replace("^2", "²"), lines)
+    return chart(panel.title, written_unit(panel.unit), lines)
 
 
 def neutral(model: Model) -> Floats:

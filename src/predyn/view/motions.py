@@ -6,6 +6,8 @@ import numpy as np
 
 from predyn.errors import InputError
 from predyn.estimate.result import Estimate
+from predyn.model import Model
+from predyn.problem import Problem
 from predyn.simulation.trajectories import Trajectory
 from predyn.solution import Solution
 from predyn.view.estimate_scene import positions_at
@@ -13,8 +15,9 @@ from predyn.view.panels import Floats, Motion, refuse_batch
 from predyn.view.stage import Stage, lay_out, set_stage
 
 
-def name_of(motion: Motion) -> str:
-    return motion.model.name if isinstance(motion, Trajectory) else motion.name
+def name_of(thing: Motion | Model | Problem) -> str:
+    """Trajectories have no name of their own."""
+    return thing.model.name if isinstance(thing, Trajectory) else thing.name
 
 
 def span_of(motion: Motion) -> tuple[float, float]:
@@ -39,15 +42,7 @@ def stage_at(motion: Motion, times: Floats) -> Stage:
 
 
 def _between(trajectory: Trajectory, times: Floats) -> Floats:
-    """Cubic Hermite interpolation of the positions by their velocities."""
-    t = trajectory.t
-    k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
-    h = (t[k + 1] - t[k])[:, None]
-    s = (times - t[k])[:, None] / h
-    q, v = trajectory.q, trajectory.v
-    return np.asarray(
-        (1.0 + 2.0 * s) * (1.0 - s) ** 2 * q[k]
-        + s * (1.0 - s) ** 2 * h * v[k]
-        + s**2 * (3.0 - 2.0 * s) * q[k + 1]
-        - s**2 * (1.0 - s) * h * v[k + 1]
-    )
+    """Positions of a trajectory between its instants, by its velocities."""
+    from scipy.interpolate import CubicHermiteSpline
+
+    return np.asarray(CubicHermiteSpline(trajectory.t, trajectory.q, trajectory.v)(times))

@@ -30,6 +30,11 @@ def shown(value: float, digits: int = 5) -> str:
     return text.replace("-", MINUS)
 
 
+def written_unit(unit: str) -> str:
+    """A unit with raised exponents; nothing for numbers without one."""
+    return "" if unit == "1" else unit.replace("^2", "²").replace("^3", "³")
+
+
 def seconds(value: float) -> str:
     """A time span with a fitting unit."""
     if not math.isfinite(value):

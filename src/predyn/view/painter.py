@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from predyn.view.camera import Camera
 from predyn.view.facets import facets_of
+from predyn.view.plots import COLOURS
 from predyn.view.scene import nice_step
 from predyn.view.solids import Floats
 from predyn.view.stage import Stage
 
-BODY = (  # links in turn, in the colours of their joints' curves
-    "#0072b2", "#d55e00", "#008f68", "#b8578c", "#b07800", "#3a9bd5", "#6b5bb0", "#4a515b",
-)  # fmt: skip
+BODY = (*COLOURS[:-1], "#4a515b")  # links have the colours of their joints' curves, none is black
 ROLES = {
     "hub": "#6f7a87", "base": "#9aa4af", "payload": "#c49a52", "tool": "#394350",
     "obstacle": "#b9a583",
@@ -221,4 +220,6 @@ def _area(flat: Floats) -> Floats:
 
 
 def _rgb(colour: str) -> Floats:
-    return np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) / 255.0
+    from matplotlib.colors import to_rgb
+
+    return np.array(to_rgb(colour))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from predyn.errors import InputError
+from predyn.view.numbers import written_unit
 from predyn.view.panels import Motion, Panel, default_names, in_degrees, panels_of, phases_of
 
 if TYPE_CHECKING:
@@ -91,8 +92,8 @@ def _draw(ax: Axes, panel: Panel, phases: list[tuple[str, float, float]]) -> Non
         if panel.band is not None:
             low, high = (end[:, k] for end in panel.band)
             ax.fill_between(panel.t, low, high, color=colour, alpha=0.2, linewidth=0)
-    unit = panel.unit.replace("^2", "²").replace("^3", "³")
-    label = panel.title + (f" [{unit}]" if unit not in ("", "1") else "")
+    unit = written_unit(panel.unit)
+    label = f"{panel.title} [{unit}]" if unit else panel.title
     ax.set_ylabel(label, parse_math=False)  # a name may have a $
     place = ax.get_subplotspec()
     if place is None or place.is_last_row():

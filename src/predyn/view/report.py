@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from html import escape
 
 import numpy as np
@@ -10,7 +9,6 @@ from numpy.typing import NDArray
 
 from predyn.simulation.verification import verify
 from predyn.solution import EXCEEDS, Solution
-from predyn.storage.files import write_text
 from predyn.view import systems, tables
 from predyn.view.comparison import Comparison
 from predyn.view.curves import (
@@ -56,11 +54,6 @@ CURVES = """<section id="curves">
 </section>
 """
 NO_MOTION = "<p>There is no motion to draw.</p>"
-
-
-def write_report(solution: Solution, path: str | os.PathLike[str]) -> None:
-    """Write the report, or leave the old file: a half-written file never appears."""
-    write_text(path, report_html(solution))
 
 
 def _tab(solution: Solution) -> str:

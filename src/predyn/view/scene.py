@@ -92,7 +92,6 @@ def _camera(stage: Stage, digits: int) -> dict[str, Any]:
         "azimuth": view.azimuth,
         "front": view.front,
         "elevation": view.elevation,
-        "centre": view.centre.tolist(),
         "radius": view.radius,
         "points": np.round(view.points, digits).tolist(),
         "follow": follow

@@ -9,6 +9,7 @@ from threading import Thread
 
 from predyn.estimate.result import Estimate
 from predyn.solution import Solution
+from predyn.solvers.live_table import in_notebook
 from predyn.storage.files import write_text
 from predyn.view.panels import Motion
 from predyn.view.report import report_html
@@ -45,13 +46,9 @@ def page_for(thing: Displayed) -> str:
 def write_page(
     result: Solution | Estimate, path: str | os.PathLike[str], compare: Motion | None = None
 ) -> None:
-    """Write a report, or leave the old file; that of a solution may compare another motion."""
+    """Write a report; that of a solution may compare another motion.
+
+    An earlier file stays until the new one is complete.
+    """
     html = html_of(result) if isinstance(result, Estimate) else report_html(result, compare)
     write_text(path, html)
-
-
-def in_notebook() -> bool:
-    """Whether a Jupyter kernel runs this, of JupyterLab, Notebook, VS Code or nbclient."""
-    shell = sys.modules.get("IPython")
-    running = shell.get_ipython() if shell is not None else None
-    return running is not None and hasattr(running, "kernel")

@@ -15,6 +15,7 @@ from predyn.problem import Problem
 from predyn.simulation.trajectories import Trajectory
 from predyn.solution import Solution
 from predyn.view.excerpts import Excerpt, excerpt_of
+from predyn.view.motions import name_of
 from predyn.view.pages import assembled
 
 Displayed = Model | Problem | Solution | Estimate | Trajectory
@@ -30,7 +31,7 @@ def snippet(thing: Displayed) -> str:
     page = escape(snippet_page(thing))
     return (
         f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" loading="lazy" '
-        f'title="{escape(_title(thing))}" '
+        f'title="{escape(name_of(thing))}" '
         f'style="width: 100%; height: {height}px; border: 0"></iframe>'
     )
 
@@ -39,8 +40,8 @@ def snippet_page(thing: Displayed) -> str:
     """The page in the frame; it loads nothing from anywhere."""
     excerpt: Excerpt = excerpt_of(thing)
     values = {
-        "title": escape(_title(thing)),
-        "tab": escape(_title(thing)),
+        "title": escape(name_of(thing)),
+        "tab": escape(name_of(thing)),
         "badge": excerpt.badge,
         "sub": escape(excerpt.sub),
         "facts": excerpt.facts,
@@ -49,7 +50,3 @@ def snippet_page(thing: Displayed) -> str:
         "words": excerpt.words,
     }
     return assembled("snippet.html", values, excerpt.data, packed=True)
-
-
-def _title(thing: Displayed) -> str:
-    return thing.model.name if isinstance(thing, Trajectory) else thing.name

@@ -66,8 +66,8 @@ def limb(
     )
 
 
-def hull(link: int, centres: Floats, radius: float) -> Solid:
-    """The convex hull of equal balls."""
+def hull(link: int, centres: Floats, radius: float) -> tuple[Solid, float]:
+    """The convex hull of equal balls, and its volume (m^3)."""
     from scipy.spatial import ConvexHull
 
     ball = sphere_points(LATTICE)
@@ -79,7 +79,8 @@ def hull(link: int, centres: Floats, radius: float) -> Solid:
     faces = np.where(inward[:, None], found.simplices[:, ::-1], found.simplices)
     used, renumbered = np.unique(faces, return_inverse=True)
     triangles = Triangles(points[used], renumbered.reshape(-1, 3))
-    return Solid(link, "mesh", (), np.eye(3), np.zeros(3), "body", triangles)
+    body = Solid(link, "mesh", (), np.eye(3), np.zeros(3), "body", triangles)
+    return body, float(found.volume)
 
 
 def sphere_points(count: int) -> Floats:
@@ -88,14 +89,6 @@ def sphere_points(count: int) -> Floats:
     polar, around = np.arccos(1.0 - 2.0 * k / count), np.pi * (1.0 + np.sqrt(5.0)) * k
     level = np.sin(polar)
     return np.column_stack((level * np.cos(around), level * np.sin(around), np.cos(polar)))
-
-
-def hull_volume(solid: Solid) -> float:
-    """m^3, of a closed mesh."""
-    assert solid.triangles is not None
-    points, faces = solid.triangles
-    a, b, c = (points[faces[:, i]] for i in range(3))
-    return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
 
 
 def axes_along(axis: Floats) -> Floats:

@@ -8,15 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predyn.problem import Constraint, Cost, Problem
+from predyn.problem import Constraint, Cost, Problem, name_of, row_bounds
 from predyn.problem.offers import offer_in
-from predyn.problem.problem import name_of
 from predyn.samples import Samples
 from predyn.solution import Solution
 from predyn.solution.evaluation import phase_starts
 from predyn.solution.parts import ROUNDING
 from predyn.terms.term import Residual
-from predyn.view.numbers import rounded
+from predyn.view.numbers import rounded, written_unit
 from predyn.view.sheets import Floats, Spec, Times, chart, series
 
 DRAWN = ("q", "v", "a", "tau")  # have charts of their own
@@ -80,7 +79,7 @@ def _add(sheets: dict[Place, Sheet], solution: Solution, p: int, entry: Cost | C
     lower, upper = _bounds(entry, residual)
     at = None if entry.at == "throughout" else _times(solution, p, _fractions(entry.at))
     for row, name in enumerate(residual.rows):
-        factor, unit = SHOWN.get(residual.units[row], (1.0, _written(residual.units[row])))
+        factor, unit = SHOWN.get(residual.units[row], (1.0, written_unit(residual.units[row])))
         group, quantity = quantities[row] or ((str(id(entry)),), (str(row),))
         sheet = sheets.setdefault((*group, unit), Sheet(unit))
         sheet.titles[_titled(name_of(entry))] = None
@@ -124,18 +123,9 @@ def _values(
 
 def _bounds(entry: Cost | Constraint, residual: Residual) -> tuple[Floats, Floats]:
     """Bounds of each row; infinite for costs and integrals."""
-    rows = len(residual.rows)
-    none = np.full(rows, np.inf)
     if isinstance(entry, Cost) or entry.integral:
-        return -none, none
-    if entry.lower is None and entry.upper is None:
-        zero = np.zeros(rows)
-        lower, upper = residual.lower, residual.upper
-        return zero if lower is None else lower, zero if upper is None else upper
-    return tuple(
-        np.broadcast_to(np.asarray(missing if given is None else given, float), (rows,))
-        for given, missing in ((entry.lower, -none), (entry.upper, none))
-    )  # type: ignore[return-value]
+        return row_bounds(-np.inf, np.inf, residual)
+    return row_bounds(entry.lower, entry.upper, residual)
 
 
 def _fractions(at: object) -> Floats:
@@ -195,7 +185,3 @@ def _bounded(piece: Piece) -> bool:
 
 def _titled(name: str) -> str:
     return name[:1].upper() + name[1:].replace("_", " ")
-
-
-def _written(unit: str) -> str:
-    return "" if unit == "1" else unit.replace("^2", "²").replace("^3", "³")

@@ -30,5 +30,5 @@ export interface Scene {
   shadow: { middle: Vector; normal: Vector } | null; // the plane that it falls on
   light: Vector; // toward the sun
   options: { [name: string]: boolean }; // what can be switched, and whether it is on at first
-  camera: { up: Vector; east: Vector; north: Vector; azimuth: number; front: number; elevation: number; centre: Vector; radius: number; points: Vector[]; follow: { path: Vector[]; points: Vector[] } | null };
+  camera: { up: Vector; east: Vector; north: Vector; azimuth: number; front: number; elevation: number; radius: number; points: Vector[]; follow: { path: Vector[]; points: Vector[] } | null };
 }

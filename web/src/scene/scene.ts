@@ -6,10 +6,8 @@ import { Contents } from "./contents";
 import type { Scene, Vector } from "./data";
 import { Orbit } from "./orbit";
 
-export type { Scene } from "./data";
 export interface Stage {
   setTime(time: number): void;
-  reset(): void;
   look(preset: string): void;
   options: { [name: string]: boolean };
   set(name: string, on: boolean): void;
@@ -72,7 +70,7 @@ function show(place: HTMLElement, canvas: HTMLCanvasElement, context: WebGL2Rend
   contents.build(canvas);
   new ResizeObserver(() => draw(FINE)).observe(canvas);
   return {
-    options: data.options, reset: () => orbit.look("Reset view"), look: (preset) => orbit.look(preset),
+    options: data.options, look: (preset) => orbit.look(preset),
     setTime: (now) => { time = now; request(); },
     redraw: () => { contents.build(canvas); draw(FINE); },
     set: (name, on) => {

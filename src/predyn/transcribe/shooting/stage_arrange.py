@@ -60,7 +60,7 @@ class StageArrangement(Arrangement):
                 chosen[np.searchsorted(every, row), lane] = True
         return StageSet(p, layout.components, rows, every, chosen, weights)
 
-    def _pool(self) -> list[tuple[int, Pool]]:
+    def build_sets(self) -> list[tuple[int, Pool]]:
         pools: list[tuple[int, Pool]] = []
         for p, layout in enumerate(self.layouts):
             sets = [x for x in self.sets if isinstance(x, StageSet) and x.phase == p]
