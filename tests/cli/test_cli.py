@@ -419,7 +419,14 @@ def test_method_overrides_that_of_the_task(tmp_path: Path) -> None:
 def test_check_of_a_task_a_model_and_a_solution(solved: Path) -> None:
     task = run("check", "arm6-pick")
     assert task.exit_code == 0
-    for text in ("0.2 to 4 s", "frame_pose", "wrist_roll", "±15", "note: joint 'tool_mount'"):
+    for text in (
+        "0.2 to 4 s",
+        "frame_pose",
+        "wrist_roll",
+        "±15 N m",
+        "±3.6 rad/s",
+        "note: joint 'tool_mount'",
+    ):
         assert text in task.stdout
     model = run("check", tasks.FOLDER / "arm6.urdf")
     assert model.exit_code == 0

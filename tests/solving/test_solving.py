@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from time import sleep
 
 import numpy as np
 import pytest
@@ -20,8 +21,10 @@ from predyn.problem import Constraint, Cost, Duration, Phase, Problem, Spline, S
 from predyn.samples import Samples
 from predyn.solution import Solution
 from predyn.solvers.ipopt_callbacks import Iterate
-from predyn.solving import solve
+from predyn.solving import single_solve, solve
+from predyn.solving.single_solve import evaluate_all
 from predyn.terms import Effort, TotalTime, UserTerm
+from predyn.transcribe.program import Program
 
 TASK = "two-link-lifting"
 DIGEST = """
@@ -157,6 +160,19 @@ def test_a_checkpoint_every_so_many_iterations(tmp_path: Path) -> None:
 def test_a_checkpoint_that_is_not_due_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "later.h5"
     solve(TASK, checkpoint=path, checkpoint_seconds=3600.0)
+    assert not path.exists()
+
+
+def test_compiling_does_not_make_a_checkpoint_due(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(program: Program) -> None:
+        evaluate_all(program)
+        sleep(1.0)
+
+    monkeypatch.setattr(single_solve, "evaluate_all", slow)
+    path = tmp_path / "later.h5"
+    solve(TASK, checkpoint=path, checkpoint_seconds=0.9)
     assert not path.exists()
 
 

@@ -153,7 +153,7 @@ def test_positions_between_samples_follow_the_velocities():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"path": "a.avi"}, "unknown suffix of a film '.avi'"),
+        ({"path": "a.avi"}, "expected a film's suffix, .gif or .mp4, got '.avi'"),
         ({"fps": 0.0}, "fps: expected a number above 0 and below 10000, got 0.0"),
         ({"fps": math.nan}, "fps: expected a number above 0"),
         ({"speed": "fast"}, "speed: expected a number above 0"),

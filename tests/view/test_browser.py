@@ -223,6 +223,16 @@ def test_names_with_control_characters_leave_a_file_well_formed(opened):
     assert {"a\ufffdb", "c\ufffdd\ufffd"} <= set(texts)
 
 
+def test_long_names_stay_distinct(opened):
+    names = ("left_gripper_finger_joint1", "left_gripper_finger_joint2")
+    model = replace(predyn.models.two_link(), joint_names=names)
+    page = opened(fake_solution(model=model), scene=False)
+    words = PRINTED % "[...charts[0].querySelectorAll('text')].map((x) => x.textContent)"
+    assert set(names) <= set(page.run(words))
+    names = "[...document.querySelectorAll('#state tbody th')]"
+    assert page.run(f"{names}.every((x) => x.scrollWidth <= x.clientWidth)")  # not cut off
+
+
 def test_drag_wheel_keys_and_reset(opened):
     page = opened(fake_solution(model=predyn.models.manutec_r3()))
     x, y = page.middle("#scene")

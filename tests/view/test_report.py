@@ -26,7 +26,7 @@ from predyn.view.numbers import shown
 from predyn.view.report import report_html
 from predyn.view.sheets import Times
 from predyn.view.stage import set_stage
-from predyn.view.tables import between_only
+from predyn.view.tables import between_only, violations
 from view.html_page import Page, assert_self_contained
 
 NASTY = "</script><script>alert(1)</script>\"'&<!--é漢\u2028"
@@ -51,11 +51,11 @@ def test_numbers_are_shown():
 
 
 def test_failure_is_plain():
-    violations = (
+    worst = (
         Violation("effort of joint2", 2.5, 0.25, 12.5, -10.0, 10.0, 0.4),
         Violation("rounding", 1e-15, 1e-15, 0.0, 0.0, 0.0, math.nan),
     )
-    solution = replace(fake_solution(status="infeasible"), violations=violations)
+    solution = replace(fake_solution(status="infeasible"), violations=worst)
     page = Page(report_html(solution))
     alarm = page.text[page.text.index("This motion is not a solution") :].split("Objective")[0]
     assert "not converged: infeasible" in page.text
@@ -76,6 +76,18 @@ def test_excess_between_the_points_is_stated():
     assert caution not in report_html(passive)
     both = replace(passive, dense_violations=(torque, exceeded))
     assert f"{caution} by 2.3 %" in report_html(both)
+    stated = replace(both, message="effort of joint1 is outside its bounds by 2.3 %: refine")
+    assert caution not in report_html(stated)  # once is enough, in a box that warns
+    assert 'class="message caution"' in report_html(stated)
+
+
+def test_violations_have_units():
+    slide = predyn.models.prismatic_revolute()
+    names = [f"position {slide.joint_names[0]}", f"lift: velocity {slide.joint_names[1]} at 2.5 %"]
+    names += [f"effort {slide.joint_names[0]}", "my term at 50 %"]
+    listed = [Violation(name, 0.1, 0.1, 1.1, -1.0, 1.0, 0.2) for name in names]
+    units = re.findall(r'<td class="w">(.*?)</td>', violations(listed, slide))
+    assert units == ["m", "rad/s", "N", "SI"]
 
 
 def test_imposed_violations_are_not_listed_as_between_points():

@@ -94,10 +94,10 @@ def test_loads_and_goals_have_texts(opened):
     page = opened(loaded_arm())
     first = picture(page)
     assert sorted(page.run(WORDS)) == ["20 N", "3 N m", "<script>alert(1)</script>"]
-    before = page.run(f"{TEXTS}[0].style.transform")
+    before = page.run(f"{TEXTS}[0].style.cssText")
     look(page, "Top")
     picture(page)
-    assert page.run(f"{TEXTS}[0].style.transform") != before
+    assert page.run(f"{TEXTS}[0].style.cssText") != before
     look(page, "Reset view")
     picture(page)
     switch(page, "Forces")
@@ -118,6 +118,31 @@ def test_dark_mode_paints_anew_and_prints_light(opened):
     document = b64decode(page.call("Page.printToPDF")["data"])
     widths = [int(part.split()[0]) for part in document.split(b"/Width ")[1:]]
     assert max(widths) > 500  # the picture of the scene is in it
+
+
+def test_paper_does_not_distort_the_picture(opened):
+    page = opened(loaded_arm())
+    picture(page)
+    shape = "(({ clientWidth, clientHeight }) => clientWidth / clientHeight)"
+    before = page.run(f"{shape}(document.querySelector('#scene'))")
+    page.call("Emulation.setEmulatedMedia", media="print")
+    page.resize(650, 900)  # nothing is drawn anew for the width of the paper
+    after = page.run(f"{shape}(document.querySelector('#scene'))")
+    page.call("Emulation.setEmulatedMedia", media="")
+    assert abs(after / before - 1.0) < 0.01
+
+
+def test_texts_stay_in_the_picture(opened):
+    page = opened(loaded_arm())
+    page.resize(390, 800)
+    ends = "((box) => [box.left, box.right])(y.getBoundingClientRect())"
+    boxes = f"{TEXTS}.map((x) => [x, x.parentElement].flatMap((y) => {ends}))"
+    for view in ("Front", "Side", "Top", "Reset view"):
+        look(page, view)
+        picture(page)
+        for left, right, least, most in page.run(boxes)[:2]:  # of the loads
+            assert least <= left, view
+            assert right <= most, view
 
 
 def test_without_webgl_the_rest_of_the_page_works(browser, tmp_path):

@@ -72,6 +72,14 @@ def test_names_stay_text(kind):
     assert len(frame.page.scripts) == 3  # data, packed script, and what unpacks it
 
 
+def test_the_frame_is_as_tall_as_its_curves():
+    heights = [
+        int(Frame(fake_solution(model=model)._repr_html_()).attributes["style"].split()[3][:-3])
+        for model in (predyn.models.two_link(), predyn.models.cart_pole())
+    ]
+    assert heights[0] < heights[1] <= 1080  # slides and hinges have charts of their own
+
+
 def test_the_frame_holds_the_script_of_the_pages():
     page = Frame(fake_solution()._repr_html_()).page
     script = gzip.decompress(b64decode(page.scripts[1])).decode()
@@ -120,7 +128,13 @@ def test_failures_are_named_and_leave_no_scene():
 def test_a_problem_is_shown_in_words_with_both_postures():
     problem = predyn.load_task("two-link-pick-place")
     page = Frame(problem._repr_html_()).page
-    for words in ("phase 1 'reach'", "carries 0.5 kg on 'tip'", "cost 0.99 * time()", "±10 N m"):
+    for words in (
+        "phase 1 'reach'",
+        "carries 0.5 kg on 'tip'",
+        "cost 0.99 * time()",
+        "±10 N m",
+        ") rad/s",
+    ):
         assert words in page.text
     assert repr(problem) == (
         "Problem('two-link-pick-place', model 'two_link', 3 phases, 2 costs, 0 constraints, spline)"

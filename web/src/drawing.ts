@@ -68,7 +68,8 @@ function drawLine(parent: Element, line: Series, x: number[], plane: Plane): voi
 // A whole chart, for paper and files.
 export function drawChart(drawing: Drawing): SVGElement {
   const { spec, lines, times, spans: [across, high], ticks } = drawing, [left, top, width, height] = [58, 42, 330, 190];
-  const size = [left + width + 14, top + height + 36 + 16 * Math.ceil(lines.length / 3)];
+  const columns = [3, 2].find((count) => lines.every(({ name }) => 6.2 * name.length + 32 < width / count)) ?? 1; // of the legend
+  const size = [left + width + 14, top + height + 36 + 16 * Math.ceil(lines.length / columns)];
   const svg = draw("svg", null, { viewBox: `0 0 ${size.join(" ")}`, width: size[0], height: size[1], "font-family": "system-ui, sans-serif", "font-size": 11 });
   const share = (value: number, [low, top]: Span, log?: boolean) =>
     (log ? Math.log(Math.max(value, low / 1e3) / low) / Math.log(top / low) : (value - low) / (top - low));
@@ -86,9 +87,9 @@ export function drawChart(drawing: Drawing): SVGElement {
   adorn(under, draw("g", frame), drawing, plane);
   draw("text", frame, { y: -24, fill: "var(--ink)", "font-size": 13, "font-weight": 600 }, `${spec.title}${spec.unit ? ` [${spec.unit}]` : ""}`);
   lines.forEach((line, k) => {
-    const x = 115 * (k % 3), y = height + 46 + 16 * Math.floor(k / 3);
+    const x = width / columns * (k % columns), y = height + 46 + 16 * Math.floor(k / columns);
     draw("path", frame, { d: `M${x} ${y - 4}h18`, stroke: strokeOf(line), "stroke-width": 3, "stroke-dasharray": dashesOf(line) });
-    draw("text", frame, { x: x + 23, y, fill: "var(--ink)" }, line.name.length > 17 ? `${line.name.slice(0, 16)}…` : line.name);
+    draw("text", frame, { x: x + 23, y, fill: "var(--ink)" }, line.name.length > 50 ? `${line.name.slice(0, 49)}…` : line.name);
   });
   return svg;
 }

@@ -9,7 +9,7 @@ import numpy as np
 
 from predyn.curves.profile import Profile
 from predyn.kernels.forces import ExternalForce
-from predyn.model import KINDS, Limits, Model
+from predyn.model import KINDS, PRISMATIC, Limits, Model
 from predyn.problem import (
     Constraint,
     Cost,
@@ -25,6 +25,7 @@ from predyn.problem.quantities import unit_of
 from predyn.recordings.measurements import AXES, Measurements
 
 MOST = 60  # joints listed
+RATES = {"q": "", "v": "/s", "a": "/s^2"}
 
 
 def model_text(model: Model, limits: Limits | None = None) -> str:
@@ -127,8 +128,15 @@ def _phase_text(problem: Problem, k: int, phase: Phase) -> list[str]:
         for key in ("q", "v", "a"):
             value = getattr(state, key)
             if value is not None:
-                lines.append(f"  {end} {key} = {_vector(np.asarray(value, float))}")
+                unit = _joint_unit(problem.model) + RATES[key]
+                lines.append(f"  {end} {key} = {_vector(np.asarray(value, float))} {unit}")
     return lines + [f"  {text}" for text in _entries(phase)]
+
+
+def _joint_unit(model: Model) -> str:
+    """The unit of positions, in brackets if joints differ."""
+    slides = [kind == PRISMATIC for kind in model.kind]
+    return "(rad or m)" if any(slides) and not all(slides) else "m" if all(slides) else "rad"
 
 
 def _signal_text(signal: Signal) -> str:
@@ -185,6 +193,7 @@ def _joint_rows(model: Model, limits: Limits) -> list[tuple[str, ...]]:
     header = ("  joint", "kind", "link", "mass [kg]", "position", "velocity", "effort")
     rows: list[tuple[str, ...]] = [header]
     for j in range(min(model.n, MOST)):
+        units = ("m", "m/s", "N") if model.kind[j] == PRISMATIC else ("rad", "rad/s", "N m")
         pairs = (limits.position[j], limits.velocity[j], limits.effort[j])
         rows.append(
             (
@@ -192,16 +201,17 @@ def _joint_rows(model: Model, limits: Limits) -> list[tuple[str, ...]]:
                 KINDS[model.kind[j]],
                 model.link_names[j],
                 f"{model.inertia[j, 0]:.6g}",
-                *(_bounds(*pair) for pair in pairs),
+                *(_bounds(low, high, x) for (low, high), x in zip(pairs, units, strict=True)),
             )
         )
     return rows
 
 
-def _bounds(lower: float, upper: float) -> str:
+def _bounds(lower: float, upper: float, unit: str = "") -> str:
     if np.isneginf(lower) and np.isposinf(upper):
         return "free"
-    return f"±{upper:g}" if lower == -upper else f"{lower:g} .. {upper:g}"
+    text = f"±{upper:g}" if lower == -upper else f"{lower:g} .. {upper:g}"
+    return f"{text} {unit}".rstrip()
 
 
 def _duration(duration: float | Duration) -> str:

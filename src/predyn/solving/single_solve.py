@@ -234,12 +234,14 @@ class Checkpoints:
     ) -> None:
         self._path = None if path is None else Path(path)
         self._seconds, self._iterations, self._text = seconds, iterations, text
-        self._due = monotonic() + seconds
+        self._due = np.inf
 
     def watch(self, program: Program, report: Report | None) -> Report | None:
         """A report that also saves the iterate."""
         if self._path is None:
             return report
+        if self._due == np.inf:  # only now: kernels are compiled before the first solve
+            self._due = monotonic() + self._seconds
 
         def watching(iterate: Iterate) -> bool | None:
             now = monotonic()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.errors import InputError, unknown_name
+from predyn.errors import InputError
 from predyn.solvers.live_table import LiveTable, chosen_place
 from predyn.storage.files import checked_path, write_atomically
 from predyn.view.motions import span_of, stage_at
@@ -46,7 +46,7 @@ def animate(
     """See `Moving.animate` in display.py."""
     suffix = checked_path(path).suffix.lower()
     if suffix not in WRITERS:
-        raise unknown_name("suffix of a film", suffix, WRITERS)
+        raise InputError(f"{path}: expected a film's suffix, .gif or .mp4, got {suffix!r:.20}")
     pyplot()
     for name, value in (("fps", fps), ("speed", speed)):
         if isinstance(value, bool) or not isinstance(value, NUMBERS) or not 0 < value < 1e4:

@@ -20,25 +20,38 @@ from predyn.view.pages import assembled
 
 Displayed = Model | Problem | Solution | Estimate | Trajectory
 
-HEIGHT_STILL, HEIGHT_MOVING = 480, 720  # px of the frame
+STILL, MOVING, TALLEST = 480, 720, 1080  # px of the frame
+HEAD, CHART, JOINT = 190, 250, 80  # px above the curves, of a chart, of all uses of a name
 
 
 def snippet(thing: Displayed) -> str:
     """HTML of the frame."""
     if isinstance(thing, Trajectory) and thing.q.ndim != 2:
         return f"<pre>{escape(repr(thing))}</pre>"
-    height = HEIGHT_STILL if isinstance(thing, Model | Problem) else HEIGHT_MOVING
-    page = escape(snippet_page(thing))
+    excerpt = excerpt_of(thing)
+    page = escape(_page(thing, excerpt))
     return (
         f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" loading="lazy" '
         f'title="{escape(name_of(thing))}" '
-        f'style="width: 100%; height: {height}px; border: 0"></iframe>'
+        f'style="width: 100%; height: {_height(excerpt)}px; border: 0"></iframe>'
     )
 
 
 def snippet_page(thing: Displayed) -> str:
     """The page in the frame; it loads nothing from anywhere."""
-    excerpt: Excerpt = excerpt_of(thing)
+    return _page(thing, excerpt_of(thing))
+
+
+def _height(excerpt: Excerpt) -> int:
+    """Enough for all curves in the usual width of a notebook, if there are few."""
+    if excerpt.words:
+        return STILL
+    charts = excerpt.data["charts"].get("charts", [])
+    more = max((len(chart["series"]) - 2 for chart in charts), default=0)
+    return min(max(MOVING, HEAD + CHART * len(charts) + JOINT * max(more, 0)), TALLEST)
+
+
+def _page(thing: Displayed, excerpt: Excerpt) -> str:
     values = {
         "title": escape(name_of(thing)),
         "tab": escape(name_of(thing)),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
 import numpy as np
 
-from predyn.model import Model
+from predyn.model import PRISMATIC, Model
 from predyn.solution import EXCEEDS, SUCCESS, Solution, Violation
 from predyn.solution.evaluation import passive_joints
 from predyn.view.numbers import NOTHING, seconds, shown
@@ -18,6 +19,8 @@ TOLERABLE = 1e-3  # relative excess between the imposed points that needs no war
 SAME = 1e-6  # objectives closer than this, relative, are one local optimum
 NOISE = 1e-9  # a relative violation that is rounding
 WARNING = '<div class="warning">'
+RATES = {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³"}
+POINT = re.compile(r" at \S+ %$")  # the end of the name of a constraint at a point
 
 
 class Card(NamedTuple):
@@ -65,18 +68,22 @@ def verdict(solution: Solution) -> str:
     """The message; without success also the worst violations."""
     message = f"<p>{escape(solution.message)}</p>" if solution.message else ""
     if solution.success:
-        message += _between(solution)
-        return f'<div class="message">{message}</div>' if message else ""
+        warning = _between(solution)
+        kind = "message caution" if warning else "message"
+        if "is outside its bounds" not in solution.message:
+            message += warning
+        return f'<div class="{kind}">{message}</div>' if message else ""
     if solution.status == EXCEEDS:
         outside = [v for v in solution.dense_violations if v.relative > NOISE]
+        listed = violations(outside[:10], solution.model)
         return (
             '<div class="alarm" role="alert"><h2>This motion exceeds its limits</h2>'
             f"{message}<p>The solver converged, but the limits hold only at the points where they "
-            f"were imposed.</p><h3>Worst violations</h3>{violations(outside[:10])}</div>"
+            f"were imposed.</p><h3>Worst violations</h3>{listed}</div>"
         )
     violated = [violation for violation in solution.violations if violation.relative > NOISE]
     worst = (
-        f"<h3>Worst violations</h3>{violations(violated[:10])}"
+        f"<h3>Worst violations</h3>{violations(violated[:10], solution.model)}"
         if violated
         else "<p>No constraint is violated: the objective had not converged.</p>"
     )
@@ -158,23 +165,38 @@ def _when(violation: Violation) -> str:
     return f", t = {shown(violation.time, 4)} s" if np.isfinite(violation.time) else ""
 
 
-def violations(listed: Sequence[Violation]) -> str:
+def violations(listed: Sequence[Violation], model: Model) -> str:
     """Violations in the order given, the first MOST_ROWS."""
     if not listed:
         return "<p>None.</p>"
-    head = ("Name", "Excess", "Relative", "Value", "Lower", "Upper", "Time [s]")
+    units = _limit_units(model)
+    head = ("Name", "Excess", "Relative", "Value", "Lower", "Upper", "Unit", "Time [s]")
     rows = [
         (
             v.name,
             *(shown(x, 3) for x in (v.excess, v.relative)),
             *(shown(x, 6) for x in (v.value, v.lower, v.upper)),
+            units.get(POINT.sub("", v.name.rpartition(": ")[2]), "SI"),
             shown(v.time, 4),
         )
         for v in listed[:MOST_ROWS]
     ]
     more = len(listed) - len(rows)
     rest = f"<p>and {more} more, all smaller.</p>" if more > 0 else ""
-    return table(head, rows, "tnnnnnn") + rest
+    return table(head, rows, "tnnnnnwn") + rest
+
+
+def _limit_units(model: Model) -> dict[str, str]:
+    """Units by the names of limits of joints; other constraints are in SI units, too."""
+    units = {}
+    for j, joint in enumerate(model.joint_names):
+        slide = model.kind[j] == PRISMATIC
+        length, effort = ("m", "N") if slide else ("rad", "N m")
+        for quantity, per in RATES.items():
+            units[f"{quantity} {joint}"] = f"{length}{per}"
+        for quantity in ("effort", "passive torque"):
+            units[f"{quantity} {joint}"] = effort
+    return units
 
 
 def costs(solution: Solution) -> str:
@@ -267,4 +289,4 @@ def provenance(solution: Solution) -> str:
         else:
             short.append((key, value))
     times = [(f"time to {key}", seconds(value)) for key, value in solution.timings.items()]
-    return table(("Item", "Value"), short + times, "tt") + "".join(long)
+    return table(("Item", "Value"), short + times, "wt") + "".join(long)

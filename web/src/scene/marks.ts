@@ -84,12 +84,14 @@ export function gridLines({ origin, a, b, step, lines }: Grid, colour: Color): L
 export function label(layer: HTMLElement, colour: Color): (at: Vector3 | null, camera: Camera, text: string) => void {
   const words = layer.appendChild(document.createElement("span")), spot = new Vector3();
   Object.assign(words.style, {
-    position: "absolute", left: "0", top: "0", color: colour.getStyle(), font: "600 12px system-ui, sans-serif", whiteSpace: "nowrap",
+    position: "absolute", color: colour.getStyle(), font: "600 12px system-ui, sans-serif", whiteSpace: "nowrap",
     textShadow: "0 0 3px var(--paper), 0 0 3px var(--paper), 0 0 2px var(--paper)",
   });
   return (at, camera, text) => {
     words.hidden = at === null || spot.copy(at).project(camera).z > 1;
     if (words.textContent !== text) words.textContent = text;
-    if (!words.hidden) words.style.transform = `translate(${((spot.x + 1) / 2 * layer.clientWidth + 8).toFixed(1)}px, ${((1 - spot.y) / 2 * layer.clientHeight - 8).toFixed(1)}px)`;
+    if (words.hidden) return;
+    const right = spot.x > 0.6, x = 50 * (1 + (right ? -spot.x : spot.x)), y = 50 * (1 - spot.y); // % of the picture, whose size on paper is another
+    Object.assign(words.style, { [right ? "left" : "right"]: "auto", [right ? "right" : "left"]: `calc(${x.toFixed(2)}% + 8px)`, top: `calc(${y.toFixed(2)}% - 8px)` });
   };
 }

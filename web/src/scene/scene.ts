@@ -37,6 +37,8 @@ function show(place: HTMLElement, canvas: HTMLCanvasElement, context: WebGL2Rend
   const renderer = new WebGLRenderer({ canvas, context }), info = context.getExtension("WEBGL_debug_renderer_info");
   const orbit = new Orbit(canvas, data.camera, request), contents = new Contents(data, texts, orbit.camera), axes = new ViewHelper(orbit.camera, canvas);
   axes.setLabels("x", "y", "z");
+  axes.scale.setScalar(0.75);
+  Object.assign(axes.location, { top: -16, right: -16 }); // small, in a corner that mechanisms seldom reach
   renderer.autoClear = false;
   let time = data.times[0], pending = 0, last = 0, rest = 0, pace = 0; // last: ms of the last frame; pace: ms between frames
   let moving = info && SOFTWARE.test(context.getParameter(info.UNMASKED_RENDERER_WEBGL)) ? 1 : FINE; // pixels per pixel of the page while something moves
