@@ -164,23 +164,19 @@ export class Chart {
       if (event.ctrlKey || event.metaKey || event.altKey) return; // the browser's own
       const step = { ArrowLeft: -0.01, ArrowRight: 0.01 }[event.key], factor = { "+": 0.5, "-": 2 }[event.key];
       if (seeks && step) seeks.seek(seeks.value + step * seeks.duration);
-      else if (factor) this.zoomBy(factor);
-      else if (event.key === "0") zoom.set(null);
+      else if (factor) {
+        const [low, high] = this.shown.spans[0], about = seeks ? seeks.value : (low + high) / 2;
+        this.zoomTo([about + factor * (low - about), about + factor * (high - about)]);
+      } else if (event.key === "0") zoom.set(null);
       else return;
       event.preventDefault();
     });
   }
 
-  // About the time now, or the middle.
-  private zoomBy(factor: number): void {
-    const [low, high] = this.shown.spans[0], about = this.now ? this.page.clock!.value : (low + high) / 2;
-    this.zoomTo([about + factor * (low - about), about + factor * (high - about)]);
-  }
-
   // Not so far that ticks could no longer be told apart.
   private zoomTo([low, high]: Span): void {
-    const whole = acrossSpan(this.given, this.offered, this.page.times), span: Span = [Math.max(whole[0], low), Math.min(whole[1], high)];
-    const size = ([a, b]: Span) => (this.given.logX ? Math.log(b / a) : b - a);
+    const size = ([a, b]: Span) => (this.given.logX ? Math.log(b / a) : b - a), whole = acrossSpan(this.given, this.offered, this.page.times);
+    const span: Span = [Math.max(whole[0], low), Math.min(whole[1], high)];
     if (size(span) > 1e-6 * size(whole)) this.zoom.set(low <= whole[0] && high >= whole[1] ? null : span);
   }
 
