@@ -262,7 +262,7 @@ def test_triangles_in_a_file_are_checked(folder, tmp_path):
     infinite[0] = np.inf
     entries = {"points": points, "faces": faces}
     bad = {
-        "points: expected finite": {"triangles": ({**entries, "points": infinite},)},
+        "points: expected numbers of at most 1e": {"triangles": ({**entries, "points": infinite},)},
         "points: expected float32": {"triangles": ({**entries, "points": points.astype(float)},)},
         "faces: expected numbers of points below 8": {
             "triangles": ({**entries, "faces": faces + np.uint16(7)},)
@@ -278,6 +278,9 @@ def test_triangles_in_a_file_are_checked(folder, tmp_path):
             del stored["number"]
         with pytest.raises(FileError, match=f"meshes/.*{message}"):
             model_of(TreeReader({**good, "meshes": stored}))
+    box = {**good["shapes"][0], "kind": "box"}
+    with pytest.raises(FileError, match="meshes/number: expected triangles of meshes alone"):
+        model_of(TreeReader({**good, "shapes": (box,)}))
     shape = {**good["shapes"][0], "file": "/etc/passwd"}
     with pytest.raises(FileError, match="shapes/0/: expected"):
         model_of(TreeReader({**good, "shapes": (shape,)}))

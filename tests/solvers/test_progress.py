@@ -1,12 +1,14 @@
 """The progress shown on terminals and in files."""
 
 import io
+import sys
 
 import numpy as np
+import pytest
 
 from predyn.nlp import Multipliers, SolverOptions
 from predyn.solvers.ipopt import Iterate, solve_nlp
-from predyn.solvers.live_table import StreamPlace
+from predyn.solvers.live_table import LiveTable, StreamPlace, chosen_place
 from predyn.solvers.progress import Progress, progress_line
 from solvers.programs import HS071
 
@@ -77,6 +79,42 @@ def test_a_name_that_the_stream_cannot_encode():
         progress(iterate(0, worst="Gelenk ü"))
     stream.seek(0)
     assert "Gelenk ?" in stream.read()
+
+
+class Writer:
+    """What some programs put in the place of standard error."""
+
+    def write(self, text):
+        raise RuntimeError(text)
+
+
+@pytest.mark.parametrize("verbose", [None, True, np.True_, 1])
+def test_streams_that_cannot_be_written_to_do_not_stop_the_work(monkeypatch, verbose):
+    closed = Terminal()
+    closed.close()
+    for stream in (closed, Writer(), None):
+        monkeypatch.setattr(sys, "stderr", stream)
+        place = chosen_place(verbose)
+        assert place is None or stream is not closed
+        if place is not None:
+            with LiveTable("titles", place) as table:
+                table.row(lambda: "row", at_once=True)
+
+
+def test_a_stream_that_is_closed_later():
+    stream = Terminal()
+    with LiveTable("titles", StreamPlace(stream)) as table:
+        table.row(lambda: "row", at_once=True)
+        stream.close()
+        table.row(lambda: "next", at_once=True)
+
+
+def test_a_dumb_terminal_gets_lines_without_control_characters(monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    stream = Terminal()
+    with LiveTable("a\x1b[31m\nfile", StreamPlace(stream)) as table:
+        table.row(lambda: "row\x07", at_once=True)
+    assert stream.getvalue() == "a?[31m?file\nrow?\n"
 
 
 def test_with_the_solver():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from predyn.errors import FileError
+from predyn.errors import FileError, InputError
 from predyn.storage import files
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX permissions or devices")
@@ -122,6 +122,11 @@ def test_paths_that_cannot_be_a_file(tmp_path):
             files.write_bytes(path, b"new")
     with pytest.raises(FileError, match="NUL"):
         files.write_bytes("a\0b", b"new")
+    with pytest.raises(FileError, match="half of a surrogate pair"):
+        files.write_bytes("a\ud800b", b"new")
+    for path in (None, 3, b"a"):
+        with pytest.raises(InputError, match="path: expected a str or a Path"):
+            files.write_bytes(path, b"new")
     assert [item.name for item in tmp_path.iterdir()] == ["file"]
 
 

@@ -1,5 +1,6 @@
 """Films: frames, size and time, bodies where the camera puts them, and no half-written files."""
 
+import math
 import sys
 from dataclasses import replace
 from itertools import pairwise
@@ -153,15 +154,20 @@ def test_positions_between_samples_follow_the_velocities():
     ("options", "message"),
     [
         ({"path": "a.avi"}, "expected a film's suffix, .gif or .mp4, got '.avi'"),
-        ({"fps": 0.0}, "fps: expected a positive number, got 0.0"),
-        ({"speed": "fast"}, "speed: expected a positive number"),
+        ({"fps": 0.0}, "fps: expected a number above 0 and below 10000, got 0.0"),
+        ({"fps": math.nan}, "fps: expected a number above 0"),
+        ({"speed": "fast"}, "speed: expected a number above 0"),
+        ({"speed": 1e-3, "fps": 1e-3}, "shows each frame for 1200 s, more than 655 s; raise fps"),
         ({"fps": 51}, "fps: expected at most 50 for .gif, got 51; use .mp4"),
         ({"fps": 50, "speed": 1e-3}, "more than 5000; lower fps or raise speed"),
         ({"size": (10, 10)}, "size: expected width and height from 64 to 4096 pixels"),
         ({"size": 300}, "size: expected width and height"),
+        ({"size": [[64], [64, 64]]}, "size: expected width and height"),
         ({"size": (201, 100), "path": "a.mp4"}, "size: expected even numbers for .mp4"),
         ({"view": (10.0, 100.0)}, r"view: expected azimuth and elevation \(-90 to 90\)"),
         ({"view": "front"}, "view: expected azimuth"),
+        ({"view": (10**400, 0.0)}, "view: expected azimuth"),
+        ({"verbose": np.ones(2)}, "verbose: expected True, False or None"),
     ],
 )
 def test_bad_options_are_named(tmp_path, options, message):
@@ -169,6 +175,28 @@ def test_bad_options_are_named(tmp_path, options, message):
     with pytest.raises(predyn.InputError, match=message):
         fake_solution().animate(path, **options)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", [None, 3, b"a.gif"])
+def test_what_is_no_path_is_named(path):
+    solution = fake_solution()
+    for write in (solution.animate, solution.report, solution.export):
+        with pytest.raises(predyn.InputError, match="path: expected a str or a Path, got"):
+            write(path)
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    options = {"fps": np.float32(4.0), "speed": np.int64(2), "verbose": np.False_}
+    fake_solution().animate(tmp_path / "a.mp4", size=np.array([64, 64]), **options)
+    assert (tmp_path / "a.mp4").stat().st_size > 0
+
+
+def test_a_motion_of_a_nanosecond_is_filmed(tmp_path):
+    solution = fake_solution()
+    brief = tuple(curve._replace(duration=1e-9 * curve.duration) for curve in solution.curves)
+    for name in ("a.gif", "a.mp4"):
+        replace(solution, curves=brief).animate(tmp_path / name, size=(64, 64))
+        assert (tmp_path / name).stat().st_size > 0
 
 
 def test_an_interrupted_film_leaves_the_old_file(tmp_path, monkeypatch):

@@ -147,6 +147,27 @@ def test_a_gesture_that_becomes_a_scroll_leaves_nothing(opened):
     assert page.run("document.querySelector('#whole').hidden")
 
 
+def test_zooming_ends_before_there_is_nothing(opened):
+    page = opened(fake_solution(), scene=False)
+    for _ in range(6):
+        x, y = page.middle(PLOT)
+        page.drag((x, y), (x + 6, y), shift=True)
+    page.run(f"document.querySelector({PLOT!r}).focus()")
+    for _ in range(60):
+        page.press("+", 187, text="+")
+    labels = page.run(LABELS)
+    assert len(labels) == len(set(labels)) >= 2
+    page.press("0", 48, text="0")
+    page.wait_for("document.querySelector('#whole').hidden")
+
+
+def test_a_narrow_window_has_narrow_charts(opened):
+    page = opened(fake_solution(), scene=False)
+    page.resize(200, 400)
+    page.wait_for("document.querySelector('#charts .uplot').clientWidth < 200")
+    assert page.run("document.documentElement.scrollWidth") <= 200
+
+
 def test_legend_hides_a_series(opened):
     page = opened(fake_solution(), scene=False)
     before = page.run(CURVES)
@@ -193,6 +214,13 @@ def test_a_chart_is_saved_as_svg_and_csv(opened):
     table = np.array(rows[1:], float)
     assert (table[0, 0], table[-1, 0]) == pytest.approx((0.0, 1.2))
     assert table[-1, 1:] == pytest.approx(solution.tau[-1], rel=1e-4)
+
+
+def test_names_with_control_characters_leave_a_file_well_formed(opened):
+    model = replace(predyn.models.two_link(), joint_names=("a\x08b", "c\x0bd\ufffe"))
+    svg, _ = saved(opened(fake_solution(model=model), scene=False), 0)
+    texts = [text.text for text in ElementTree.fromstring(svg).iter()]
+    assert {"a\ufffdb", "c\ufffdd\ufffd"} <= set(texts)
 
 
 def test_long_names_stay_distinct(opened):

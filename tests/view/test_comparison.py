@@ -48,6 +48,13 @@ def test_a_later_and_shorter_motion_starts_with_the_solution_and_stays():
     assert np.ptp(pose[~late], axis=0).max() > 0.01
 
 
+def test_a_motion_named_like_an_option_has_its_own():
+    other = replace(fake_solution(), name="Trails")
+    scene = Page(report_html(fake_solution(), other)).data["scene"]
+    assert scene["motions"][1]["name"] == "Trails (compared)"
+    assert {"Trails", "Trails (compared)"} <= set(scene["options"])
+
+
 def test_what_cannot_be_compared_is_named(tmp_path):
     solution = fake_solution()
     with pytest.raises(predyn.InputError, match=r"expected a motion of the joints joint1, joint2"):

@@ -193,6 +193,23 @@ def test_unknown_names_and_a_failed_solve():
         solution.plot("frame:tip.velocity")
     with pytest.raises(predyn.InputError):
         solution.plot(3)
+    with pytest.raises(predyn.InputError, match="quantity of an estimate: expected a name"):
+        fake_estimate().plot(np.array(["q", "tau"]))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"joints": 3}, "joints: expected a list of names, got 3"),
+        ({"joints": []}, "joints: expected at least one name"),
+        ({"ax": [3]}, "ax: expected matplotlib axes"),
+        ({"ax": pyplot}, "ax: expected matplotlib axes"),
+        ({"degrees": "false"}, "degrees: expected True or False, got 'false'"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(predyn.InputError, match=message):
+        fake_solution().plot("q", **options)
 
 
 def test_names_with_dollar_signs_and_underscores_stay_text():

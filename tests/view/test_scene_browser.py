@@ -159,7 +159,10 @@ def test_without_webgl_the_rest_of_the_page_works(browser, tmp_path):
     browser.open(path.as_uri())
     browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script["identifier"])
     assert browser.run("document.querySelector('#scene')") is None
-    assert "WebGL" in browser.run("document.querySelector('.viewport').textContent")
+    words = browser.run("document.querySelector('.viewport').textContent")
+    assert "WebGL" in words
+    assert "Drag" not in words
+    assert browser.run("document.querySelector('[data-look]')") is None
     assert browser.run("document.querySelectorAll('#charts .u-over').length") > 0
     browser.click("#play")
     browser.wait_for("parseFloat(document.querySelector('#clock').textContent) > 0")

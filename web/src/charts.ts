@@ -47,7 +47,7 @@ export class Chart {
     if (this.timed) for (const each of [page.clock!, page.clock!.playing]) each.subscribe(() => this.mark());
   }
 
-  private get width(): number { return Math.max(240, Math.floor(this.figure.clientWidth)); }
+  private get width(): number { return Math.max(160, Math.floor(this.figure.clientWidth)); }
 
   // A plot of the numbers, in the unit that is shown. picked: of these joints; null: of all.
   make(picked = this.picked): void {
@@ -155,26 +155,29 @@ export class Chart {
     over.addEventListener("pointermove", move);
     over.addEventListener("pointerup", (event) => {
       const ends = [from, place(event)].sort((a, b) => a - b);
-      if (select && ends[1] - ends[0] > 4) zoom.set(ends.map((pixel) => plot.posToVal(pixel, "x")) as Span);
+      if (select && ends[1] - ends[0] > 4) this.zoomTo(ends.map((pixel) => plot.posToVal(pixel, "x")) as Span);
       unselect();
     });
     over.addEventListener("pointercancel", unselect); // the gesture became a scroll
     over.addEventListener("dblclick", () => zoom.set(null));
     over.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return; // the browser's own
-      const step = { ArrowLeft: -0.01, ArrowRight: 0.01 }[event.key], factor = { "+": 0.5, "-": 2, 0: 1e9 }[event.key];
+      const step = { ArrowLeft: -0.01, ArrowRight: 0.01 }[event.key], factor = { "+": 0.5, "-": 2 }[event.key];
       if (seeks && step) seeks.seek(seeks.value + step * seeks.duration);
-      else if (factor) this.zoomBy(factor);
+      else if (factor) {
+        const [low, high] = this.shown.spans[0], about = seeks ? seeks.value : (low + high) / 2;
+        this.zoomTo([about + factor * (low - about), about + factor * (high - about)]);
+      } else if (event.key === "0") zoom.set(null);
       else return;
       event.preventDefault();
     });
   }
 
-  // About the time now, or the middle.
-  private zoomBy(factor: number): void {
-    const whole = acrossSpan(this.given, this.offered, this.page.times), [low, high] = this.shown.spans[0];
-    const about = this.now ? this.page.clock!.value : (low + high) / 2, span: Span = [about + factor * (low - about), about + factor * (high - about)];
-    this.zoom.set(span[0] <= whole[0] && span[1] >= whole[1] ? null : [Math.max(whole[0], span[0]), Math.min(whole[1], span[1])]);
+  // Not so far that ticks could no longer be told apart.
+  private zoomTo([low, high]: Span): void {
+    const size = ([a, b]: Span) => (this.given.logX ? Math.log(b / a) : b - a), whole = acrossSpan(this.given, this.offered, this.page.times);
+    const span: Span = [Math.max(whole[0], low), Math.min(whole[1], high)];
+    if (size(span) > 1e-6 * size(whole)) this.zoom.set(low <= whole[0] && high >= whole[1] ? null : span);
   }
 
   // The cursor and the values in the legend follow the clock.
@@ -217,7 +220,7 @@ export class Chart {
 
   private saveSvg(): void {
     setLight(true); // files are for paper
-    const text = resolved(new XMLSerializer().serializeToString(drawChart(this.shown)));
+    const text = resolved(new XMLSerializer().serializeToString(drawChart(this.shown))).replace(/[\0-\x08\v\f\x0e-\x1f\ufffe\uffff]/g, "\ufffd"); // XML has no such signs
     setLight(false);
     save(`${this.given.title}.svg`, text, "image/svg+xml");
   }

@@ -13,7 +13,7 @@ export function showPlayer(place: HTMLElement, data: PageData, page: Page, clock
   const frame = tag("div", place, { class: data.state.length ? "stage" : "" }), film = tag("div", frame, { class: "film" });
   const viewport = tag("div", film, { class: "viewport" });
   const stage = data.scene && showScene(viewport, data.scene);
-  if (data.scene) tag("p", viewport, { class: "hint" }, `Grid ${readable(data.scene.grid.step)} m. ${matchMedia("(pointer: coarse)").matches ? TOUCH : MOUSE}`);
+  if (stage && data.scene) tag("p", viewport, { class: "hint" }, `Grid ${readable(data.scene.grid.step)} m. ${matchMedia("(pointer: coarse)").matches ? TOUCH : MOUSE}`);
   if (clock) showControls(tag("div", film, { class: "controls", role: "group", "aria-label": "Time" }), clock);
   if (stage) {
     showView(tag("div", film, { class: "controls view", role: "group", "aria-label": "View" }), stage);

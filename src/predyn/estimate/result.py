@@ -7,7 +7,6 @@ import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from predyn.errors import NotConverged
 from predyn.model import PRISMATIC, Model
 from predyn.published.lcurve import LCurve
 from predyn.recordings.measurements import Measurements
+from predyn.storage.files import checked_path
 
 if TYPE_CHECKING:
     import pandas
@@ -196,7 +196,7 @@ class Estimate(Reported):
 
         .mot: positions at `t`; .sto, .csv: positions, speeds, accelerations and torques at `t_tau`.
         """
-        if Path(path).suffix.lower() == ".h5":
+        if checked_path(path).suffix.lower() == ".h5":
             self.save(path)
             return
         from predyn.estimate.result_export import export_estimate

@@ -11,7 +11,7 @@ import numpy as np
 
 from predyn.errors import FileError, ModelWarning
 from predyn.model.model import DHTable, Frame, Limits, Model, Shape
-from predyn.model.parts import Triangles
+from predyn.model.parts import LARGEST, Triangles
 from predyn.storage.hdf5_tree import Tree
 from predyn.storage.tree_reader import TreeReader, located
 
@@ -86,6 +86,8 @@ def _shapes_of(group: TreeReader) -> tuple[Shape, ...]:
         meshes = [_triangles_of(item) for item in stored.groups("triangles")]
         number = stored.array("number", (len(shapes),), np.int64)
         stored.require((number >= -1) & (number < len(meshes)), "number", "numbers of triangles")
+        kinds = np.array([shape.kind for shape in shapes])
+        stored.require((number < 0) | (kinds == "mesh"), "number", "triangles of meshes alone")
         for k in np.flatnonzero(number >= 0):
             shapes[k] = replace(shapes[k], triangles=meshes[number[k]])
     return tuple(shapes)
@@ -95,7 +97,7 @@ def _triangles_of(group: TreeReader) -> Triangles:
     points = group.array("points", (None, 3), np.float32)
     faces = group.array("faces", (None, 3), np.uint16)
     group.require(len(faces) > 0, "faces", "at least one")
-    group.require(np.isfinite(points), "points", "finite numbers")
+    group.require(np.abs(points) <= LARGEST, "points", f"numbers of at most {LARGEST:g}")
     group.require(faces < len(points), "faces", f"numbers of points below {len(points)}")
     points.flags.writeable = faces.flags.writeable = False
     return Triangles(points, faces)

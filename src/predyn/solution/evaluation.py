@@ -70,6 +70,7 @@ def sample_at(solution: Solution, times: Floats) -> Sample:
     from predyn.dynamics.reactions import joint_reactions
     from predyn.dynamics.rnea import inverse_dynamics
 
+    _require_motion(solution, "dynamics")
     flat, n = times.ravel(), solution.model.n
     states, tau = np.empty((4, flat.size, n)), np.empty((flat.size, n))
     reactions = np.empty((flat.size, n, 6))
@@ -88,6 +89,8 @@ def channel_at(
 ) -> Floats:
     """A channel at times (...): (..., components); in given phases, or those at the times."""
     size, flat = len(channel_info(solution, name).components), times.ravel()
+    if name not in ("t", *STATES) and not name.startswith("parameter:"):
+        _require_motion(solution, f"channel {name!r}")
     out = np.empty((flat.size, size))
     for part in parts_of(solution, flat, phases):
         if name == "t":
@@ -95,6 +98,14 @@ def channel_at(
         else:
             out[part.rows] = _channel_in(solution, name, part)
     return out.reshape(*times.shape, size)
+
+
+def _require_motion(solution: Solution, what: str) -> None:
+    if not solution.finite:
+        raise InputError(
+            f"{what}: {solution.name!r} (status {solution.status!r}) has no motion: its last "
+            "iterate is not finite; see its message"
+        )
 
 
 def _channel_in(solution: Solution, name: str, part: Part) -> Floats | float:

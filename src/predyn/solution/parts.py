@@ -18,6 +18,7 @@ STATUSES = (*CONVERGED, *FAILURE)
 MOST_EXCESS = 0.05  # relative excess between the points above which a motion is not a success
 MOST_LISTED = 10
 ROUNDING = 8 * float(np.finfo(float).eps)  # of the duration, in a time that was computed
+UNUSABLE = 1e15  # from here on angles lose their fractions, and pictures their precision
 
 
 class Sample(NamedTuple):

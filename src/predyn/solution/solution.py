@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,12 +23,14 @@ from predyn.solution.parts import (
     MOST_LISTED,
     ROUNDING,
     SUCCESS,
+    UNUSABLE,
     Curve,
     Floats,
     Sample,
     SignalCurves,
     Violation,
 )
+from predyn.storage.files import checked_path
 
 if TYPE_CHECKING:
     import pandas
@@ -100,10 +101,13 @@ class Solution(Compared):
 
     @property
     def finite(self) -> bool:
-        """Whether there is a motion at all: a solver that failed may leave NaN behind."""
+        """Whether there is a motion at all: a solver that failed may leave NaN behind.
+
+        Numbers so large that angles have no fractions count as infinite.
+        """
         signals = [curve for signal in self.signal_curves.values() for curve in signal.curves]
         return all(
-            np.isfinite(curve.control).all() and 0.0 < curve.duration < np.inf
+            bool((np.abs(curve.control) < UNUSABLE).all()) and 0.0 < curve.duration < np.inf
             for curve in (*self.curves, *signals)
             if curve is not None
         )
@@ -185,7 +189,7 @@ class Solution(Compared):
         from predyn.recordings.motion_tables import WRITERS
         from predyn.solution.export import export_solution
 
-        suffix = Path(path).suffix.lower()
+        suffix = checked_path(path).suffix.lower()
         if suffix == ".h5":
             if rate is not None:
                 raise InputError(f"rate: expected None for {path}: an .h5 file holds the curves")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 import sys
 from collections.abc import Callable
 from time import monotonic
 from types import ModuleType
 from typing import Any, Protocol, Self, TextIO
+
+import numpy as np
 
 from predyn.errors import InputError
 
@@ -35,7 +38,7 @@ class LiveTable:
     """Shows a row now and then, and always the last one. Close it, preferably by `with`."""
 
     def __init__(self, titles: str, place: Place, interval: float | None = None) -> None:
-        self._titles, self._place = titles, place
+        self._titles, self._place = _printable(titles), place
         self._interval = (LIVE if place.live else WRITTEN) if interval is None else interval
         self._due = 0.0
         self._begun = False
@@ -69,22 +72,26 @@ class LiveTable:
         if not self._begun:
             self._guarded(lambda: self._place.begin(self._titles))
             self._begun = True
-        # names may come from untrusted files
-        row = "".join(letter if letter.isprintable() else "?" for letter in row).rstrip()
-        self._guarded(lambda: self._place.show(row))
+        self._guarded(lambda: self._place.show(_printable(row)))
 
     def _guarded(self, action: Callable[[], None]) -> None:
         try:
             action()
-        except OSError:  # a full disk or a closed pipe; the computation goes on
+        except Exception:  # a full disk, a closed pipe, a broken writer; the computation goes on
             self._due = math.inf
+
+
+def _printable(text: str) -> str:
+    """Without control characters: names may come from untrusted files."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text).rstrip()
 
 
 class StreamPlace:
     """A terminal, or a file that gets a line for each row."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream, self.live = stream, stream.isatty()
+        # a dumb terminal cannot clear a line
+        self._stream, self.live = stream, _is_terminal(stream) and os.getenv("TERM") != "dumb"
 
     def begin(self, titles: str) -> None:
         self._write(titles + "\n")
@@ -139,12 +146,18 @@ def in_notebook() -> bool:
 
 def chosen_place(verbose: bool | None) -> Place | None:
     """Where to show progress. None: in a notebook or on a terminal only; True: in any case."""
-    if verbose not in (None, True, False):
+    if verbose is not None and not (isinstance(verbose, int | np.bool_) and verbose in (0, 1)):
         raise InputError(f"verbose: expected True, False or None (automatic), got {verbose!r:.60}")
-    if verbose is False:
+    if verbose is not None and not verbose:
         return None
     if in_notebook():
         return NotebookPlace(sys.modules["IPython"])
-    if sys.stderr is None or not (verbose or sys.stderr.isatty()):
+    stream = sys.stderr
+    if stream is None or getattr(stream, "closed", False) or not (verbose or _is_terminal(stream)):
         return None
-    return StreamPlace(sys.stderr)
+    return StreamPlace(stream)
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    """False also for the writers that programs put in the place of standard error."""
+    return bool(getattr(stream, "isatty", bool)())

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from predyn.errors import FileError
+from predyn.errors import FileError, InputError
 
 NEXT_STEPS = {
     errno.ENOSPC: "free some space or choose another folder",
@@ -43,7 +43,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], None]
     FileErrors. A symbolic link is kept and its target replaced. Permissions are kept; a new file
     gets the user's default.
     """
-    _refuse_nul(path)
+    checked_path(path)
     try:
         target = Path(os.path.realpath(path))
         earlier = target.exists()
@@ -83,8 +83,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 def writable_folder(path: str | os.PathLike[str]) -> Path:
     """Create the folder if it is missing; raise a FileError if no file can be written there."""
-    _refuse_nul(path)
-    folder = Path(path)
+    folder = checked_path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         trial = folder / temporary_name()
@@ -138,9 +137,21 @@ def _host() -> str:
     return hashlib.sha256(gethostname().encode()).hexdigest()[:8]
 
 
-def _refuse_nul(path: str | os.PathLike[str]) -> None:
-    if "\0" in os.fspath(path):
-        raise FileError(f"{os.fspath(path)!r}: a path cannot contain a NUL character")
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """The path, if it is one that the system can represent."""
+    try:
+        name = os.fspath(path)
+    except TypeError:
+        name = None
+    if not isinstance(name, str):
+        raise InputError(f"path: expected a str or a Path, got {type(path).__name__} {path!r:.60}")
+    if "\0" in name:
+        raise FileError(f"{name!r}: a path cannot contain a NUL character")
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        raise FileError(f"{name!r}: a path cannot contain half of a surrogate pair") from None
+    return Path(name)
 
 
 def _fill(path: Path, data: bytes) -> None:

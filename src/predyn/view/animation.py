@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from predyn.errors import InputError
 from predyn.solvers.live_table import LiveTable, chosen_place
-from predyn.storage.files import write_atomically
+from predyn.storage.files import checked_path, write_atomically
 from predyn.view.motions import span_of, stage_at
 from predyn.view.painter import Painter
 from predyn.view.panels import Motion
@@ -24,8 +24,11 @@ from predyn.view.plots import pyplot
 Pictures = Iterator[NDArray[np.uint8]]
 
 LEAST, MOST = 64, 4096  # pixels
+NUMBERS = (int, float, np.integer, np.floating)
 MOST_FRAMES = 5000
 TICK = 0.01  # s, the resolution of time in a GIF
+LONGEST = 655.0  # s that a GIF can show a frame
+FASTEST = 1e4  # pictures a second of an MP4: a film of a nanosecond lasts longer
 FASTEST_GIF = 50  # pictures a second: viewers slow frames of less than two ticks down
 TRAIL = 200  # instants of a trail at least
 
@@ -41,13 +44,16 @@ def animate(
     verbose: bool | None,
 ) -> None:
     """See `Moving.animate` in display.py."""
-    suffix = Path(path).suffix.lower()
+    suffix = checked_path(path).suffix.lower()
     if suffix not in WRITERS:
         raise InputError(f"{path}: expected a film's suffix, .gif or .mp4, got {suffix!r:.20}")
     pyplot()
     for name, value in (("fps", fps), ("speed", speed)):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e4:
-            raise InputError(f"{name}: expected a positive number, got {value!r:.60}")
+        if isinstance(value, bool) or not isinstance(value, NUMBERS) or not 0 < value < 1e4:
+            raise InputError(
+                f"{name}: expected a number above 0 and below 10000, got {value!r:.60}"
+            )
+    fps, speed = float(fps), float(speed)
     if suffix == ".gif" and fps > FASTEST_GIF:
         raise InputError(f"fps: expected at most {FASTEST_GIF} for .gif, got {fps:g}; use .mp4")
     size, view = _checked_size(size, suffix), _checked_view(view)
@@ -58,10 +64,15 @@ def animate(
             f"fps: {fps:g} with speed {speed:g} gives {count} frames, more than {MOST_FRAMES}; "
             "lower fps or raise speed"
         )
+    seconds = (end - start) / speed
+    if seconds > LONGEST * (count - 1):
+        raise InputError(
+            f"fps: {fps:g} with speed {speed:g} shows each frame for {seconds / (count - 1):g} s, "
+            f"more than {LONGEST:g} s; raise fps or speed"
+        )
     every = math.ceil(TRAIL / count)  # trails are finer than the frames of a short film
     times = np.linspace(start, end, (count - 1) * every + 1)
     painter = Painter(stage_at(motion, times), size, view)
-    seconds = (end - start) / speed
     place = chosen_place(verbose)
 
     def write(file: Path) -> None:
@@ -99,7 +110,7 @@ def _write_gif(file: Path, frames: Pictures, count: int, seconds: float) -> None
 
 def _write_mp4(file: Path, frames: Pictures, count: int, seconds: float) -> None:
     av = _pyav()
-    rate = Fraction((count - 1) / seconds).limit_denominator(1001)
+    rate = Fraction(min((count - 1) / seconds, FASTEST)).limit_denominator(1001)
     with av.open(str(file), "w", format="mp4", options={"movflags": "faststart"}) as film:
         stream: Any = None
         for frame in frames:
@@ -127,7 +138,8 @@ WRITERS = {".gif": _write_gif, ".mp4": _write_mp4}
 
 def _checked_size(size: Any, suffix: str) -> tuple[int, int]:
     """Width and height; H.264 needs even ones."""
-    whole = np.shape(size) == (2,) and all(isinstance(x, int | np.integer) for x in size)
+    pair = isinstance(size, Sequence | np.ndarray) and len(size) == 2
+    whole = pair and all(isinstance(x, int | np.integer) for x in size)
     if not whole or not all(LEAST <= x <= MOST for x in size):
         raise InputError(
             f"size: expected width and height from {LEAST} to {MOST} pixels, got {size!r:.60}"
@@ -142,7 +154,7 @@ def _checked_view(view: Any) -> tuple[float, float] | None:
         return None
     try:
         azimuth, elevation = (float(x) for x in view)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         azimuth = elevation = math.nan
     if not math.isfinite(azimuth) or not -90.0 <= elevation <= 90.0:
         raise InputError(

@@ -9,7 +9,7 @@ from predyn.simulation.trajectories import Trajectory
 from predyn.solution import Solution
 from predyn.view.motions import name_of, span_of, stage_at
 from predyn.view.panels import Motion, in_degrees, panels_of
-from predyn.view.scene import Overlay
+from predyn.view.scene import OPTIONS, Overlay
 from predyn.view.sheets import Spec, Times, series, thinned
 from predyn.view.stage import Stage
 
@@ -35,7 +35,8 @@ class Comparison:
         self._other, self._end = other, solution.duration
         self._span = span_of(other)
         name = "simulation" if isinstance(other, Trajectory) else name_of(other)
-        self.name = name if name != solution.name else f"{name} (compared)"
+        taken = name == solution.name or name in OPTIONS  # each motion has an option of its own
+        self.name = f"{name} (compared)" if taken else name
 
     def overlay(self, stage: Stage) -> Overlay:
         """It at the instants of the solution's own stage."""

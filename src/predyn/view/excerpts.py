@@ -20,7 +20,7 @@ from predyn.view.curves import clock_data
 from predyn.view.estimate_scene import MOST_FRAMES, MOST_POSES, RATE, estimate_scene, frame_times
 from predyn.view.motions import stage_at
 from predyn.view.numbers import rounded, seconds, shown, written_unit
-from predyn.view.panels import Floats, Motion, Panel, in_degrees, panels_of
+from predyn.view.panels import Floats, Motion, Panel, default_names, in_degrees, panels_of
 from predyn.view.scene import Overlay, scene_data
 from predyn.view.sheets import FEW, FIRST, Spec, Times, chart, page_data, picker, series, thinned
 from predyn.view.stage import Stage, frame_count, lay_out, set_stage
@@ -169,9 +169,11 @@ def _page(
 
 def _charts(motion: Motion, times: Times) -> dict[str, list[Spec]]:
     """Positions and efforts."""
-    driven = not isinstance(motion, Estimate) or len(motion.unactuated) < motion.model.n
-    names = ("q", "tau") if driven else ("q",)
-    panels = [in_degrees(panel) for name in names for panel in panels_of(motion, name, None)]
+    panels = [
+        in_degrees(panel)
+        for name in default_names(motion)
+        for panel in panels_of(motion, name, None)
+    ]
     index = {name: j for j, name in enumerate(motion.model.joint_names)}
     return {"charts": [_chart(panel, times, index) for panel in panels]}
 

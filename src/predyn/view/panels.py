@@ -6,7 +6,7 @@ several panels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +65,16 @@ def panels_of(motion: Motion, name: str, joints: Sequence[str] | None) -> list[P
     return _of_trajectory(motion, name, wanted)
 
 
+def default_names(motion: Motion) -> tuple[str, ...]:
+    """Positions, and efforts if there are motors."""
+    n = motion.model.n
+    if isinstance(motion, Estimate):
+        driven = len(motion.unactuated) < n
+    else:
+        driven = not isinstance(motion, Solution) or bool(has_motor(motion, motion.phase).any())
+    return ("q", "tau") if driven else ("q",)
+
+
 def in_degrees(panel: Panel) -> Panel:
     """The same with degrees in place of radians."""
     if not panel.unit.startswith("rad"):
@@ -98,8 +108,11 @@ def refuse_batch(motion: Motion, what: str) -> None:
 def _wanted(model: Model, joints: Sequence[str] | None) -> list[int]:
     if joints is None:
         return list(range(model.n))
-    if isinstance(joints, str) or not len(joints):
+    if isinstance(joints, str) or not isinstance(joints, Iterable):
         raise InputError(f"joints: expected a list of names, got {joints!r:.60}")
+    joints = list(joints)
+    if not joints:
+        raise InputError("joints: expected at least one name, got none")
     return [model.joint_index(name) for name in joints]
 
 
@@ -236,7 +249,7 @@ def _by_unit(info: ChannelInfo, title: str, t: Floats, values: Floats) -> list[P
 
 
 def _of_estimate(estimate: Estimate, name: str, joints: list[int]) -> list[Panel]:
-    if name not in OF_ESTIMATES:
+    if not isinstance(name, str) or name not in OF_ESTIMATES:
         raise unknown_name("quantity of an estimate", name, OF_ESTIMATES)
     values, band = getattr(estimate, name), getattr(estimate, f"{name}_band", None)
     if name in ("q", "v"):
@@ -251,7 +264,7 @@ def _of_estimate(estimate: Estimate, name: str, joints: list[int]) -> list[Panel
 
 def _of_trajectory(trajectory: Trajectory, name: str, joints: list[int]) -> list[Panel]:
     refuse_batch(trajectory, "plot")
-    if name not in OF_TRAJECTORIES:
+    if not isinstance(name, str) or name not in OF_TRAJECTORIES:
         raise unknown_name("quantity of a trajectory", name, OF_TRAJECTORIES)
     if name == "energy":
         return [Panel("Energy", "J", trajectory.t, trajectory.energy[:, None], ("energy",))]

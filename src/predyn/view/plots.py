@@ -9,12 +9,11 @@ import numpy as np
 
 from predyn.errors import InputError
 from predyn.view.numbers import written_unit
-from predyn.view.panels import Motion, Panel, in_degrees, panels_of, phases_of
+from predyn.view.panels import Motion, Panel, default_names, in_degrees, panels_of, phases_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-DEFAULT = ("q", "tau")
 COLOURS = (
     "#0072b2", "#d55e00", "#008f68", "#b8578c", "#b07800", "#3a9bd5", "#6b5bb0", "#2b2f36",
 )  # fmt: skip
@@ -35,7 +34,9 @@ def plot(
     ax: Axes | Sequence[Axes] | None,
 ) -> list[Axes]:
     """See `Moving.plot` in display.py."""
-    shown = [x for name in names or DEFAULT for x in panels_of(motion, name, joints)]
+    if not isinstance(degrees, bool | np.bool_):
+        raise InputError(f"degrees: expected True or False, got {degrees!r:.60}")
+    shown = [x for name in names or default_names(motion) for x in panels_of(motion, name, joints)]
     if degrees:
         shown = [in_degrees(panel) for panel in shown]
     axes = _new_axes(len(shown)) if ax is None else _given_axes(ax, shown)
@@ -68,7 +69,12 @@ def _new_axes(count: int) -> list[Axes]:
 
 
 def _given_axes(ax: Any, shown: list[Panel]) -> list[Axes]:
-    axes = [ax] if hasattr(ax, "plot") else list(np.ravel(ax))
+    axes = [ax] if hasattr(ax, "set_ylabel") else list(np.ravel(np.asarray(ax, object)))
+    other = [each for each in axes if not hasattr(each, "set_ylabel")]
+    if other:
+        raise InputError(
+            f"ax: expected matplotlib axes, as from plt.subplots()[1], got {other[0]!r:.60}"
+        )
     if len(axes) != len(shown):
         what = ", ".join(f"{x.title} [{x.unit}]" for x in shown)
         raise InputError(f"ax: expected {len(shown)} axes ({what}), got {len(axes)}")

@@ -16,6 +16,10 @@ from predyn.view.solids import Floats, Solid
 from predyn.view.stage import Stage
 
 MOST_SMALL = 1 << 16  # points that 16 bits can number
+OPTIONS = {  # whether they are on at first
+    "Joint axes": False, "Frames": False, "Trails": True, "Forces": True, "Shadows": True,
+    "Follow": False,
+}  # fmt: skip
 
 
 class Overlay(NamedTuple):
@@ -230,15 +234,13 @@ def _on_lines(middle: Floats, a: Floats, b: Floats, step: float) -> dict[str, An
 
 def _options(stage: Stage, overlays: Sequence[Overlay]) -> dict[str, bool]:
     """What can be switched on and off, and whether it is on at first."""
-    found = {
-        "Joint axes": (bool(_jointed(stage)), False),
-        "Frames": (bool(stage.model.frames), False),
-        "Trails": (bool(stage.paths), True),
-        "Forces": (bool(stage.arrows or stage.moving), True),
-        "Shadows": (stage.view.planar or stage.ground, True),
-        "Follow": (stage.follow is not None, False),
-    }
-    options = {name: first for name, (something, first) in found.items() if something}
+    there = (
+        bool(_jointed(stage)), bool(stage.model.frames), bool(stage.paths),
+        bool(stage.arrows or stage.moving), stage.view.planar or stage.ground,
+        stage.follow is not None,
+    )  # fmt: skip
+    pairs = zip(OPTIONS.items(), there, strict=True)
+    options = {name: first for (name, first), something in pairs if something}
     return options | {each.name: each.shown for each in overlays}
 
 

@@ -20,11 +20,11 @@ const FINE = 2; // pixels of the picture per pixel of the page: those that a scr
 const SOFTWARE = /swiftshader|llvmpipe|software|basic render/i; // renderers that draw one per pixel while something moves
 const SLOW = 33, IDLE = 350; // ms: so do those whose frames are slower than this; after a pause the picture is fine
 
-export function showScene(place: HTMLElement, data: Scene): Stage {
+export function showScene(place: HTMLElement, data: Scene): Stage | null {
   const canvas = document.createElement("canvas"), context = canvas.getContext("webgl2", { antialias: false, preserveDrawingBuffer: true });
   if (context) return show(place, canvas, context, data);
   Object.assign(place.appendChild(document.createElement("p")), { className: "message", textContent: NO_WEBGL });
-  return { setTime() {}, look() {}, options: {}, set() {}, redraw() {} };
+  return null;
 }
 
 function show(place: HTMLElement, canvas: HTMLCanvasElement, context: WebGL2RenderingContext, data: Scene): Stage {
