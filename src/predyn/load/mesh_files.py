@@ -16,9 +16,9 @@ from predyn.errors import FileError, InputError
 
 Folder = str | os.PathLike[str]
 Packages = Folder | Sequence[Folder] | Mapping[str, Folder] | None
-LEVELS = 6  # above the model file in which a folder named like a package is looked for
+LEVELS = 6  # above the model file, in which the folder of a package is suggested
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://(.*)", re.IGNORECASE | re.DOTALL)
-ALLOW = "meshes are read only there and in folders given as packages"
+ALLOW = "meshes are read only in the folder of the model and in folders given as packages"
 
 
 class MeshFinder:
@@ -59,26 +59,25 @@ class MeshFinder:
         package, _, below = rest.lstrip("/").partition("/")
         homes = self._homes(package)
         if not homes:
+            above = [str(x) for x in self.home.parents[:LEVELS] if x.name == package]
+            where = f", perhaps {above[0]!r:.200}" if above else ""
             raise FileError(
-                f"package {package!r:.60}: no such folder; give its folder, or the one that "
-                f"contains it, as packages={{{package!r:.60}: ...}} or packages=..."
+                f"package {package!r:.60}: give its folder{where}, or the one that contains it, as "
+                f"packages={{{package!r:.60}: ...}} or packages=...; {ALLOW}"
             )
         found = [home for home in homes if (home / below).is_file()]
         return _inside((found or homes)[0] / below, homes, name)
 
     def _homes(self, package: str) -> list[Path]:
-        """Folders of a package: given ones, else a folder above the model file with its name."""
+        """Folders of a package: given ones, that of the model file, or one in it."""
         if package in ("", ".", ".."):
             return []
         if package in self.named:
             return [self.named[package]]
         given = [folder for folder in self.folders if folder.name == package]
-        given += [folder / package for folder in self.folders if (folder / package).is_dir()]
-        above = [self.home, *self.home.parents][:LEVELS]
-        user = Path(os.path.expanduser("~")).resolve()
-        # a file must not get at everything by naming its package "home"
-        above = [folder for folder in above if not user.is_relative_to(folder)]
-        return given + [folder for folder in above if folder.name == package]
+        given += [self.home] if self.home.name == package else []
+        within = (folder / package for folder in (*self.folders, self.home))
+        return given + [folder for folder in within if folder.is_dir()]
 
 
 def _inside(path: Path, roots: Sequence[Path], name: str) -> Path:
