@@ -79,11 +79,11 @@ class Derived(ABC):
 
     def no_new_partials(self, states: States) -> bool:
         """Whether all partials that leave_out_zeros removed are zero for the present numbers."""
-        known, depends = self._nonzero, self.depends
-        self.depends = [[] for _ in depends]
-        self.leave_out_zeros(states)
-        found, self._nonzero, self.depends = self._nonzero, known, depends
-        return not any(np.any(x & ~y) for x, y in zip(found, known, strict=True))
+        for x, random in zip(states, _random(*(x.shape for x in states)), strict=True):
+            x[:] = random
+        self.derive()
+        partials = zip((self.dq, self.dv, self.da), self._nonzero, strict=True)
+        return not any(x[:, ~known].any() for x, known in partials)
 
     @abstractmethod
     def evaluate(self) -> None:

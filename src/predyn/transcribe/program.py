@@ -249,7 +249,7 @@ class Program(NLP):
             if rows is None or not rows.rows:
                 yield from [name] * bool(len(some))
             else:
-                yield from (rows.quantity(k) for k in np.unique(some % rows.size).tolist())
+                yield from (rows.quantity(k) for k in sorted({*(some % rows.size).tolist()}))
 
     def g_instant(self, i: int) -> tuple[int, float] | None:
         """Phase and normalised time of a constraint, None if it belongs to no single instant."""
