@@ -227,7 +227,7 @@ def test_an_error_in_the_report_keeps_the_solution(
         raise trouble
 
     with monkeypatch.context() as patched:
-        patched.setattr("predyn.view.report.report_html", stop)
+        patched.setattr("predyn.view.showing.report_html", stop)
         result = run("solve", TASK, "--out", "out", "--quiet", "--segments", "10")
     assert {path.name for path in Path("out").iterdir()} == FILES - {"report.html"}
     assert len(load_solution("out/solution.h5").curves[0].control) == 13
