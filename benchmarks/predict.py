@@ -20,6 +20,7 @@ from oracles.casadi_program import casadi_program
 from predyn.nlp import SolverOptions
 from predyn.problem import Problem
 from predyn.solvers.ipopt import solve_nlp
+from predyn.solving.single_solve import scale_objective
 from predyn.transcribe.methods import transcribe
 from reference_tasks import reference_task, six_axis
 
@@ -49,6 +50,7 @@ def _row(name: str, problem: Problem, repeats: int) -> dict:
     build = time.perf_counter() - began
     x0 = program.guess[program.free]
     options = SolverOptions(tolerance=TOLERANCE)
+    scale_objective(nlp, x0)  # as predyn.solve does
     peer(program.guess), solve_nlp(nlp, x0, options)  # once to warm up
     runs = []
     for _ in range(repeats):

@@ -23,6 +23,7 @@ from predyn.models import acrobot
 from predyn.nlp import SolverOptions
 from predyn.problem import Cost, Hybrid, Phase, Problem, State
 from predyn.solvers.ipopt import solve_nlp
+from predyn.solving.single_solve import scale_objective
 from predyn.terms import Effort, JointPosition, JointVelocity
 from predyn.transcribe.guess import first_guess
 from predyn.transcribe.methods import transcribe
@@ -125,6 +126,7 @@ def _row(problem: Problem, program: Program, kind: str, most: int, repeats: int)
     nlp = transcribe(problem)
     build = time.perf_counter() - began
     x0 = first_guess(nlp)
+    scale_objective(nlp, x0)  # as predyn.solve does
     peer(x0), solve_nlp(nlp, x0, options)  # once to warm up
     runs = []
     for _ in range(max(3, repeats // 5)):
