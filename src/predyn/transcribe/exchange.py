@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import fields, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from predyn.transcribe.sizes import Sizes
 Entry = Cost | Constraint
 Floats = NDArray[np.float64]
 EXCHANGED = {"model", "costs", "constraints", "name", "guess", "solver"}
+OTHERS = tuple(field.name for field in fields(Problem) if field.name not in EXCHANGED)
 MASSLESS = (*STATES, "t", "frame", "signal", "rate", "parameter")  # families of channels
 
 
@@ -54,8 +56,7 @@ class Exchange:
 
     def __init__(self, before: Arrangement, new: Problem) -> None:
         old = before.problem
-        others = {f.name for f in fields(Problem)} - EXCHANGED
-        if any(getattr(old, name) is not getattr(new, name) for name in others):
+        if any(getattr(old, name) is not getattr(new, name) for name in OTHERS):
             raise Unlike("other fields of the problem differ")
         if old.signals or old.parameters or old.solver.hessian != new.solver.hessian:
             raise Unlike("signals, parameters or the Hessian")
@@ -156,17 +157,26 @@ def _require_bound_anew(arrangement: Arrangement) -> None:
 
 
 def _weighs(term: Term) -> bool:
-    """Whether what a term is bound to may depend on masses: only those of this package are known
-    not to.
-    """
-    ours = type(term).__module__.startswith("predyn.terms.")
-    return not ours or isinstance(term, JointReaction | UserTerm | SumTerm)
+    """Whether what a term is bound to may depend on masses."""
+    return _may_weigh(type(term))
+
+
+@lru_cache
+def _may_weigh(kind: type[Term]) -> bool:
+    """Only terms of this package are known not to look at masses."""
+    ours = kind.__module__.startswith("predyn.terms.")
+    return not ours or issubclass(kind, JointReaction | UserTerm | SumTerm)
 
 
 def _massless(residual: Residual) -> bool:
     """Whether a residual, with its scale, is the same for all inertias."""
-    channels = (split_side(channel)[1] for channel in residual.channels)
-    return all(channel.partition(":")[0] in MASSLESS for channel in channels)
+    return _without_masses(residual.channels)
+
+
+@lru_cache
+def _without_masses(channels: tuple[str, ...]) -> bool:
+    plain = (split_side(channel)[1] for channel in channels)
+    return all(channel.partition(":")[0] in MASSLESS for channel in plain)
 
 
 def _bound(after: Arrangement, made: Made, entry: Entry) -> Block:
