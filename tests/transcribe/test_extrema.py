@@ -8,9 +8,17 @@ from scipy.interpolate import BSpline as SciPySpline
 
 from predyn.curves.bspline import BSpline
 from predyn.curves.derivative_spline import DerivativeSpline, derivative_spline
-from predyn.transcribe.extrema import bernstein, farthest, maxima
+from predyn.transcribe.extrema import bernstein, farthest
 
 EPS = np.finfo(float).eps
+
+
+def maxima(
+    spline: DerivativeSpline, floor: np.ndarray | float = -np.inf
+) -> tuple[np.ndarray, np.ndarray]:
+    """Farthest above an upper bound alone."""
+    columns = spline.control.shape[1]
+    return farthest(spline, np.full(columns, -np.inf), np.full(columns, floor))
 
 
 def knots_of(kind: str, degree: int, rng: np.random.Generator) -> BSpline:

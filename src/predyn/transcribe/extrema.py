@@ -22,20 +22,13 @@ DEPTH = 40  # halvings; each leaves one half to be looked at later
 kept = keeper(__file__)
 
 
-def maxima(spline: DerivativeSpline, floor: Floats | float = -np.inf) -> tuple[Floats, Floats]:
-    """The largest value (m,) of each column of control points (K, m), and where it is attained.
-
-    The value is attained by the curve and is below the maximum by no more than rounding. Where the
-    spline jumps, the values of both sides count. NaN where control points are not finite.
-    floor: maxima below it are not sought; a smaller value is returned for them.
-    """
-    least = np.full(spline.control.shape[1], floor, float)
-    return _sought(spline, least, 1.0)
-
-
 def farthest(spline: DerivativeSpline, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
-    """The value (m,) of each column that is farthest outside its bounds, or next to one of them,
-    and where it is attained; as exact as `maxima` if it is outside.
+    """The value (m,) of each column of control points (K, m) that is farthest outside its bounds,
+    and where it is attained.
+
+    The value is attained by the curve, and short of the farthest one by no more than rounding.
+    Where the spline jumps, the values of both sides count. NaN where control points are not finite.
+    A curve within its bounds is not searched: the value is one of its own.
     """
     top, at = _sought(spline, upper, 1.0)
     bottom, where = _sought(spline, -lower, -1.0)
@@ -45,7 +38,9 @@ def farthest(spline: DerivativeSpline, lower: Floats, upper: Floats) -> tuple[Fl
 
 
 def _sought(spline: DerivativeSpline, floor: Floats, sign: float) -> tuple[Floats, Floats]:
-    """The maxima of the spline times a sign."""
+    """The maxima of the spline times a sign, and where they are; a maximum below its floor is not
+    sought, and a smaller value is returned.
+    """
     p, columns = spline.degree, spline.control.shape[1]
     best, at = np.empty(columns), np.empty(columns)
     room = np.empty((DEPTH + 2, p + 3)), np.empty(p + 1)

@@ -46,7 +46,7 @@ class Excerpt(NamedTuple):
 
 @singledispatch
 def excerpt_of(thing: object) -> Excerpt:
-    raise TypeError(type(thing).__name__)  # Displayed in snippet.py lists what there is
+    raise TypeError(f"{type(thing).__name__} has no excerpt")
 
 
 @excerpt_of.register
