@@ -27,8 +27,11 @@ from predyn.estimate.options import (
     orders_of,
     pose_of,
     positive,
+    process_orders,
+    requested_processes,
     weights_of,
 )
+from predyn.estimate.process_trials import process_trials
 from predyn.estimate.progress import Report, shown_progress
 from predyn.estimate.result import (
     CONVERGED,
@@ -113,6 +116,8 @@ def estimate_torques(
     recording = data if isinstance(data, Measurements) else load_measurements(data)
     orders = orders_of(order, total_variation)
     kinds = kinds_of(independent, total_variation, weight)
+    processes = process_orders(order, independent, total_variation, weight)
+    requested = requested_processes(order, independent)
     matched = match(model, recording)
     links = match_forces(model, recording, forces, matched.warnings)
     grid = grid_of(model, recording.t, step)
@@ -147,6 +152,7 @@ def estimate_torques(
     try:
         with shown_progress(verbose, search.report) as search.report:
             trials = search.trials(orders, kinds, grid.through(nodes))
+            trials = process_trials(search, processes, trials, requested)
             estimate = _finished(search, trials, total_variation)
     except InputError as error:  # earlier warnings may name the cause
         raise InputError("; ".join((*matched.warnings, str(error)))) from None
@@ -168,7 +174,7 @@ def estimate_torques(
 
 def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dict[str, Any]:
     """The best trial brought to its minimum, with bands, warnings and the L-curve."""
-    best = max(trials, key=lambda trial: trial.log_evidence)
+    best = search.chosen(trials)
     smoother, levels, c = best.smoother, best.levels, best.c
     model = search.driving.model
     bounds = search.bounds(smoother)
@@ -185,7 +191,7 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
             c, levels, scale, posterior = end.c, end.levels, end.mean, end.posterior
             reached = reached and end.reached
         else:
-            if np.isfinite(best.log_evidence):
+            if np.isfinite(best.log_evidence) and not smoother.corner:
                 with held_back():
                     levels = relaxed(best, search.free_scale, smoother.sizes[-1])
                 scale = levels.scale
@@ -249,7 +255,7 @@ def _described(
             messages += torque_warnings.warn_of_bursts(model, smoother, c, levels)
             messages += search.warn_of_rivals(trials, best, tau, tau_sd)
     weights = np.zeros(model.n)
-    weights[search.active] = scale
+    weights[search.active] = scale if levels.scale is not scale else smoother.usual_sizes(levels)
     return {
         "t": grid.nodes,
         "q": q,
@@ -263,6 +269,7 @@ def _described(
         "grid_error": error,
         "channels": channels,
         "order": smoother.order,
+        "corner": smoother.corner,
         "independent": best.of,
         "weights": weights,
         "orders": tuple(
@@ -278,8 +285,10 @@ def _described(
 
 def _order_trial(search: Search, trial: Trial, chosen: bool) -> OrderTrial:
     weights = np.zeros(search.driving.model.n)
-    weights[search.active] = trial.levels.scale
-    return OrderTrial(trial.smoother.order, trial.of, trial.log_evidence, weights, chosen)
+    weights[search.active] = trial.smoother.usual_sizes(trial.levels)
+    return OrderTrial(
+        trial.smoother.order, trial.of, trial.log_evidence, weights, chosen, trial.smoother.corner
+    )
 
 
 def _status(

@@ -33,8 +33,8 @@ STATUSES = CONVERGED, LIMITED, UNIDENTIFIABLE, INTERRUPTED = (
     "unidentifiable",
     "interrupted",
 )
-ORDERS = (0, 1, 2)  # of regularisation
-INDEPENDENT = JOINTS, LINKS, ACCELERATIONS = "joints", "links", "accelerations"
+ORDERS = (0, 1, 2, 3)  # of regularisation
+INDEPENDENT = JOINTS, LINKS, ACCELERATIONS, NONE = "joints", "links", "accelerations", "none"
 
 
 class Channel(NamedTuple):
@@ -65,10 +65,17 @@ class OrderTrial(NamedTuple):
     """One order of regularisation, its best weights, and how well it explains the data."""
 
     order: int
-    independent: str  # "joints", "links" or "accelerations"
-    log_evidence: float
+    independent: str  # "joints", "links", "accelerations" or "none"
+    log_evidence: float  # less what a corner and correlations are charged
     weights: Floats
     chosen: bool
+    corner: float = 0.0  # Hz; 0: differences, without a corner frequency
+
+    @property
+    def name(self) -> str:
+        """As in summaries."""
+        corner = ", corner" if self.corner else ""
+        return f"order {self.order}{corner}, {self.independent}"
 
 
 class RootResidual(NamedTuple):
@@ -125,7 +132,8 @@ class Estimate(Reported):
     channels: tuple[Channel, ...]
     order: int
     total_variation: bool
-    independent: str  # what changes independently: torques of "joints", on "links", "accelerations"
+    independent: str  # what changes independently: torques of "joints", on "links",
+    # "accelerations" of joints; "none": accelerations of links, correlated with each other
     weights: Floats  # (n,) size of a torque (0), of its difference (1) or second difference (2)
     orders: tuple[OrderTrial, ...]
     lcurve: LCurve
@@ -135,6 +143,7 @@ class Estimate(Reported):
     warnings: tuple[str, ...]
     iterations: int
     solve_seconds: float
+    corner: float = 0.0  # Hz, above which torques or accelerations fall off; 0: no corner
     root_residual: RootResidual | None = None  # of a floating base; None: the model has none
 
     @property
@@ -174,6 +183,7 @@ class Estimate(Reported):
             "order": self.order,
             "total_variation": self.total_variation,
             "independent": self.independent,
+            "corner": self.corner,
             "weights": dict(zip(names, self.weights.tolist(), strict=True)),
             "noise": {c.name: c.sd for c in self.channels},
             "noise_estimated": {c.name: c.estimated for c in self.channels},
@@ -187,10 +197,7 @@ class Estimate(Reported):
             "rms_grid_error": dict(
                 zip(names, np.sqrt(np.mean(self.grid_error**2, axis=0)).tolist(), strict=True)
             ),
-            "log_evidence": {
-                f"order {trial.order}, {trial.independent}": trial.log_evidence
-                for trial in self.orders
-            },
+            "log_evidence": {trial.name: trial.log_evidence for trial in self.orders},
             "filter_cutoff": None if self.comparison is None else self.comparison.cutoff,
             "unactuated": list(self.unactuated),
             "root_residual": self._root_summary(),

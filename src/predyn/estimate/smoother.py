@@ -123,6 +123,8 @@ class Posterior(NamedTuple):
 class Smoother:
     """A recording, the mechanism, and what is likely of its torques."""
 
+    corner = 0.0  # Hz, of a prior that has one (stationary_prior.py)
+
     def __init__(
         self,
         observations: Observations,
@@ -177,6 +179,10 @@ class Smoother:
             a = self.grid.middle(c)[2]
             return changes(a, self.grid.of_acceleration, self._mixing, self.order)
         return changes(tau, U, self._mixing, self.order)
+
+    def usual_sizes(self, levels: Levels) -> Floats:
+        """Sizes (m,) of what must be small, N m or N."""
+        return levels.scale
 
     def objective(
         self,

@@ -215,14 +215,17 @@ def rms(values: Floats) -> Floats:
 
 def warn_of_bursts(model: Model, smoother: Smoother, c: Floats, levels: Levels) -> list[str]:
     """Torques that change far more at one time than elsewhere: one weight does not fit all."""
-    smooth = smoother.grid.middle(c)[2] if smoother.of_motion else smoother.driving.torques(c)
-    share = np.abs(np.diff(smooth @ smoother.A.T, smoother.order, axis=0)) / levels.scale
+    rows = smoother.about(c).changes.rows.value
+    share = np.abs(rows.reshape(-1, len(levels.scale))) / levels.scale
     names = np.array(model.joint_names)
     active = np.setdiff1d(np.arange(model.n), smoother.unactuated)
     large = np.flatnonzero(share.max(axis=0) > BURST)
     if not len(large):
         return []
-    at = smoother.grid.middles[share[:, large].argmax(axis=0) + (smoother.order + 1) // 2]
+    place = share[:, large].argmax(axis=0)
+    if not smoother.corner:
+        place += (smoother.order + 1) // 2  # a difference is between intervals
+    at = smoother.grid.middles[place]
     places = [f"{name} (at {t:.4g} s)" for name, t in zip(names[active[large]], at, strict=True)]
     return [
         f"torque of {join_names(places)}: changes far more there than elsewhere, so its band is "

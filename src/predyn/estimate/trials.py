@@ -24,6 +24,7 @@ from predyn.estimate.spline_grid import Floats, Ints
 LEAST_SCALE, MOST_SCALE = 1e-5, 1e4  # over the usual size of a change
 OUTGROWN = 3.0  # torques over their usual size that show it to be wrong
 ALIKE, BEYOND = 3.0, 0.2  # log evidence of a rival; share of its torques outside the bands
+NEARLY_AS_GOOD = 6.0  # log evidence by which a lower order may be behind
 CONDITION = 1e15  # of the normal equations, about; the smallest scales are those that make it so
 
 
@@ -82,6 +83,9 @@ class Search:
 
     def bounds(self, smoother: Smoother) -> tuple[Levels, Levels]:
         """Levels within which to search: scales not so small that rounding errors take over."""
+        if smoother.corner:  # the scales of a process are in its covariance
+            none, (low, high) = np.zeros(len(smoother.sizes[-1])), self.noise_bounds
+            return Levels(low, none), Levels(high, none + np.inf)
         size, (least, most) = smoother.sizes[-1], self.noise_bounds
         noise = self.noise[self.observations.thing]
         known = self.observations.rows(self.about).information(noise)
@@ -103,7 +107,7 @@ class Search:
         model, active = self.driving.model, self.active
         if of == ACCELERATIONS:
             _, U = self.torques_about
-            A, volume = inertias(active, U, self.driving.grid.h)
+            A, volume, _ = inertias(active, U, self.driving.grid.h)
             sizes = self.sizes[1]
         else:
             A, volume, sizes = combination(model, active, of), 0.0, None
@@ -160,6 +164,23 @@ class Search:
             return done
         self.sizes = np.maximum(self.sizes[0], sizes[0]), np.maximum(self.sizes[1], sizes[1])
         return self._trials(orders, kinds, best.c)
+
+    def chosen(self, trials: Sequence[Trial]) -> Trial:
+        """The trial of the largest evidence; of a process, the lowest order that is nearly as good.
+
+        The bands of a high order are too narrow where torques jump, and evidence hardly notices.
+        """
+        best = max(trials, key=lambda trial: trial.log_evidence)
+        if not best.smoother.corner:
+            return best
+        alike = [
+            trial
+            for trial in trials
+            if trial.smoother.corner
+            and trial.of == best.of
+            and trial.log_evidence > best.log_evidence - NEARLY_AS_GOOD
+        ]
+        return min(alike, key=lambda trial: trial.smoother.order)
 
     def _trials(self, orders: Sequence[int], kinds: Sequence[str], c: Floats) -> list[Trial]:
         """Orders and kinds, each with nearly its best levels, the best one with its very best.

@@ -1,0 +1,112 @@
+"""Trials of stationary priors: accelerations of links with all their correlations, or torques."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from predyn.estimate.covariance_search import CovarianceSearch
+from predyn.estimate.evidence import Trial
+from predyn.estimate.options import usual_size
+from predyn.estimate.regularisation import combination, inertias
+from predyn.estimate.result import ACCELERATIONS, LINKS, NONE
+from predyn.estimate.stationary_prior import StationarySmoother
+from predyn.estimate.trials import NEARLY_AS_GOOD, Search
+
+HIGHEST = 3
+CORNER, CORRELATIONS = 3.0, 2.0  # log evidence charged for a corner, and at least for a covariance
+WORTH_IT = 30.0  # a kind is tried if differences of it are at most so far behind
+SLOWEST_RATE = 0.1  # s; with longer intervals a corner frequency means nothing
+MOST_WORK = 4e6  # intervals times joints^3
+ITERATIONS, ALL_WORK = (30, 80), 6e7  # least and most; the same times iterations
+
+
+def process_trials(
+    search: Search, orders: Sequence[int], done: list[Trial], requested: Sequence[str]
+) -> list[Trial]:
+    """The trials of differences that are done, and those of stationary priors.
+
+    Only the kinds that explain the data best as differences are tried, unless they are requested;
+    then they replace the others.
+    """
+    best = max(done, key=lambda trial: trial.log_evidence)
+    if any(trial.interrupted for trial in done) or not np.isfinite(best.log_evidence) or not orders:
+        return done
+    if requested:
+        found = [trial for of in requested for trial in downward(search, of, orders, best, True)]
+        return found or done
+    m, grid = int(search.active.sum()), search.driving.grid
+    if grid.K * m**3 > MOST_WORK or 4 * m >= grid.K or grid.h > SLOWEST_RATE:
+        return done
+    motion = [trial for trial in done if trial.of == ACCELERATIONS]
+    torques = [trial for trial in done if trial.of != ACCELERATIONS]
+    out = list(done)
+    for of, alike in ((NONE, motion), (LINKS, torques)):
+        near = max((trial.log_evidence for trial in alike), default=-np.inf)
+        if near > best.log_evidence - WORTH_IT:
+            out += downward(search, of, orders, best)
+    return out
+
+
+def downward(
+    search: Search, of: str, orders: Sequence[int], best: Trial, requested: bool = False
+) -> list[Trial]:
+    """Orders from the highest down until one is clearly worse."""
+    out, higher = list[Trial](), None
+    goal = -np.inf if requested else best.log_evidence
+    full = of == NONE
+    m = int(search.active.sum())
+    charge = CORNER + (max(CORRELATIONS, m * (m - 1) / 2) if full else 0.0)
+    for order in sorted(orders, reverse=True):
+        smoother = stationary_smoother(search, order, full)
+        text = f"log evidence, order {order} with a corner, {of}"
+        found = CovarianceSearch(
+            smoother, search.free_noise, search.noise_bounds, full, search.reporter(text)
+        )
+        worth = goal + charge - NEARLY_AS_GOOD
+        trial = found.run(best.levels.noise, best.c, higher, worth, _iterations(search))
+        trial.of = of
+        trial.log_evidence -= charge
+        out.append(trial)
+        if trial.interrupted or trial.log_evidence < goal - NEARLY_AS_GOOD:
+            break
+        higher, goal = found, max(goal, trial.log_evidence)
+    return out
+
+
+def _iterations(search: Search) -> int:
+    """Fewer for large models, where one takes longer and all matter less."""
+    work = search.driving.grid.K * int(search.active.sum()) ** 3
+    return int(np.clip(ALL_WORK / work, *ITERATIONS))
+
+
+def stationary_smoother(search: Search, order: int, of_motion: bool) -> StationarySmoother:
+    """Accelerations of links, or torques on them, as a process with a corner frequency.
+
+    The acceleration of a link is that of its joint plus those of the joints that carry it about
+    parallel axes: the matrix is the inverse transpose of that of torques.
+    """
+    grid, active = search.driving.grid, search.active
+    tau, U = search.torques_about
+    links = combination(search.driving.model, active, LINKS)
+    base, values, volume, units = links, tau, 0.0, np.ones(len(links))
+    if of_motion:
+        base = np.zeros_like(links)
+        base[:, active] = np.linalg.inv(links[:, active]).T
+        D, _, volume = inertias(active, U, grid.h)
+        values, units = grid.middle(search.about)[2], D[:, active].diagonal()
+    sizes = usual_size(values @ base.T)
+    volume -= grid.K * float(np.log(sizes).sum())
+    return StationarySmoother(
+        search.observations,
+        search.driving,
+        base / sizes[:, None],
+        order,
+        search.sizes[0],
+        search.unactuated,
+        of_motion,
+        volume,
+        sizes * units,
+        search.small,
+    )
