@@ -34,12 +34,13 @@ from predyn.errors import InputError
 from predyn.estimate import band, zero_torques
 from predyn.estimate.evidence import MARGIN, Trial, log_evidence
 from predyn.estimate.grid_kernels import lag_moments
+from predyn.estimate.noise_pooling import Pool
 from predyn.estimate.smoother import Levels, Posterior
 from predyn.estimate.spline_grid import Floats
 from predyn.estimate.stationary_prior import Filter, StationarySmoother, autoregression
 from predyn.storage.interrupts import held_back
 
-SHRINKAGE = 2.0  # intervals that the prior of W is worth
+SHRINKAGE, NOISE_SHRINKAGE = 2.0, 5.0  # intervals or samples that priors of covariances are worth
 USUAL_CORNER, SPREAD = 4.0, 2.0  # Hz, and its standard deviation in logarithms
 SLOWEST, FASTEST = 0.05, 0.45  # corner frequencies: Hz, and over the rate of intervals
 TINY = 1e-30  # a complex step
@@ -47,6 +48,7 @@ GAIN, MOST_STEPS = 1e-2, 12  # nats that a step of the motion may still gain
 FAILED = 1e9
 MOST = 80  # iterations
 FLAT, ENOUGH = 4, 0.2  # iterations that together gain so little are the last ones
+SMALL = 0.01  # share of all that was gained, that may be open at the limit of iterations
 PATIENCE = 8  # iterations, after which a search ends if so many more like the last do not suffice
 LIMIT = 60.0  # of logarithms and of N
 
@@ -80,6 +82,7 @@ class Point(NamedTuple):
     """Levels, prior, motion and value at one place of the search."""
 
     noise: Floats
+    N: Floats  # (pairs,) mixing of the noise of joints
     W: Floats
     corner: float
     c: Floats
@@ -96,23 +99,31 @@ class CovarianceSearch:
     free_noise: NDArray[np.bool_]
     noise_bounds: tuple[Floats, Floats]
     full: bool
+    pool: Pool
+    joined: bool = False  # whether the noise of joints is correlated
     report: Callable[[float, float], None] | None = None
     nu: float = SHRINKAGE
+    usual: Floats | None = None  # (observed,) noise levels, about
     best: Point | None = None
     evaluations: int = 0
     _lower: tuple[Any, Any] = field(init=False)
+    _noisy: tuple[Any, Any] = field(init=False)
 
     def __post_init__(self) -> None:
         m = len(self.smoother.base)
         none = np.zeros(0, np.int64)
         self._lower = np.tril_indices(m, -1) if self.full else (none, none)
+        self._bare, count = self.smoother.observations, len(self.free_noise)
+        self._noisy = np.tril_indices(count, -1) if self.joined else (none, none)
 
     # ---- one place
 
-    def at(self, noise: Floats, W: Floats, corner: float, c: Floats) -> Point | None:
+    def at(self, noise: Floats, N: Floats, W: Floats, corner: float, c: Floats) -> Point | None:
         """The best motion for given levels; None if there is not one."""
         smoother, levels = self.smoother, Levels(noise, np.ones(len(W)))
         self.evaluations += 1
+        if self.joined:
+            smoother.observations = self._bare.correlated(self.mixing(N))
         smoother.assume(W, corner)
         try:
             posterior = smoother.posterior(c, levels, covariances=False)
@@ -127,12 +138,13 @@ class CovarianceSearch:
             return None
         if posterior.damping:
             return None
-        evidence = log_evidence(smoother, c, levels, posterior)
+        evidence = log_evidence(smoother, c, levels, posterior) + self.pool.log_prior(noise)
         if not np.isfinite(evidence):
             return None
         C = zero_torques.covariances(posterior.L, smoother.grid.n, len(smoother.unactuated))
         value = evidence + self.log_prior(W, smoother.filter, corner)
-        return Point(noise, W, corner, c, posterior._replace(C=C), evidence, value)
+        value -= 0.5 * NOISE_SHRINKAGE * float(N @ N)
+        return Point(noise, N, W, corner, c, posterior._replace(C=C), evidence, value)
 
     def log_prior(self, W: Floats, rows: Filter, corner: float) -> float:
         logs = float(np.log(np.abs(np.diagonal(W))).sum())
@@ -157,7 +169,36 @@ class CovarianceSearch:
         seen = posterior.linear.about.seen
         squares = seen.after(posterior.step) ** 2 + seen.variances(posterior.C)
         total = np.bincount(observations.thing, squares, len(point.noise))
-        return np.asarray(total / point.noise**2 - observations.counts)
+        slope = total / point.noise**2 - observations.counts
+        return np.asarray(slope + self.pool.slope(point.noise))
+
+    def mixing(self, N: Floats) -> Floats:
+        """Unit lower triangular matrix that takes the noise of joints apart."""
+        U = np.eye(len(self.free_noise))
+        U[self._noisy] = N * self._units()
+        return U
+
+    def _units(self) -> Any:
+        """Noise of one joint over that of another, about."""
+        assert self.usual is not None
+        return self.usual[self._noisy[0]] / self.usual[self._noisy[1]]
+
+    def residual_moments(self, point: Point) -> Floats:
+        """Sum over samples of E[e e'] of the residuals of joints."""
+        posterior, observations = point.posterior, self._bare
+        seen = observations.bare_rows(point.c)
+        left = seen.after(posterior.step).reshape(len(observations.t), -1)
+        S = np.zeros((self.smoother.grid.n, self.smoother.grid.n))
+        band.summed_covariance(seen.interval, seen.basis, posterior.C, S)
+        joints = observations.column[: left.shape[1]]
+        return np.asarray(left.T @ left + S[np.ix_(joints, joints)])
+
+    def mixing_slope(self, point: Point) -> Floats:
+        """d value / d N (pairs,)."""
+        if not self.joined:
+            return np.zeros(0)
+        slope = -self.mixing(point.N) @ self.residual_moments(point) / point.noise[:, None] ** 2
+        return np.asarray(slope[self._noisy] * self._units() - NOISE_SHRINKAGE * point.N)
 
     def covariance_slope(self, point: Point, moments: Moments) -> Floats:
         """d value / d W (m, m)."""
@@ -213,62 +254,75 @@ class CovarianceSearch:
         """
         interrupted = settled = False
         try:
-            with held_back():
-                self._begin(noise, c, higher)
-            if self.best is not None:
-                settled = self._climb(most, goal)
+            with np.errstate(all="ignore"):  # of motions beyond all sense
+                with held_back():
+                    self._begin(noise, c, higher)
+                if self.best is not None:
+                    settled = self._climb(most, goal)
         except KeyboardInterrupt:
             interrupted = True
         return self._trial(noise, c, settled, interrupted)
 
     def _begin(self, noise: Floats, c: Floats, higher: CovarianceSearch | None) -> None:
         smoother, m = self.smoother, len(self.smoother.base)
+        N, self.usual = np.zeros(len(self._noisy[0])), noise
         if higher is not None and higher.best is not None:
             lagged = higher.moments(higher.best)[: smoother.order + 1]
             noise, c = higher.best.noise, higher.best.c
-            self.best = self.at(noise, *self.expected(Moments(lagged)), c)
+            if self.joined:
+                noise, N = (noise, higher.best.N) if higher.joined else self._taken_apart(higher)
+            self.best = self.at(noise, N, *self.expected(Moments(lagged)), c)
             return
         phi = float(np.exp(-2.0 * np.pi * USUAL_CORNER * smoother.grid.h))
         size = np.exp(0.5 * autoregression(smoother.order, phi).log_variance)
-        self.best = self.at(noise, np.eye(m) / size, USUAL_CORNER, c)
+        self.best = self.at(noise, N, np.eye(m) / size, USUAL_CORNER, c)
         for _ in range(2):
             if self.best is None:
                 return
             moments = Moments(self.moments(self.best))
-            nearer = self.at(noise, *self.expected(moments), self.best.c)
+            nearer = self.at(noise, N, *self.expected(moments), self.best.c)
             if nearer is None or nearer.value < self.best.value:
                 return
             self.best = nearer
 
+    def _taken_apart(self, other: CovarianceSearch) -> tuple[Floats, Floats]:
+        """Levels and mixing that the residuals of a search with independent noise ask for."""
+        assert other.best is not None
+        S = other.residual_moments(other.best) / len(self._bare.t)
+        L = np.linalg.cholesky(S)
+        noise = np.clip(np.diagonal(L), *self.noise_bounds)
+        U = np.diagonal(L)[:, None] * np.linalg.inv(L)
+        return noise, U[self._noisy] / self._units()
+
     def _climb(self, most: int, goal: float) -> bool:
         assert self.best is not None
         W0, free, m = self.best.W, self.free_noise, len(self.best.W)
-        count, pairs = int(free.sum()), len(self._lower[0])
+        sizes = (int(free.sum()), len(self._noisy[0]), m, len(self._lower[0]), 1)
+        ends = np.cumsum(sizes)[:-1]
 
-        def unpacked(x: Floats) -> tuple[Floats, Floats, float]:
-            noise = np.where(free, 0.0, start.noise)
-            noise[free] = np.exp(x[:count])
-            U = np.eye(m)
-            U[self._lower] = x[count + m : count + m + pairs]
-            W = np.exp(-x[count : count + m])[:, None] * U @ W0
-            return noise, W, float(np.exp(x[-1]))
+        def unpacked(x: Floats) -> tuple[Floats, Floats, Floats, float]:
+            logs, N, s, below, corner = np.split(x, ends)
+            noise, U = start.noise.copy(), np.eye(m)
+            noise[free], U[self._lower] = np.exp(logs), below
+            return noise, N, np.exp(-s)[:, None] * U @ W0, float(np.exp(corner[0]))
 
         unit = np.sqrt(2.0 * self.smoother.grid.K)  # about the root of the curvature in x
 
         def negative(y: Floats) -> tuple[float, Floats]:
             x = y / unit
             with held_back():
-                noise, W, corner = unpacked(x)
+                noise, N, W, corner = unpacked(x)
                 assert self.best is not None
-                point = self.at(noise, W, corner, self.best.c)
+                point = self.at(noise, N, W, corner, self.best.c)
                 if point is None:
                     return FAILED, np.zeros(len(x))
                 moments = Moments(self.moments(point))
                 G = self.covariance_slope(point, moments)
                 slope = np.concatenate((
                     self.noise_slope(point)[free],
+                    self.mixing_slope(point),
                     -(G * W).sum(axis=1),
-                    (np.exp(-x[count : count + m])[:, None] * (G @ W0.T))[self._lower],
+                    (np.exp(-np.split(x, ends)[2])[:, None] * (G @ W0.T))[self._lower],
                     [self.corner_slope(point, moments)],
                 ))  # fmt: skip
                 if point.value > self.best.value:
@@ -290,12 +344,13 @@ class CovarianceSearch:
                 raise StopIteration
 
         start = self.best
-        x = np.concatenate((np.log(start.noise[free]), np.zeros(m + pairs), [np.log(start.corner)]))
+        rest = np.zeros(m + sizes[3])
+        x = np.concatenate((np.log(start.noise[free]), start.N, rest, [np.log(start.corner)]))
         least, largest = (np.log(x[free]) for x in self.noise_bounds)
         fastest = np.log(FASTEST / self.smoother.grid.h)
         limits = [
             *zip(least, largest, strict=True),
-            *[(-LIMIT, LIMIT)] * (m + pairs),
+            *[(-LIMIT, LIMIT)] * (sizes[1] + m + sizes[3]),
             (np.log(SLOWEST), fastest),
         ]
         limits = [(unit * low, unit * high) for low, high in limits]
@@ -309,7 +364,8 @@ class CovarianceSearch:
             options=options,
             callback=stop_early,
         )
-        return bool(found.status == 0) or values[-1] - values[-1 - FLAT :][0] < 4 * ENOUGH
+        late = values[-1] - values[-1 - FLAT :][0]
+        return bool(found.status == 0) or late < max(4 * ENOUGH, SMALL * (values[-1] - values[0]))
 
     def _trial(self, noise: Floats, c: Floats, settled: bool, interrupted: bool) -> Trial:
         point, m = self.best, len(self.smoother.base)
@@ -318,6 +374,8 @@ class CovarianceSearch:
             return Trial(
                 self.smoother, c, levels, -np.inf, np.zeros(m), self.evaluations, False, interrupted
             )
+        if self.joined:
+            self.smoother.observations = self._bare.correlated(self.mixing(point.N))
         self.smoother.assume(point.W, point.corner)
         rows = point.posterior.linear.about.changes.rows
         spread = band.variances(rows.first, rows.J, point.posterior.C).reshape(-1, m).sum(axis=0)

@@ -187,7 +187,7 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
             reached = False
         elif total_variation:
             report = search.reporter("sum of |changes|, total variation")
-            end = switching(best, search.free_noise, search.free_scale, bounds, report)
+            end = switching(best, search.free_noise, search.free_scale, bounds, report, search.pool)
             c, levels, scale, posterior = end.c, end.levels, end.mean, end.posterior
             reached = reached and end.reached
         else:
@@ -241,7 +241,7 @@ def _described(
     tau_sd[:, search.unactuated] = 0.0
     q, v = grid.at_nodes(c)
     q_sd, v_sd = node_deviations(grid, posterior.C)
-    channels = channels_of(search.observations, c, levels, search.free_noise)
+    channels = channels_of(smoother.observations, c, levels, search.free_noise)
     error = torque_warnings.grid_error(smoother, c)
     root = None if search.base is None else root_residual(model, search.base, tau)
     messages: list[str] = []
@@ -270,6 +270,7 @@ def _described(
         "channels": channels,
         "order": smoother.order,
         "corner": smoother.corner,
+        "noise_model": smoother.observations.noise_model,
         "independent": best.of,
         "weights": weights,
         "orders": tuple(
@@ -286,8 +287,15 @@ def _described(
 def _order_trial(search: Search, trial: Trial, chosen: bool) -> OrderTrial:
     weights = np.zeros(search.driving.model.n)
     weights[search.active] = trial.smoother.usual_sizes(trial.levels)
+    smoother = trial.smoother
     return OrderTrial(
-        trial.smoother.order, trial.of, trial.log_evidence, weights, chosen, trial.smoother.corner
+        smoother.order,
+        trial.of,
+        trial.log_evidence,
+        weights,
+        chosen,
+        smoother.corner,
+        smoother.observations.noise_model,
     )
 
 

@@ -16,7 +16,8 @@ from predyn.estimate.trials import NEARLY_AS_GOOD, Search
 
 HIGHEST = 3
 CORNER, CORRELATIONS = 3.0, 2.0  # log evidence charged for a corner, and at least for a covariance
-WORTH_IT = 30.0  # a kind is tried if differences of it are at most so far behind
+WORTH_IT, PER_PAIR = 30.0, 5.0  # a kind is tried if differences of it are at most so far behind,
+# and this much for each correlation that it may have
 SLOWEST_RATE = 0.1  # s; with longer intervals a corner frequency means nothing
 MOST_WORK = 4e6  # intervals times joints^3
 ITERATIONS, ALL_WORK = (30, 80), 6e7  # least and most; the same times iterations
@@ -42,9 +43,10 @@ def process_trials(
     motion = [trial for trial in done if trial.of == ACCELERATIONS]
     torques = [trial for trial in done if trial.of != ACCELERATIONS]
     out = list(done)
-    for of, alike in ((NONE, motion), (LINKS, torques)):
+    for of, alike, more in ((NONE, motion, PER_PAIR * _pairs(m)), (LINKS, torques, 0.0)):
         near = max((trial.log_evidence for trial in alike), default=-np.inf)
-        if near > best.log_evidence - WORTH_IT:
+        top = max(trial.log_evidence for trial in out)
+        if near > top - WORTH_IT - more:
             out += downward(search, of, orders, best)
     return out
 
@@ -52,27 +54,72 @@ def process_trials(
 def downward(
     search: Search, of: str, orders: Sequence[int], best: Trial, requested: bool = False
 ) -> list[Trial]:
-    """Orders from the highest down until one is clearly worse."""
-    out, higher = list[Trial](), None
+    """Orders from the highest down until one is clearly worse.
+
+    If the noise of joints turns out to be correlated, it is taken so from then on.
+    """
+    trials = list[Trial]()
     goal = -np.inf if requested else best.log_evidence
-    full = of == NONE
-    m = int(search.active.sum())
-    charge = CORNER + (max(CORRELATIONS, m * (m - 1) / 2) if full else 0.0)
+    higher, joined = None, False
     for order in sorted(orders, reverse=True):
-        smoother = stationary_smoother(search, order, full)
-        text = f"log evidence, order {order} with a corner, {of}"
-        found = CovarianceSearch(
-            smoother, search.free_noise, search.noise_bounds, full, search.reporter(text)
-        )
-        worth = goal + charge - NEARLY_AS_GOOD
-        trial = found.run(best.levels.noise, best.c, higher, worth, _iterations(search))
-        trial.of = of
-        trial.log_evidence -= charge
-        out.append(trial)
-        if trial.interrupted or trial.log_evidence < goal - NEARLY_AS_GOOD:
+        trial, found = _tried(search, order, of, best, higher, goal, joined)
+        trials.append(trial)
+        if higher is None and of == NONE and not trial.interrupted:
+            joined = _noise_is_correlated(search, found)
+        if joined and higher is None:
+            more, also = _tried(search, order, of, best, found, goal, True)
+            trials.append(more)
+            joined = more.log_evidence > trial.log_evidence
+            if joined:
+                trial, found = more, also
+        if trials[-1].interrupted or trial.log_evidence < goal - NEARLY_AS_GOOD:
             break
         higher, goal = found, max(goal, trial.log_evidence)
-    return out
+    return trials
+
+
+def _tried(
+    search: Search,
+    order: int,
+    of: str,
+    best: Trial,
+    higher: CovarianceSearch | None,
+    goal: float,
+    joined: bool,
+) -> tuple[Trial, CovarianceSearch]:
+    """One order, with or without correlations of the noise."""
+    full = of == NONE
+    text = f"log evidence, order {order} with a corner, {of}"
+    found = CovarianceSearch(
+        stationary_smoother(search, order, full),
+        search.free_noise,
+        search.noise_bounds,
+        full,
+        search.pool,
+        joined,
+        search.reporter(text + ", correlated noise" * joined),
+    )
+    charge = CORNER + (max(CORRELATIONS, _pairs(int(search.active.sum()))) if full else 0.0)
+    charge += _pairs(len(search.noise)) if joined else 0.0
+    worth = goal + charge - NEARLY_AS_GOOD
+    trial = found.run(best.levels.noise, best.c, higher, worth, _iterations(search))
+    trial.of = of
+    trial.log_evidence -= charge
+    return trial, found
+
+
+def _pairs(count: int) -> float:
+    return 0.5 * count * (count - 1)
+
+
+def _noise_is_correlated(search: Search, found: CovarianceSearch) -> bool:
+    """Whether correlations of the residuals between joints promise more than they are charged."""
+    if found.best is None or not search.observations.complete or not search.free_noise.all():
+        return False
+    S = found.residual_moments(found.best)
+    size = np.sqrt(np.diagonal(S))
+    _, logs = np.linalg.slogdet(S / np.outer(size, size))
+    return bool(-0.5 * len(search.observations.t) * logs > _pairs(len(S)))
 
 
 def _iterations(search: Search) -> int:

@@ -36,6 +36,8 @@ STATUSES = CONVERGED, LIMITED, UNIDENTIFIABLE, INTERRUPTED = (
 ORDERS = (0, 1, 2, 3)  # of regularisation
 INDEPENDENT = JOINTS, LINKS, ACCELERATIONS, NONE = "joints", "links", "accelerations", "none"
 
+NOISES = WHITE, OF_JOINTS, OF_TIME = "white", "joints", "time"  # how noise is correlated
+
 
 class Channel(NamedTuple):
     """One measured quantity, where it was measured, and what the estimated motion makes of it."""
@@ -70,12 +72,14 @@ class OrderTrial(NamedTuple):
     weights: Floats
     chosen: bool
     corner: float = 0.0  # Hz; 0: differences, without a corner frequency
+    noise: str = WHITE  # "white", "joints" (correlated between them) or "time" (between samples)
 
     @property
     def name(self) -> str:
         """As in summaries."""
         corner = ", corner" if self.corner else ""
-        return f"order {self.order}{corner}, {self.independent}"
+        noise = f", noise correlated in {self.noise}" if self.noise != WHITE else ""
+        return f"order {self.order}{corner}, {self.independent}{noise}"
 
 
 class RootResidual(NamedTuple):
@@ -144,6 +148,7 @@ class Estimate(Reported):
     iterations: int
     solve_seconds: float
     corner: float = 0.0  # Hz, above which torques or accelerations fall off; 0: no corner
+    noise_model: str = WHITE  # "white", or correlated between "joints" or in "time"
     root_residual: RootResidual | None = None  # of a floating base; None: the model has none
 
     @property
@@ -184,6 +189,7 @@ class Estimate(Reported):
             "total_variation": self.total_variation,
             "independent": self.independent,
             "corner": self.corner,
+            "noise_model": self.noise_model,
             "weights": dict(zip(names, self.weights.tolist(), strict=True)),
             "noise": {c.name: c.sd for c in self.channels},
             "noise_estimated": {c.name: c.estimated for c in self.channels},

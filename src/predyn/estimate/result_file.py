@@ -15,8 +15,10 @@ import numpy as np
 from predyn.errors import FileError, unknown_name
 from predyn.estimate.result import (
     INDEPENDENT,
+    NOISES,
     ORDERS,
     STATUSES,
+    WHITE,
     Channel,
     Estimate,
     Filtered,
@@ -60,7 +62,7 @@ def load_estimate(path: str | os.PathLike[str]) -> Estimate:
 
 def _tree_of(estimate: Estimate) -> Tree:
     tree: Tree = {name: kind(getattr(estimate, name)) for name, kind in SCALARS.items()}
-    tree["corner"] = float(estimate.corner)
+    tree["corner"], tree["noise_model"] = float(estimate.corner), estimate.noise_model
     for name in ("t", "t_tau", *AT_NODES, *AT_MIDDLES, "weights"):
         tree[name] = np.asarray(getattr(estimate, name), np.float64)
     tree["channels"] = [_record(channel) for channel in estimate.channels]
@@ -138,6 +140,7 @@ def _estimate_of(file: TreeReader) -> Estimate:
         force_links=file.mapping("force_links", lambda group, key: group.value(key, str)),
         root_residual=_root_of(file),
         corner=_corner_of(file),
+        noise_model=_noise_of(file, "noise_model"),
         **entries,
     )
     _check_values(file, estimate)
@@ -192,7 +195,13 @@ def _trial_of(group: TreeReader, n: int) -> OrderTrial:
         group.array("weights", (n,)),
         group.value("chosen", bool),
         _corner_of(group),
+        _noise_of(group, "noise"),
     )
+
+
+def _noise_of(group: TreeReader, name: str) -> str:
+    """How noise is correlated; files of older versions know none but white noise."""
+    return group.choice(name, NOISES) if name in group.tree else WHITE
 
 
 def _corner_of(group: TreeReader) -> float:

@@ -179,7 +179,8 @@ def collect_warnings(
             "for this"
         )
     rest = [x for x in channels if (marker_name(x) or x.name) not in low and not noise_too_small(x)]
-    return out + warn_of_residuals(channels, astray) + warn_of_common_noise(rest)
+    out += warn_of_residuals(channels, astray)
+    return out if smoother.observations.mixing is not None else out + warn_of_common_noise(rest)
 
 
 def check_plausibility(

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from predyn.estimate.driving import Driving
 from predyn.estimate.evidence import NEARLY, SETTLED, Trial, fit_levels
 from predyn.estimate.matching import Matched
-from predyn.estimate.observations import Observations
+from predyn.estimate.noise_pooling import Pool, pool_of
+from predyn.estimate.observations import Marker, Observations
 from predyn.estimate.options import usual_size
 from predyn.estimate.progress import Report
 from predyn.estimate.regularisation import combination, inertias
@@ -52,6 +53,12 @@ class Search:
     @property
     def active(self) -> NDArray[np.bool_]:
         return ~np.isin(np.arange(self.driving.model.n), self.unactuated)
+
+    @cached_property
+    def pool(self) -> Pool:
+        """Markers whose noise is estimated."""
+        on_marker = np.array([isinstance(x, Marker) for x in self.observations.observed])
+        return pool_of(self.observations.counts, on_marker & self.free_noise)
 
     @property
     def small(self) -> Small | None:
@@ -145,6 +152,7 @@ class Search:
             self.reporter(f"log evidence, order {smoother.order}, {of}"),
             enough,
             4 if not self.iterations else 1,
+            self.pool,
         )
         trial.of = of
         return trial
