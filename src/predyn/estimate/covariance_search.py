@@ -32,12 +32,21 @@ from scipy.optimize import minimize
 
 from predyn.errors import InputError
 from predyn.estimate import band, zero_torques
+from predyn.estimate.autoregression import Filter, autoregression
 from predyn.estimate.evidence import MARGIN, Trial, log_evidence
 from predyn.estimate.grid_kernels import lag_moments
 from predyn.estimate.noise_pooling import Pool
+from predyn.estimate.observations import Observations
+from predyn.estimate.serial_noise import (
+    SerialNoise,
+    expected_squares,
+    log_volume,
+    moments,
+    neighbours,
+)
 from predyn.estimate.smoother import Levels, Posterior
 from predyn.estimate.spline_grid import Floats
-from predyn.estimate.stationary_prior import Filter, StationarySmoother, autoregression
+from predyn.estimate.stationary_prior import StationarySmoother
 from predyn.storage.interrupts import held_back
 
 SHRINKAGE, NOISE_SHRINKAGE = 2.0, 5.0  # intervals or samples that priors of covariances are worth
@@ -46,6 +55,7 @@ SLOWEST, FASTEST = 0.05, 0.45  # corner frequencies: Hz, and over the rate of in
 TINY = 1e-30  # a complex step
 GAIN, MOST_STEPS = 1e-2, 12  # nats that a step of the motion may still gain
 FAILED = 1e9
+SOFT_TISSUE = 3.0  # Hz, up to which noise in time is correlated, to start from
 MOST = 80  # iterations
 FLAT, ENOUGH = 4, 0.2  # iterations that together gain so little are the last ones
 SMALL = 0.01  # share of all that was gained, that may be open at the limit of iterations
@@ -82,7 +92,7 @@ class Point(NamedTuple):
     """Levels, prior, motion and value at one place of the search."""
 
     noise: Floats
-    N: Floats  # (pairs,) mixing of the noise of joints
+    N: Floats  # (pairs,) mixing of the noise of joints; or the logarithm of f_n in Hz
     W: Floats
     corner: float
     c: Floats
@@ -101,6 +111,7 @@ class CovarianceSearch:
     full: bool
     pool: Pool
     joined: bool = False  # whether the noise of joints is correlated
+    serial: int = 0  # order of the process that the noise is in time; 0: white
     report: Callable[[float, float], None] | None = None
     nu: float = SHRINKAGE
     usual: Floats | None = None  # (observed,) noise levels, about
@@ -115,6 +126,7 @@ class CovarianceSearch:
         self._lower = np.tril_indices(m, -1) if self.full else (none, none)
         self._bare, count = self.smoother.observations, len(self.free_noise)
         self._noisy = np.tril_indices(count, -1) if self.joined else (none, none)
+        self._chains = neighbours(self._bare, self.serial) if self.serial else None
 
     # ---- one place
 
@@ -124,6 +136,8 @@ class CovarianceSearch:
         self.evaluations += 1
         if self.joined:
             smoother.observations = self._bare.correlated(self.mixing(N))
+        if self.serial:
+            smoother.observations = self._in_time(N)
         smoother.assume(W, corner)
         try:
             posterior = smoother.posterior(c, levels, covariances=False)
@@ -143,7 +157,8 @@ class CovarianceSearch:
             return None
         C = zero_torques.covariances(posterior.L, smoother.grid.n, len(smoother.unactuated))
         value = evidence + self.log_prior(W, smoother.filter, corner)
-        value -= 0.5 * NOISE_SHRINKAGE * float(N @ N)
+        if self.joined:
+            value -= 0.5 * NOISE_SHRINKAGE * float(N @ N)
         return Point(noise, N, W, corner, c, posterior._replace(C=C), evidence, value)
 
     def log_prior(self, W: Floats, rows: Filter, corner: float) -> float:
@@ -167,7 +182,11 @@ class CovarianceSearch:
         """d value / d log noise."""
         observations, posterior = self.smoother.observations, point.posterior
         seen = posterior.linear.about.seen
-        squares = seen.after(posterior.step) ** 2 + seen.variances(posterior.C)
+        if self._chains is not None:
+            rows = observations.serial.filter
+            squares = expected_squares(self._chains, self._residuals(point), rows)
+        else:
+            squares = seen.after(posterior.step) ** 2 + seen.variances(posterior.C)
         total = np.bincount(observations.thing, squares, len(point.noise))
         slope = total / point.noise**2 - observations.counts
         return np.asarray(slope + self.pool.slope(point.noise))
@@ -195,10 +214,40 @@ class CovarianceSearch:
 
     def mixing_slope(self, point: Point) -> Floats:
         """d value / d N (pairs,)."""
+        if self.serial:
+            return self._time_slope(point)
         if not self.joined:
             return np.zeros(0)
         slope = -self.mixing(point.N) @ self.residual_moments(point) / point.noise[:, None] ** 2
         return np.asarray(slope[self._noisy] * self._units() - NOISE_SHRINKAGE * point.N)
+
+    def _in_time(self, logs: Floats) -> Observations:
+        """Observations with noise that is correlated in time up to a frequency of e^logs Hz."""
+        assert self._chains is not None
+        other = self._bare.correlated(None)
+        other.serial = SerialNoise(self._bare, self._chains, self._root(logs[0]))
+        return other
+
+    def _root(self, log_frequency: complex) -> Filter:
+        h = float(np.median(np.diff(self._bare.t)))
+        rho = np.exp(-2.0 * np.pi * h * np.exp(log_frequency))
+        return autoregression(self.serial, complex(rho) if np.iscomplexobj(rho) else float(rho))
+
+    def _residuals(self, point: Point) -> Floats:
+        """E[e_r e_q] (m + 1, R) of residuals and those before them."""
+        assert self._chains is not None
+        bare, posterior = self._bare.bare_rows(point.c), point.posterior
+        after = bare.after(posterior.step)
+        return moments(self._bare, self._chains, bare, after, posterior.C)
+
+    def _time_slope(self, point: Point) -> Floats:
+        """d value / d log f_n (1,)."""
+        assert self._chains is not None
+        rows = self._root(point.N[0] + 1j * TINY)
+        squares = expected_squares(self._chains, self._residuals(point), rows)
+        weight = point.noise[self._bare.thing] ** -2.0
+        total = -0.5 * (weight @ squares) + log_volume(self._chains, rows)
+        return np.array([total.imag / TINY])
 
     def covariance_slope(self, point: Point, moments: Moments) -> Floats:
         """d value / d W (m, m)."""
@@ -266,6 +315,8 @@ class CovarianceSearch:
     def _begin(self, noise: Floats, c: Floats, higher: CovarianceSearch | None) -> None:
         smoother, m = self.smoother, len(self.smoother.base)
         N, self.usual = np.zeros(len(self._noisy[0])), noise
+        if self.serial:
+            N = np.log([SOFT_TISSUE])
         if higher is not None and higher.best is not None:
             lagged = higher.moments(higher.best)[: smoother.order + 1]
             noise, c = higher.best.noise, higher.best.c
@@ -297,7 +348,7 @@ class CovarianceSearch:
     def _climb(self, most: int, goal: float) -> bool:
         assert self.best is not None
         W0, free, m = self.best.W, self.free_noise, len(self.best.W)
-        sizes = (int(free.sum()), len(self._noisy[0]), m, len(self._lower[0]), 1)
+        sizes = (int(free.sum()), len(self.best.N), m, len(self._lower[0]), 1)
         ends = np.cumsum(sizes)[:-1]
 
         def unpacked(x: Floats) -> tuple[Floats, Floats, Floats, float]:
@@ -350,7 +401,8 @@ class CovarianceSearch:
         fastest = np.log(FASTEST / self.smoother.grid.h)
         limits = [
             *zip(least, largest, strict=True),
-            *[(-LIMIT, LIMIT)] * (sizes[1] + m + sizes[3]),
+            *[self._limits()] * sizes[1],
+            *[(-LIMIT, LIMIT)] * (m + sizes[3]),
             (np.log(SLOWEST), fastest),
         ]
         limits = [(unit * low, unit * high) for low, high in limits]
@@ -367,6 +419,13 @@ class CovarianceSearch:
         late = values[-1] - values[-1 - FLAT :][0]
         return bool(found.status == 0) or late < max(4 * ENOUGH, SMALL * (values[-1] - values[0]))
 
+    def _limits(self) -> tuple[float, float]:
+        """Of the numbers that describe correlations of the noise."""
+        if not self.serial:
+            return -LIMIT, LIMIT
+        h = float(np.median(np.diff(self._bare.t)))
+        return float(np.log(SLOWEST)), float(np.log(2.0 / h))
+
     def _trial(self, noise: Floats, c: Floats, settled: bool, interrupted: bool) -> Trial:
         point, m = self.best, len(self.smoother.base)
         levels = Levels(noise, np.ones(m))
@@ -376,6 +435,8 @@ class CovarianceSearch:
             )
         if self.joined:
             self.smoother.observations = self._bare.correlated(self.mixing(point.N))
+        if self.serial:
+            self.smoother.observations = self._in_time(point.N)
         self.smoother.assume(point.W, point.corner)
         rows = point.posterior.linear.about.changes.rows
         spread = band.variances(rows.first, rows.J, point.posterior.C).reshape(-1, m).sum(axis=0)

@@ -207,9 +207,8 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
                 known = posterior or smoother.posterior(c, levels)
                 result = _described(search, trials, best, c, levels, scale, known, interrupted)
                 noise = levels.noise[search.observations.thing]
-                about = known.linear.about
                 unmeasured, passive = torque_warnings.find_unmeasured_joints(
-                    model, about.seen, noise, search.passive
+                    model, search.observations.bare_rows(c), noise, search.passive
                 )
                 result["warnings"] += tuple(torque_warnings.warn_of_unmeasured_passive(passive))
                 usual = search.by_filter.tau

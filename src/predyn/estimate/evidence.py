@@ -59,7 +59,7 @@ def log_evidence(smoother: Smoother, c: Floats, levels: Levels, posterior: Poste
     total -= float(np.log(posterior.L[:, 0]).sum())
     total -= float(counts @ np.log(levels.noise)) + float(np.log(levels.of_changes(rows)).sum())
     total -= sum(float(np.log(size).sum()) for size in smoother.sizes[:-1])
-    return total + smoother.volume
+    return total + smoother.volume + smoother.observations.log_volume
 
 
 def fit_levels(

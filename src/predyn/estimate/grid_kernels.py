@@ -125,3 +125,45 @@ def lag_moments(value, J, C, n, half, out):
                     for b in range(width):
                         total += half[i, b] * J[other, j, b]
                     out[lag, k, i, j] = total
+
+
+@kept
+def serial_rows(J, value, interval, basis, before, depth, steady, start, last, n, first, wide, out):
+    """Rows of residuals less what those of the samples before predict, see serial_noise.py."""
+    order = len(start)
+    for r in range(len(value)):
+        d = depth[r]
+        base = min(interval[before[d, r]], last)
+        first[r] = base * n
+        for i in range(d + 1):
+            share = steady[i] if d == order else start[d, d - i]
+            q = before[i, r]
+            out[r] += share * value[q]
+            for left in range(3):
+                at = (interval[q] + left - base) * n
+                weight = share * basis[q, left]
+                for a in range(n):
+                    wide[r, at + a] += weight * J[q, a]
+
+
+@kept
+def serial_moments(J, value, interval, basis, before, C, n, half, out):
+    """out[l, r] = E e_r e_q, q the row l samples before r; half (n,) is room."""
+    middle = (C.shape[1] - 1) // 2
+    for lag in range(out.shape[0]):
+        for r in range(len(value)):
+            q = before[lag, r]
+            if q < 0:
+                continue
+            total = value[r] * value[q]
+            for left in range(3):
+                for a in range(n):
+                    x = basis[r, left] * J[r, a]
+                    if x == 0.0:
+                        continue
+                    row = (interval[r] + left) * n + a
+                    for right in range(3):
+                        at = middle + (interval[q] + right - interval[r] - left) * n - a
+                        for b in range(n):
+                            total += x * basis[q, right] * J[q, b] * C[row, at + b]
+            out[lag, r] = total

@@ -7,14 +7,14 @@ unknowns: rows are kept by sample, with their slopes in q alone.
 from __future__ import annotations
 
 from copy import copy
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from predyn.estimate import band, grid_kernels
 from predyn.estimate.marker_points import POINTS, Point, point_tree
-from predyn.estimate.result import OF_JOINTS, WHITE
-from predyn.estimate.spline_grid import Floats, Grid, Ints
+from predyn.estimate.result import OF_JOINTS, OF_TIME, WHITE
+from predyn.estimate.spline_grid import TOUCHED, Floats, Grid, Ints
 from predyn.kernels.forces import NO_LOADS
 from predyn.model import Model
 
@@ -89,6 +89,7 @@ class Observations:
     def __init__(self, model: Model, grid: Grid, t: Floats, observed: list[Observed]) -> None:
         self.model, self.grid, self.t, self.observed = model, grid, t, observed
         self.mixing: Floats | None = None
+        self.serial: Any = None  # see serial_noise.py
         self.interval, self.basis = grid.place(t)
         self.counts = np.array([len(x.measured) for x in observed], np.int64)
         sample = np.concatenate([x.samples for x in observed])
@@ -114,7 +115,19 @@ class Observations:
 
     @property
     def noise_model(self) -> str:
+        if self.serial is not None:
+            return OF_TIME
         return WHITE if self.mixing is None else OF_JOINTS
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of unknowns a row touches."""
+        return TOUCHED if self.serial is None else int(self.serial.blocks)
+
+    @property
+    def log_volume(self) -> float:
+        """What the evidence gains where rows are not the residuals themselves."""
+        return 0.0 if self.serial is None else float(self.serial.log_volume)
 
     @property
     def complete(self) -> bool:
@@ -122,7 +135,7 @@ class Observations:
         several = len(self.observed) > 1 and not len(self.of_points)
         return several and len(self.sample) == len(self.observed) * len(self.t)
 
-    def correlated(self, mixing: Floats) -> Observations:
+    def correlated(self, mixing: Floats | None) -> Observations:
         """The same with noise that is correlated between joints: row i of a sample plus the sum of
         mixing[i, j] times row j before it has the noise level of i alone."""
         other = copy(self)
@@ -139,9 +152,11 @@ class Observations:
         """What the motion makes of each row, (R,)."""
         return np.asarray(self.bare_rows(c).value + self.measured)
 
-    def rows(self, c: Floats) -> Seen:
-        """Fitted minus measured, with slopes; mixed if the noise is correlated."""
+    def rows(self, c: Floats) -> Any:
+        """Fitted minus measured, with slopes; made independent if the noise is correlated."""
         seen, U = self.bare_rows(c), self.mixing
+        if self.serial is not None:
+            return self.serial.seen(seen)
         if U is None:
             return seen
         shape = (len(self.t), len(U), self.grid.n)

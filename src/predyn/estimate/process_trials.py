@@ -11,6 +11,7 @@ from predyn.estimate.evidence import Trial
 from predyn.estimate.options import usual_size
 from predyn.estimate.regularisation import combination, inertias
 from predyn.estimate.result import ACCELERATIONS, LINKS, NONE
+from predyn.estimate.serial_noise import WIDEST, neighbours
 from predyn.estimate.stationary_prior import StationarySmoother
 from predyn.estimate.trials import NEARLY_AS_GOOD, Search
 
@@ -18,7 +19,8 @@ HIGHEST = 3
 CORNER, CORRELATIONS = 3.0, 2.0  # log evidence charged for a corner, and at least for a covariance
 WORTH_IT, PER_PAIR = 30.0, 5.0  # a kind is tried if differences of it are at most so far behind,
 # and this much for each correlation that it may have
-SLOWEST_RATE = 0.1  # s; with longer intervals a corner frequency means nothing
+SHORTEST, LONGEST = 2e-4, 0.1  # s; other intervals leave no room for a corner frequency
+LASTING = 0.2  # correlation of neighbouring residuals
 MOST_WORK = 4e6  # intervals times joints^3
 ITERATIONS, ALL_WORK = (30, 80), 6e7  # least and most; the same times iterations
 
@@ -38,7 +40,7 @@ def process_trials(
         found = [trial for of in requested for trial in downward(search, of, orders, best, True)]
         return found or done
     m, grid = int(search.active.sum()), search.driving.grid
-    if grid.K * m**3 > MOST_WORK or 4 * m >= grid.K or grid.h > SLOWEST_RATE:
+    if grid.K * m**3 > MOST_WORK or 4 * m >= grid.K or not SHORTEST < grid.h < LONGEST:
         return done
     motion = [trial for trial in done if trial.of == ACCELERATIONS]
     torques = [trial for trial in done if trial.of != ACCELERATIONS]
@@ -60,18 +62,25 @@ def downward(
     """
     trials = list[Trial]()
     goal = -np.inf if requested else best.log_evidence
-    higher, joined = None, False
+    higher, joined, noise = None, False, 0
     for order in sorted(orders, reverse=True):
-        trial, found = _tried(search, order, of, best, higher, goal, joined)
+        trial, found = _tried(search, order, of, best, higher, goal, joined, noise)
         trials.append(trial)
         if higher is None and of == NONE and not trial.interrupted:
             joined = _noise_is_correlated(search, found)
         if joined and higher is None:
-            more, also = _tried(search, order, of, best, found, goal, True)
+            more, also = _tried(search, order, of, best, found, goal, True, 0)
             trials.append(more)
             joined = more.log_evidence > trial.log_evidence
             if joined:
                 trial, found = more, also
+        if higher is None and not trial.interrupted and _noise_lasts(search, found):
+            for serial in (1, 2):
+                more, also = _tried(search, order, of, best, found, goal, False, serial)
+                trials.append(more)
+                if more.interrupted or not more.log_evidence > trial.log_evidence:
+                    break
+                trial, found, noise = more, also, serial
         if trials[-1].interrupted or trial.log_evidence < goal - NEARLY_AS_GOOD:
             break
         higher, goal = found, max(goal, trial.log_evidence)
@@ -86,6 +95,7 @@ def _tried(
     higher: CovarianceSearch | None,
     goal: float,
     joined: bool,
+    serial: int,
 ) -> tuple[Trial, CovarianceSearch]:
     """One order, with or without correlations of the noise."""
     full = of == NONE
@@ -97,10 +107,11 @@ def _tried(
         full,
         search.pool,
         joined,
-        search.reporter(text + ", correlated noise" * joined),
+        serial,
+        search.reporter(text + ", correlated noise" * (joined or bool(serial))),
     )
     charge = CORNER + (max(CORRELATIONS, _pairs(int(search.active.sum()))) if full else 0.0)
-    charge += _pairs(len(search.noise)) if joined else 0.0
+    charge += _pairs(len(search.noise)) if joined else CORNER * bool(serial)
     worth = goal + charge - NEARLY_AS_GOOD
     trial = found.run(best.levels.noise, best.c, higher, worth, _iterations(search))
     trial.of = of
@@ -110,6 +121,21 @@ def _tried(
 
 def _pairs(count: int) -> float:
     return 0.5 * count * (count - 1)
+
+
+def _noise_lasts(search: Search, found: CovarianceSearch) -> bool:
+    """Whether residuals of markers are correlated from sample to sample."""
+    o = search.observations
+    if found.best is None or not len(o.of_points) or not search.free_noise.all():
+        return False
+    chains = neighbours(o, 2)
+    if chains.blocks > WIDEST:
+        return False
+    point = found.best
+    left = o.bare_rows(point.c).after(point.posterior.step)
+    left = left / point.noise[o.thing]
+    at = np.flatnonzero(chains.depth > 0)
+    return bool(left[at] @ left[chains.before[1, at]] > LASTING * (left[at] @ left[at]))
 
 
 def _noise_is_correlated(search: Search, found: CovarianceSearch) -> bool:

@@ -19,7 +19,7 @@ from predyn.estimate.channel_warnings import (
 )
 from predyn.estimate.driving import acting
 from predyn.estimate.observations import Seen
-from predyn.estimate.result import BAND, Channel
+from predyn.estimate.result import BAND, OF_TIME, WHITE, Channel
 from predyn.estimate.smoother import Levels, Smoother
 from predyn.estimate.spline_grid import Floats, Ints
 from predyn.model import Model
@@ -167,10 +167,11 @@ def collect_warnings(
     if len(low):
         out.append(f"noise of {join_names(low)}: estimated as zero; the bands are not reliable")
     astray = find_misplaced(model, channels)
+    lasting = smoother.observations.noise_model == OF_TIME
     noisy = [
         f"{name} ({noise / before:.2g} times)"
         for name, noise, before in zip(things, levels.noise, likely, strict=True)
-        if noise > EXCESS * before and name not in astray
+        if noise > EXCESS * before and name not in astray and not lasting
     ]
     if noisy:
         out.append(
@@ -179,8 +180,9 @@ def collect_warnings(
             "for this"
         )
     rest = [x for x in channels if (marker_name(x) or x.name) not in low and not noise_too_small(x)]
-    out += warn_of_residuals(channels, astray)
-    return out if smoother.observations.mixing is not None else out + warn_of_common_noise(rest)
+    out += warn_of_residuals(channels, astray, not lasting)
+    white = smoother.observations.noise_model == WHITE
+    return out + warn_of_common_noise(rest) if white else out
 
 
 def check_plausibility(

@@ -95,7 +95,7 @@ class Search:
             return Levels(low, none), Levels(high, none + np.inf)
         size, (least, most) = smoother.sizes[-1], self.noise_bounds
         noise = self.noise[self.observations.thing]
-        known = self.observations.rows(self.about).information(noise)
+        known = self.observations.bare_rows(self.about).information(noise)
         weakest = known[known > 0.0].min(initial=np.inf) / (smoother.grid.K + 2)
         J = smoother.changes_about(self.about, *self.torques_about).rows.J
         stiffest = (J**2).sum(axis=1).reshape(-1, len(size)).max(axis=0)
