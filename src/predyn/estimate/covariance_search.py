@@ -35,27 +35,19 @@ from predyn.estimate import band, zero_torques
 from predyn.estimate.autoregression import Filter, autoregression
 from predyn.estimate.evidence import MARGIN, Trial, log_evidence
 from predyn.estimate.grid_kernels import lag_moments
+from predyn.estimate.noise_models import JointNoise, WhiteNoise, residual_moments
 from predyn.estimate.noise_pooling import Pool
-from predyn.estimate.observations import Observations
-from predyn.estimate.serial_noise import (
-    SerialNoise,
-    expected_squares,
-    log_volume,
-    moments,
-    neighbours,
-)
 from predyn.estimate.smoother import Levels, Posterior
 from predyn.estimate.spline_grid import Floats
-from predyn.estimate.stationary_prior import StationarySmoother
+from predyn.estimate.stationary_prior import Moments, StationarySmoother
 from predyn.storage.interrupts import held_back
 
-SHRINKAGE, NOISE_SHRINKAGE = 2.0, 5.0  # intervals or samples that priors of covariances are worth
+SHRINKAGE = 2.0  # intervals that the prior of W is worth
 USUAL_CORNER, SPREAD = 4.0, 2.0  # Hz, and its standard deviation in logarithms
 SLOWEST, FASTEST = 0.05, 0.45  # corner frequencies: Hz, and over the rate of intervals
 TINY = 1e-30  # a complex step
 GAIN, MOST_STEPS = 1e-2, 12  # nats that a step of the motion may still gain
 FAILED = 1e9
-SOFT_TISSUE = 3.0  # Hz, up to which noise in time is correlated, to start from
 MOST = 80  # iterations
 FLAT, ENOUGH = 4, 0.2  # iterations that together gain so little are the last ones
 SMALL = 0.01  # share of all that was gained, that may be open at the limit of iterations
@@ -63,36 +55,11 @@ PATIENCE = 8  # iterations, after which a search ends if so many more like the l
 LIMIT = 60.0  # of logarithms and of N
 
 
-class Moments:
-    """E[x_k x'_{k-l}] (p + 1, K, m, m), summed as the filter needs them."""
-
-    def __init__(self, lagged: Floats) -> None:
-        order, K = len(lagged) - 1, lagged.shape[1]
-        self.steady, self.start = {}, {}
-        for i in range(order + 1):
-            for j in range(i, order + 1):
-                self.steady[i, j] = lagged[j - i, order - i : K - i].sum(axis=0)
-        for i in range(order):
-            for j in range(i + 1):
-                self.start[i, j] = lagged[i - j, i]
-
-    def innovations(self, rows: Filter) -> Any:
-        """S for the rows of a filter, complex ones too."""
-        total = sum(
-            rows.steady[i] * rows.steady[j] * (x + x.T if i != j else x)
-            for (i, j), x in self.steady.items()
-        )
-        weight = rows.start.T @ rows.start
-        return total + sum(
-            weight[i, j] * (x + x.T if i != j else x) for (i, j), x in self.start.items()
-        )
-
-
 class Point(NamedTuple):
     """Levels, prior, motion and value at one place of the search."""
 
     noise: Floats
-    N: Floats  # (pairs,) mixing of the noise of joints; or the logarithm of f_n in Hz
+    N: Floats  # numbers of the noise model
     W: Floats
     corner: float
     c: Floats
@@ -110,23 +77,17 @@ class CovarianceSearch:
     noise_bounds: tuple[Floats, Floats]
     full: bool
     pool: Pool
-    joined: bool = False  # whether the noise of joints is correlated
-    serial: int = 0  # order of the process that the noise is in time; 0: white
+    noise_model: WhiteNoise
     report: Callable[[float, float], None] | None = None
     nu: float = SHRINKAGE
-    usual: Floats | None = None  # (observed,) noise levels, about
     best: Point | None = None
     evaluations: int = 0
     _lower: tuple[Any, Any] = field(init=False)
-    _noisy: tuple[Any, Any] = field(init=False)
 
     def __post_init__(self) -> None:
         m = len(self.smoother.base)
         none = np.zeros(0, np.int64)
         self._lower = np.tril_indices(m, -1) if self.full else (none, none)
-        self._bare, count = self.smoother.observations, len(self.free_noise)
-        self._noisy = np.tril_indices(count, -1) if self.joined else (none, none)
-        self._chains = neighbours(self._bare, self.serial) if self.serial else None
 
     # ---- one place
 
@@ -134,10 +95,7 @@ class CovarianceSearch:
         """The best motion for given levels; None if there is not one."""
         smoother, levels = self.smoother, Levels(noise, np.ones(len(W)))
         self.evaluations += 1
-        if self.joined:
-            smoother.observations = self._bare.correlated(self.mixing(N))
-        if self.serial:
-            smoother.observations = self._in_time(N)
+        smoother.observations = self.noise_model.observations(N)
         smoother.assume(W, corner)
         try:
             posterior = smoother.posterior(c, levels, covariances=False)
@@ -157,8 +115,7 @@ class CovarianceSearch:
             return None
         C = zero_torques.covariances(posterior.L, smoother.grid.n, len(smoother.unactuated))
         value = evidence + self.log_prior(W, smoother.filter, corner)
-        if self.joined:
-            value -= 0.5 * NOISE_SHRINKAGE * float(N @ N)
+        value += self.noise_model.log_prior(N)
         return Point(noise, N, W, corner, c, posterior._replace(C=C), evidence, value)
 
     def log_prior(self, W: Floats, rows: Filter, corner: float) -> float:
@@ -180,74 +137,10 @@ class CovarianceSearch:
 
     def noise_slope(self, point: Point) -> Floats:
         """d value / d log noise."""
-        observations, posterior = self.smoother.observations, point.posterior
-        seen = posterior.linear.about.seen
-        if self._chains is not None:
-            rows = observations.serial.filter
-            squares = expected_squares(self._chains, self._residuals(point), rows)
-        else:
-            squares = seen.after(posterior.step) ** 2 + seen.variances(posterior.C)
-        total = np.bincount(observations.thing, squares, len(point.noise))
-        slope = total / point.noise**2 - observations.counts
+        squares = self.noise_model.squares(point.c, point.posterior, point.N)
+        total = np.bincount(self.smoother.observations.thing, squares, len(point.noise))
+        slope = total / point.noise**2 - self.smoother.observations.counts
         return np.asarray(slope + self.pool.slope(point.noise))
-
-    def mixing(self, N: Floats) -> Floats:
-        """Unit lower triangular matrix that takes the noise of joints apart."""
-        U = np.eye(len(self.free_noise))
-        U[self._noisy] = N * self._units()
-        return U
-
-    def _units(self) -> Any:
-        """Noise of one joint over that of another, about."""
-        assert self.usual is not None
-        return self.usual[self._noisy[0]] / self.usual[self._noisy[1]]
-
-    def residual_moments(self, point: Point) -> Floats:
-        """Sum over samples of E[e e'] of the residuals of joints."""
-        posterior, observations = point.posterior, self._bare
-        seen = observations.bare_rows(point.c)
-        left = seen.after(posterior.step).reshape(len(observations.t), -1)
-        S = np.zeros((self.smoother.grid.n, self.smoother.grid.n))
-        band.summed_covariance(seen.interval, seen.basis, posterior.C, S)
-        joints = observations.column[: left.shape[1]]
-        return np.asarray(left.T @ left + S[np.ix_(joints, joints)])
-
-    def mixing_slope(self, point: Point) -> Floats:
-        """d value / d N (pairs,)."""
-        if self.serial:
-            return self._time_slope(point)
-        if not self.joined:
-            return np.zeros(0)
-        slope = -self.mixing(point.N) @ self.residual_moments(point) / point.noise[:, None] ** 2
-        return np.asarray(slope[self._noisy] * self._units() - NOISE_SHRINKAGE * point.N)
-
-    def _in_time(self, logs: Floats) -> Observations:
-        """Observations with noise that is correlated in time up to a frequency of e^logs Hz."""
-        assert self._chains is not None
-        other = self._bare.correlated(None)
-        other.serial = SerialNoise(self._bare, self._chains, self._root(logs[0]))
-        return other
-
-    def _root(self, log_frequency: complex) -> Filter:
-        h = float(np.median(np.diff(self._bare.t)))
-        rho = np.exp(-2.0 * np.pi * h * np.exp(log_frequency))
-        return autoregression(self.serial, complex(rho) if np.iscomplexobj(rho) else float(rho))
-
-    def _residuals(self, point: Point) -> Floats:
-        """E[e_r e_q] (m + 1, R) of residuals and those before them."""
-        assert self._chains is not None
-        bare, posterior = self._bare.bare_rows(point.c), point.posterior
-        after = bare.after(posterior.step)
-        return moments(self._bare, self._chains, bare, after, posterior.C)
-
-    def _time_slope(self, point: Point) -> Floats:
-        """d value / d log f_n (1,)."""
-        assert self._chains is not None
-        rows = self._root(point.N[0] + 1j * TINY)
-        squares = expected_squares(self._chains, self._residuals(point), rows)
-        weight = point.noise[self._bare.thing] ** -2.0
-        total = -0.5 * (weight @ squares) + log_volume(self._chains, rows)
-        return np.array([total.imag / TINY])
 
     def covariance_slope(self, point: Point, moments: Moments) -> Floats:
         """d value / d W (m, m)."""
@@ -314,14 +207,16 @@ class CovarianceSearch:
 
     def _begin(self, noise: Floats, c: Floats, higher: CovarianceSearch | None) -> None:
         smoother, m = self.smoother, len(self.smoother.base)
-        N, self.usual = np.zeros(len(self._noisy[0])), noise
-        if self.serial:
-            N = np.log([SOFT_TISSUE])
+        N = self.noise_model.start(noise)
         if higher is not None and higher.best is not None:
             lagged = higher.moments(higher.best)[: smoother.order + 1]
             noise, c = higher.best.noise, higher.best.c
-            if self.joined:
-                noise, N = (noise, higher.best.N) if higher.joined else self._taken_apart(higher)
+            if type(higher.noise_model) is type(self.noise_model):
+                N = higher.best.N
+            elif isinstance(self.noise_model, JointNoise):
+                S = residual_moments(self.noise_model.bare, c, higher.best.posterior)
+                noise, N = self.noise_model.taken_apart(S / len(self.noise_model.bare.t))
+                noise = np.clip(noise, *self.noise_bounds)
             self.best = self.at(noise, N, *self.expected(Moments(lagged)), c)
             return
         phi = float(np.exp(-2.0 * np.pi * USUAL_CORNER * smoother.grid.h))
@@ -335,15 +230,6 @@ class CovarianceSearch:
             if nearer is None or nearer.value < self.best.value:
                 return
             self.best = nearer
-
-    def _taken_apart(self, other: CovarianceSearch) -> tuple[Floats, Floats]:
-        """Levels and mixing that the residuals of a search with independent noise ask for."""
-        assert other.best is not None
-        S = other.residual_moments(other.best) / len(self._bare.t)
-        L = np.linalg.cholesky(S)
-        noise = np.clip(np.diagonal(L), *self.noise_bounds)
-        U = np.diagonal(L)[:, None] * np.linalg.inv(L)
-        return noise, U[self._noisy] / self._units()
 
     def _climb(self, most: int, goal: float) -> bool:
         assert self.best is not None
@@ -371,7 +257,7 @@ class CovarianceSearch:
                 G = self.covariance_slope(point, moments)
                 slope = np.concatenate((
                     self.noise_slope(point)[free],
-                    self.mixing_slope(point),
+                    self.noise_model.slope(point.c, point.posterior, noise, N),
                     -(G * W).sum(axis=1),
                     (np.exp(-np.split(x, ends)[2])[:, None] * (G @ W0.T))[self._lower],
                     [self.corner_slope(point, moments)],
@@ -401,7 +287,7 @@ class CovarianceSearch:
         fastest = np.log(FASTEST / self.smoother.grid.h)
         limits = [
             *zip(least, largest, strict=True),
-            *[self._limits()] * sizes[1],
+            *[self.noise_model.limits()] * sizes[1],
             *[(-LIMIT, LIMIT)] * (m + sizes[3]),
             (np.log(SLOWEST), fastest),
         ]
@@ -419,13 +305,6 @@ class CovarianceSearch:
         late = values[-1] - values[-1 - FLAT :][0]
         return bool(found.status == 0) or late < max(4 * ENOUGH, SMALL * (values[-1] - values[0]))
 
-    def _limits(self) -> tuple[float, float]:
-        """Of the numbers that describe correlations of the noise."""
-        if not self.serial:
-            return -LIMIT, LIMIT
-        h = float(np.median(np.diff(self._bare.t)))
-        return float(np.log(SLOWEST)), float(np.log(2.0 / h))
-
     def _trial(self, noise: Floats, c: Floats, settled: bool, interrupted: bool) -> Trial:
         point, m = self.best, len(self.smoother.base)
         levels = Levels(noise, np.ones(m))
@@ -433,10 +312,7 @@ class CovarianceSearch:
             return Trial(
                 self.smoother, c, levels, -np.inf, np.zeros(m), self.evaluations, False, interrupted
             )
-        if self.joined:
-            self.smoother.observations = self._bare.correlated(self.mixing(point.N))
-        if self.serial:
-            self.smoother.observations = self._in_time(point.N)
+        self.smoother.observations = self.noise_model.observations(point.N)
         self.smoother.assume(point.W, point.corner)
         rows = point.posterior.linear.about.changes.rows
         spread = band.variances(rows.first, rows.J, point.posterior.C).reshape(-1, m).sum(axis=0)

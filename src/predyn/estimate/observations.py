@@ -135,11 +135,17 @@ class Observations:
         several = len(self.observed) > 1 and not len(self.of_points)
         return several and len(self.sample) == len(self.observed) * len(self.t)
 
-    def correlated(self, mixing: Floats | None) -> Observations:
+    def correlated(self, mixing: Floats) -> Observations:
         """The same with noise that is correlated between joints: row i of a sample plus the sum of
         mixing[i, j] times row j before it has the noise level of i alone."""
         other = copy(self)
         other.mixing = mixing
+        return other
+
+    def in_time(self, serial: Any) -> Observations:
+        """The same with noise that is correlated from sample to sample, see serial_noise.py."""
+        other = copy(self)
+        other.serial = serial
         return other
 
     def deviations(self, noise: Floats) -> Floats:

@@ -8,6 +8,7 @@ import numpy as np
 
 from predyn.estimate.covariance_search import CovarianceSearch
 from predyn.estimate.evidence import Trial
+from predyn.estimate.noise_models import JointNoise, TimeNoise, WhiteNoise, residual_moments
 from predyn.estimate.options import usual_size
 from predyn.estimate.regularisation import combination, inertias
 from predyn.estimate.result import ACCELERATIONS, LINKS, NONE
@@ -62,25 +63,16 @@ def downward(
     """
     trials = list[Trial]()
     goal = -np.inf if requested else best.log_evidence
-    higher, joined, noise = None, False, 0
+    noise, higher = WhiteNoise(search.observations), None
     for order in sorted(orders, reverse=True):
-        trial, found = _tried(search, order, of, best, higher, goal, joined, noise)
+        trial, found = _tried(search, order, of, best, higher, goal, noise)
         trials.append(trial)
-        if higher is None and of == NONE and not trial.interrupted:
-            joined = _noise_is_correlated(search, found)
-        if joined and higher is None:
-            more, also = _tried(search, order, of, best, found, goal, True, 0)
+        for model in _noise_models(search, of, found) if higher is None else ():
+            more, also = _tried(search, order, of, best, found, goal, model)
             trials.append(more)
-            joined = more.log_evidence > trial.log_evidence
-            if joined:
-                trial, found = more, also
-        if higher is None and not trial.interrupted and _noise_lasts(search, found):
-            for serial in (1, 2):
-                more, also = _tried(search, order, of, best, found, goal, False, serial)
-                trials.append(more)
-                if more.interrupted or not more.log_evidence > trial.log_evidence:
-                    break
-                trial, found, noise = more, also, serial
+            if more.interrupted or more.log_evidence <= trial.log_evidence:
+                break
+            trial, found, noise = more, also, model
         if trials[-1].interrupted or trial.log_evidence < goal - NEARLY_AS_GOOD:
             break
         higher, goal = found, max(goal, trial.log_evidence)
@@ -94,10 +86,9 @@ def _tried(
     best: Trial,
     higher: CovarianceSearch | None,
     goal: float,
-    joined: bool,
-    serial: int,
+    noise: WhiteNoise,
 ) -> tuple[Trial, CovarianceSearch]:
-    """One order, with or without correlations of the noise."""
+    """One order with one model of the noise."""
     full = of == NONE
     text = f"log evidence, order {order} with a corner, {of}"
     found = CovarianceSearch(
@@ -106,12 +97,14 @@ def _tried(
         search.noise_bounds,
         full,
         search.pool,
-        joined,
-        serial,
-        search.reporter(text + ", correlated noise" * (joined or bool(serial))),
+        noise,
+        search.reporter(text + ", correlated noise" * (type(noise) is not WhiteNoise)),
     )
     charge = CORNER + (max(CORRELATIONS, _pairs(int(search.active.sum()))) if full else 0.0)
-    charge += _pairs(len(search.noise)) if joined else CORNER * bool(serial)
+    if isinstance(noise, JointNoise):
+        charge += _pairs(len(search.noise))
+    elif isinstance(noise, TimeNoise):
+        charge += CORNER
     worth = goal + charge - NEARLY_AS_GOOD
     trial = found.run(best.levels.noise, best.c, higher, worth, _iterations(search))
     trial.of = of
@@ -123,29 +116,24 @@ def _pairs(count: int) -> float:
     return 0.5 * count * (count - 1)
 
 
-def _noise_lasts(search: Search, found: CovarianceSearch) -> bool:
-    """Whether residuals of markers are correlated from sample to sample."""
-    o = search.observations
-    if found.best is None or not len(o.of_points) or not search.free_noise.all():
-        return False
+def _noise_models(search: Search, of: str, found: CovarianceSearch) -> list[WhiteNoise]:
+    """Correlations of the noise to try, one after the other while they help."""
+    o, point = search.observations, found.best
+    if point is None or not search.free_noise.all():
+        return []
+    if o.complete and of == NONE:
+        S = residual_moments(o, point.c, point.posterior)
+        size = np.sqrt(np.diagonal(S))
+        _, logs = np.linalg.slogdet(S / np.outer(size, size))
+        worth = -0.5 * len(o.t) * logs > _pairs(len(S))  # more than it is charged
+        return [JointNoise(o)] if worth else []
     chains = neighbours(o, 2)
-    if chains.blocks > WIDEST:
-        return False
-    point = found.best
-    left = o.bare_rows(point.c).after(point.posterior.step)
-    left = left / point.noise[o.thing]
+    if not len(o.of_points) or chains.blocks > WIDEST:
+        return []
+    left = o.bare_rows(point.c).after(point.posterior.step) / point.noise[o.thing]
     at = np.flatnonzero(chains.depth > 0)
-    return bool(left[at] @ left[chains.before[1, at]] > LASTING * (left[at] @ left[at]))
-
-
-def _noise_is_correlated(search: Search, found: CovarianceSearch) -> bool:
-    """Whether correlations of the residuals between joints promise more than they are charged."""
-    if found.best is None or not search.observations.complete or not search.free_noise.all():
-        return False
-    S = found.residual_moments(found.best)
-    size = np.sqrt(np.diagonal(S))
-    _, logs = np.linalg.slogdet(S / np.outer(size, size))
-    return bool(-0.5 * len(search.observations.t) * logs > _pairs(len(S)))
+    lasts = left[at] @ left[chains.before[1, at]] > LASTING * (left[at] @ left[at])
+    return [TimeNoise(o, 1), TimeNoise(o, 2)] if lasts else []
 
 
 def _iterations(search: Search) -> int:

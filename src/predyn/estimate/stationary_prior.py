@@ -13,9 +13,11 @@ unknowns, and the first p rows make the process stationary from its first interv
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from predyn.estimate.autoregression import autoregression
+from predyn.estimate.autoregression import Filter, autoregression
 from predyn.estimate.driving import Driving
 from predyn.estimate.grid_kernels import filtered_rows
 from predyn.estimate.observations import Angle, Observations
@@ -94,3 +96,28 @@ class StationarySmoother(Smoother):
         """Standard deviations of x in this process."""
         variance = (np.linalg.inv(self.W) ** 2).sum(axis=1) * np.exp(self.filter.log_variance)
         return np.asarray(self.units * np.sqrt(variance))
+
+
+class Moments:
+    """E[x_k x'_{k-l}] (p + 1, K, m, m), summed as the filter needs them."""
+
+    def __init__(self, lagged: Floats) -> None:
+        order, K = len(lagged) - 1, lagged.shape[1]
+        self.steady, self.start = {}, {}
+        for i in range(order + 1):
+            for j in range(i, order + 1):
+                self.steady[i, j] = lagged[j - i, order - i : K - i].sum(axis=0)
+        for i in range(order):
+            for j in range(i + 1):
+                self.start[i, j] = lagged[i - j, i]
+
+    def innovations(self, rows: Filter) -> Any:
+        """S for the rows of a filter, complex ones too."""
+        total = sum(
+            rows.steady[i] * rows.steady[j] * (x + x.T if i != j else x)
+            for (i, j), x in self.steady.items()
+        )
+        weight = rows.start.T @ rows.start
+        return total + sum(
+            weight[i, j] * (x + x.T if i != j else x) for (i, j), x in self.start.items()
+        )
