@@ -21,7 +21,7 @@ CORNER, CORRELATIONS = 3.0, 2.0  # log evidence charged for a corner, and at lea
 WORTH_IT, PER_PAIR = 30.0, 5.0  # a kind is tried if differences of it are at most so far behind,
 # and this much for each correlation that it may have
 SHORTEST, LONGEST = 2e-4, 0.1  # s; other intervals leave no room for a corner frequency
-LASTING = 0.2  # correlation of neighbouring residuals
+LASTING, SOFT = 0.2, 0.05  # correlation of neighbouring residuals; m that skin may move
 MOST_WORK = 4e6  # intervals times joints^3
 ITERATIONS, ALL_WORK = (30, 80), 6e7  # least and most; the same times iterations
 
@@ -128,7 +128,7 @@ def _noise_models(search: Search, of: str, found: CovarianceSearch) -> list[Whit
         worth = -0.5 * len(o.t) * logs > _pairs(len(S))  # more than it is charged
         return [JointNoise(o)] if worth else []
     chains = neighbours(o, 2)
-    if not len(o.of_points) or chains.blocks > WIDEST:
+    if not len(o.of_points) or chains.blocks > WIDEST or np.median(point.noise) > SOFT:
         return []
     left = o.bare_rows(point.c).after(point.posterior.step) / point.noise[o.thing]
     at = np.flatnonzero(chains.depth > 0)

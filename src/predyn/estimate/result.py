@@ -63,6 +63,19 @@ class Filtered(NamedTuple):
     tau: Floats  # (K + 1, n)
 
 
+def prior_words(order: int, independent: str, corner: float) -> str:
+    """A prior in plain words."""
+    what = {
+        JOINTS: "torques of joints",
+        LINKS: "torques on links",
+        ACCELERATIONS: "accelerations of joints",
+        NONE: "accelerations of links, correlated",
+    }[independent]
+    if corner:
+        return f"{what}, falling off above {corner:.2g} Hz (order {order})"
+    return ("", "differences of ", "second differences of ")[order] + what
+
+
 class OrderTrial(NamedTuple):
     """One order of regularisation, its best weights, and how well it explains the data."""
 
@@ -73,6 +86,11 @@ class OrderTrial(NamedTuple):
     chosen: bool
     corner: float = 0.0  # Hz; 0: differences, without a corner frequency
     noise: str = WHITE  # "white", "joints" (correlated between them) or "time" (between samples)
+
+    @property
+    def words(self) -> str:
+        """What is taken as small or as a process, in plain words."""
+        return prior_words(self.order, self.independent, self.corner)
 
     @property
     def name(self) -> str:
@@ -277,6 +295,7 @@ class Estimate(Reported):
 
     def __repr__(self) -> str:
         what = "total variation" if self.total_variation else f"order {self.order}"
+        what += f", corner {self.corner:.2g} Hz" if self.corner else ""
         return (
             f"Estimate({self.name!r}, {self.status}, {what}, {len(self.t_tau)} intervals of "
             f"{self.t[1] - self.t[0]:.4g} s, {self.model.n} joints)"

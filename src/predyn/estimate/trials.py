@@ -17,7 +17,7 @@ from predyn.estimate.observations import Marker, Observations
 from predyn.estimate.options import usual_size
 from predyn.estimate.progress import Report
 from predyn.estimate.regularisation import combination, inertias
-from predyn.estimate.result import ACCELERATIONS, BAND, JOINTS, LINKS, Filtered
+from predyn.estimate.result import ACCELERATIONS, BAND, JOINTS, LINKS, Filtered, prior_words
 from predyn.estimate.root_residual import Base
 from predyn.estimate.smoother import Levels, Small, Smoother
 from predyn.estimate.spline_grid import Floats, Ints
@@ -230,11 +230,14 @@ class Search:
             away = np.abs(self.driving.torques(trial.c) - tau)[:, self.active]
             share = float((away > BAND * tau_sd[:, self.active]).mean())
             if share > BEYOND:
-                other, own = trial.smoother.order, best.smoother.order
+                other, own = (
+                    prior_words(x.smoother.order, x.of, x.smoother.corner) for x in (trial, best)
+                )
                 messages.append(
-                    f"order {other} of {trial.of} explains the data as well as order {own} of "
-                    f"{best.of}, with {share:.0%} of its torques outside the bands: the bands are "
-                    "too narrow; choose with order and independent, or measure more"
+                    f"{other} (order {trial.smoother.order}) explain the data as well as {own} "
+                    f"(order {best.smoother.order}), with {share:.0%} of their torques outside the "
+                    "bands: the bands are too narrow; choose with order and independent, or "
+                    "measure more"
                 )
         on_floor = [
             str(trial.smoother.order)
