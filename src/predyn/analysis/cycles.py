@@ -82,18 +82,15 @@ def gait_cycles(
     )
 
 
-def find_gait(
-    result: Estimate | Solution | Motion, norms: Norms | None = None
-) -> GaitCycles | None:
+def find_gait(result: Estimate | Solution | Motion) -> GaitCycles | None:
     """The gait cycles of a motion in which both feet have some; None of any other motion."""
     try:
         find_feet(result.model, loaded_links(result))  # without computing any forces
         gait = gait_cycles(result)
     except PredynError:
         return None
-    if not all(any(cycle.side == side for cycle in gait.cycles) for side in SIDES):
-        return None
-    return gait if norms is None else gait_cycles(result, norms=norms)
+    sides = {cycle.side for cycle in gait.cycles}
+    return gait if sides == set(SIDES) else None
 
 
 class _Found(NamedTuple):
