@@ -158,7 +158,7 @@ def test_all_or_nothing(
     before = {path.name: path.read_bytes() for path in Path("trial").iterdir()}
     answered(replace(fake_estimate(), iterations=99))
 
-    def broken(_: Estimate) -> str:
+    def broken(*_: object) -> str:
         raise FileError("trial: no space")
 
     monkeypatch.setattr("predyn.view.estimate_report.estimate_html", broken)
