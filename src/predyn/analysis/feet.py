@@ -150,7 +150,8 @@ def _common_link(model: Model, one: str, other: str) -> int:
 def _direction(t: Floats, pelvis: Floats, feet: tuple[Foot, Foot], up: Floats) -> Floats:
     """Horizontal unit vector of walking: the way of the pelvis, else that of the feet under it.
 
-    On a treadmill the feet move along the belt, and forward while they are lifted.
+    On a treadmill the feet move along the belt, and forward while no force acts on them or, where
+    forces are not known, while they are lifted.
     """
     travel = pelvis[-1] - pelvis[0]
     travel = travel - (travel @ up) * up
@@ -164,8 +165,11 @@ def _direction(t: Floats, pelvis: Floats, feet: tuple[Foot, Foot], up: Floats) -
     if not size[0] > 0.0:
         raise InputError("gait: the feet do not move relative to the pelvis")
     axis = axes[0]
-    lifted = 0.0  # whether the feet are higher while they move along the axis
+    swing = 0.0  # whether the feet are free while they move along the axis
     for foot in feet:
-        height = foot.toe @ up
-        lifted += float((height - height.mean()) @ np.gradient((foot.toe - pelvis) @ axis, t))
-    return np.asarray(axis if lifted > 0.0 else -axis)
+        free = 0.5 * (foot.heel + foot.toe) @ up
+        if foot.force.any():
+            free = -np.interp(t, foot.t_force, foot.force @ up)
+        moving = np.gradient((foot.toe - pelvis) @ axis, t)
+        swing += float((free - free.mean()) @ moving) / (float(free.std()) or 1.0)
+    return np.asarray(axis if swing > 0.0 else -axis)

@@ -94,6 +94,13 @@ class Peak(NamedTuple):
     unit: str
 
 
+def _mean_percent(percents: Floats) -> float:
+    """Mean on a circle: 1 and 99 % are two percent apart."""
+    around = np.exp(2j * np.pi * percents / 100.0).mean()
+    mean = 100.0 * float(np.angle(around)) / (2.0 * np.pi)
+    return mean % 100.0 if len(percents) > 1 else float(percents[0])
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class GaitCycles:
     """Gait cycles of a motion, with curves over 0 to 100 % of them.
@@ -135,7 +142,7 @@ class GaitCycles:
                         places = np.argmax(ends, axis=1)
                         values = rows[np.arange(len(rows)), places]
                         sd = float(values.std(ddof=1)) if len(rows) > 1 else np.nan
-                        percent = float(PERCENT[places].mean())
+                        percent = _mean_percent(PERCENT[places])
                         value = float(values.mean())
                         peaks.append(Peak(name, side, kind, value, sd, percent, curve.unit))
         return peaks

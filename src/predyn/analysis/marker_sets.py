@@ -59,9 +59,9 @@ def find_landmarks(markers: Iterable[str], names: Mapping[str, str] | None = Non
             word = side.upper()
             ways = [f"{letter}{x}" for x in spellings] + [f"{x}{letter}" for x in spellings]
             ways += [f"{word}{x}" for x in spellings] + [f"{x}{word}" for x in spellings]
-            marker = next((spelled[way] for way in ways if way in spelled), None)
-            if marker is not None:
-                found[side][landmark] = marker
+            spelling = next((way for way in ways if way in spelled), None)
+            if spelling is not None:
+                found[side][landmark] = spelled[spelling]
     sacrum = next((spelled[way] for way in SACRUM if way in spelled), None)
     valid = [f"{side} {landmark}" for side in SIDES for landmark in LANDMARKS]
     for place, marker in (names or {}).items():
