@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from analysis.walkers import (
     AMPLITUDE,
-    PEAK,
     SPEED,
     STANCE,
     STRIDE,
@@ -18,7 +18,6 @@ from analysis.walkers import (
     strikes,
     walking,
 )
-
 from predyn.analysis import find_gait, gait_cycles, motion_of
 from predyn.analysis.curves import base_joints
 from predyn.analysis.gait import GaitCycles
@@ -34,7 +33,7 @@ def test_cycles_reach_from_heel_strike_to_heel_strike(gait: GaitCycles) -> None:
     assert [cycle.side for cycle in gait.cycles] == ["left"] * 2 + ["right"] * 2
     for cycle in gait.cycles:
         assert cycle.duration == pytest.approx(STRIDE, abs=1e-6)
-        assert cycle.kinetic and cycle.whole and cycle.sources == ("forces",)
+        assert (cycle.sources, cycle.kinetic, cycle.whole) == (("forces",), True, True)
     early, late = Pulse(0.0).crossings(20.0)
     assert gait.cycles[0].stance == pytest.approx(100.0 * (late - early) / STRIDE, abs=1e-3)
 
@@ -104,7 +103,6 @@ def test_steps_and_strides(treadmill: bool) -> None:
     assert found["stance"].left == pytest.approx(stance, abs=1e-3)
     # both feet are on the ground for what two stances have beyond a whole cycle
     assert found["double support"].left == pytest.approx(2.0 * stance - 100.0, abs=1e-2)
-    assert stance < 100.0 * STANCE < 100.0 and PEAK > 0.0
 
 
 def test_step_length_over_ground() -> None:
@@ -117,8 +115,14 @@ def test_step_length_over_ground() -> None:
     for side, phase in (("r", 0.0), ("l", 0.5)):
         share = (t - strikes("right", 1)[0]) / STRIDE - phase
         within = share - np.floor(share)
-        ahead = SPEED * STRIDE * np.where(
-            within < STANCE, 0.31 - within, 0.31 - STANCE + (within - STANCE) * STANCE / (1 - STANCE)
+        ahead = (
+            SPEED
+            * STRIDE
+            * np.where(
+                within < STANCE,
+                0.31 - within,
+                0.31 - STANCE + (within - STANCE) * STANCE / (1 - STANCE),
+            )
         )  # heel relative to the hip: back with the ground, forward in swing
         for name in ("knee_angle", "ankle_angle"):
             q[:, model.joint_index(f"{name}_{side}")] = 0.0
@@ -174,7 +178,7 @@ def test_csv_holds_means_deviations_and_cycles(gait: GaitCycles) -> None:
 
 def test_what_is_no_gait_is_named() -> None:
     motion = walking(forces=False, cycles=0.6)
-    with pytest.raises(InputError, match="no complete gait cycle.*left foot"):
+    with pytest.raises(InputError, match=r"no complete gait cycle.*left foot"):
         gait_cycles(motion)
     assert find_gait(motion) is None
     with pytest.raises(InputError, match="feet: expected"):

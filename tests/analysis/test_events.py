@@ -1,9 +1,11 @@
-"""Events against closed forms: pulses of force that cross a level, feet that swing as sine waves."""
+"""Events against closed forms: pulses of force, feet that swing as sine waves."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from analysis.walkers import AMPLITUDE, SPEED, STRIDE, Pulse, strikes, walking
 
+from analysis.walkers import AMPLITUDE, SPEED, STRIDE, Pulse, strikes, walking
 from predyn.analysis.events import FORCES, KINEMATICS, OFF, STRIKE, gait_events
 from predyn.analysis.feet import walk_of
 from predyn.analysis.force_events import force_contacts
@@ -58,7 +60,7 @@ def test_kinematic_events_without_forces() -> None:
     assert {e.source for side in events.values() for e in side.events} == {KINEMATICS}
     for side in ("left", "right"):
         kinds = [e.kind for e in events[side].events]
-        assert all(a != b for a, b in zip(kinds, kinds[1:], strict=False))
+        assert all(a != b for a, b in pairwise(kinds))
 
 
 @pytest.mark.parametrize("treadmill", [False, True])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from predyn.analysis.motions import GroundForce, Motion
+from fake_estimate import fake_estimate
+from predyn.analysis.motions import GroundForce, Motion, joint_moments
+from predyn.estimate.result import Estimate
 from predyn.model import Model
 from predyn.model.builder import ModelBuilder
+from predyn.recordings.measurements import MeasuredForce, Measurements
 
 STRIDE, SPEED, THIGH, SHANK = 1.1, 1.3, 0.45, 0.43  # s, m/s, m
 AMPLITUDE = 0.4  # rad, of the hips; the knees stay straight
@@ -97,3 +101,23 @@ def walking(
                 total[:, 2] += 2.0 * random.standard_normal(len(fine))
             plates.append(GroundForce(link, fine, total))
     return Motion("walker", model, t, q, v, moments, reactions, tuple(plates))
+
+
+def walking_estimate(forces: bool = True) -> Estimate:
+    """An estimate whose motion and plates are those of `walking`; torques by inverse dynamics."""
+    motion = walking(forces=forces, rate=100.0)
+    model, t, q, v = motion.model, motion.t, motion.q, motion.v
+    a = np.diff(v, axis=0) / np.diff(t)[:, None]
+    names = {"right plate": "foot_r", "left plate": "foot_l"} if forces else {}
+    plates = {}
+    for name, plate in zip(names, motion.forces, strict=True):
+        zeros = np.zeros_like(plate.force)
+        plates[name] = MeasuredForce(plate.t, plate.force, zeros + (0.1, 0.0, 0.0), zeros)
+    fake = fake_estimate(model=model)
+    angles = {name: q[:, j] for j, name in enumerate(model.joint_names)}
+    whole = replace(
+        fake, name="walk", t=t, q=q, v=v, q_sd=np.full_like(q, 0.003), v_sd=np.full_like(q, 0.05),
+        t_tau=0.5 * (t[:-1] + t[1:]), a=a, tau_sd=np.ones_like(a), grid_error=np.zeros_like(a),
+        measurements=Measurements(t, angles, {}, plates), force_links=names, comparison=None,
+    )  # fmt: skip
+    return replace(whole, tau=joint_moments(model, whole.joint_reactions()))
