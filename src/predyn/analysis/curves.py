@@ -11,6 +11,7 @@ from predyn.analysis.gait import PERCENT, Curve, Cycle
 from predyn.analysis.motions import Floats, Motion, interpolated
 from predyn.analysis.sides import LEFT, RIGHT, SIDES, Pair, checked_pairs, find_pairs, plain_name
 from predyn.errors import InputError, unknown_name
+from predyn.estimate.root_residual import floating_base
 from predyn.model import PRISMATIC, Model
 
 ANATOMY = {"hip": ("hip",), "knee": ("knee",), "ankle": ("ankle", "talocrural")}  # in this order
@@ -67,19 +68,12 @@ def cycle_curves(
 
 
 def base_joints(model: Model) -> set[int]:
-    """The joints of a floating base: all up to the first link with mass, if some are slides.
+    """The joints of a floating base.
 
     What acts there is no joint moment but a residual: forces that the data leave unexplained.
     """
-    chain: list[int] = []
-    for j in range(model.n):
-        if int(model.parent[j]) != (chain[-1] if chain else -1):
-            return set()
-        chain.append(j)
-        if model.inertia[j].any():
-            break
-    slides = int((model.kind[chain] == PRISMATIC).sum())
-    return set(chain) if slides >= 2 else set()
+    joints = floating_base(model)
+    return set() if joints is None else set(joints.tolist())
 
 
 def _rank(pair: Pair) -> tuple[int, bool]:
