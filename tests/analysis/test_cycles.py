@@ -18,7 +18,7 @@ from analysis.walkers import (
     strikes,
     walking,
 )
-from predyn.analysis import find_gait, gait_cycles, motion_of
+from predyn.analysis import Event, find_gait, gait_cycles, motion_of
 from predyn.analysis.curves import base_joints
 from predyn.analysis.gait import GaitCycles
 from predyn.errors import InputError
@@ -162,6 +162,50 @@ def test_signs_pairs_mass_and_feet(gait: GaitCycles) -> None:
         assert other.curves[name].left == pytest.approx(expected, abs=1e-9)
     named = gait_cycles(motion, pairs={"upper": ("hip_flexion_l", "hip_flexion_r")})
     assert np.array_equal(named.curves["upper_angle"].left, gait.curves["hip_flexion_angle"].left)
+
+
+def test_events_may_be_given() -> None:
+    """As of a predicted cycle, which begins and ends with a heel strike of the right foot."""
+    motion, start = walking(), 0.5
+    times = [(start, "right", "heel strike"), (start + 0.1, "left", "toe off"),
+             (start + 0.55, "left", "heel strike"), (start + 0.7, "right", "toe off"),
+             (start + STRIDE, "right", "heel strike")]  # fmt: skip
+    gait = gait_cycles(motion, events=[Event(*x) for x in times])
+    (cycle,) = gait.cycles
+    assert (cycle.side, cycle.start, cycle.end, cycle.kinetic) == ("right", 0.5, 0.5 + STRIDE, True)
+    assert gait.parameters["double support"].right == pytest.approx(100.0 * 0.25 / STRIDE)
+    assert gait.parameters["step time"].right == pytest.approx(STRIDE - 0.55)
+    assert "as given" in " ".join(gait.notes)
+    assert len(gait.curves["knee_moment"].right) == 1
+    without = gait_cycles(replace(motion, forces=()), events=[Event(*x) for x in times])
+    assert len(without.curves["knee_moment"].right) == 0
+    for event, message in (
+        (Event(9.9, "left", "toe off"), "expected times from 0 to"),
+        (Event(0.5, "links", "toe off"), "unknown side of an event"),
+        (Event(0.5, "left", "step"), "unknown kind of an event"),
+        ((0.5, "left", "toe off"), "expected predyn.analysis.Event"),
+    ):
+        with pytest.raises(InputError, match=message):
+            gait_cycles(motion, events=[event])  # type: ignore[list-item]
+
+
+def test_several_axes_of_a_hip() -> None:
+    """Flexion comes first; the reaction is that of the joint that carries the thigh."""
+    planar, model = walking(), person(hips=("rotation", "adduction", "flexion"))
+    same = [model.joint_index(name) for name in planar.model.joint_names]
+    q, v, moments = np.zeros((3, len(planar.t), model.n))
+    for wide, narrow in ((q, planar.q), (v, planar.v), (moments, planar.moments)):
+        wide[:, same] = narrow
+    reactions = np.zeros((len(planar.t), model.n, 3))
+    reactions[:, model.joint_index("hip_flexion_l")] = 300.0
+    gait = gait_cycles(replace(planar, model=model, q=q, v=v, moments=moments, reactions=reactions))
+    names = [name for name in gait.curves if name.endswith("angle")]
+    assert names[:4] == [
+        "hip_flexion_angle", "hip_rotation_angle", "hip_adduction_angle", "knee_angle",
+    ]  # fmt: skip
+    expected = np.sqrt(3.0) * 300.0 / gait.weight
+    assert gait.curves["hip_reaction"].left == pytest.approx(expected)
+    assert next(name for name in gait.curves if name.endswith("reaction")) == "hip_reaction"
 
 
 def test_csv_holds_means_deviations_and_cycles(gait: GaitCycles) -> None:

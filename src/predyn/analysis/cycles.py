@@ -12,7 +12,17 @@ from typing import NamedTuple
 import numpy as np
 
 from predyn.analysis.curves import cycle_curves
-from predyn.analysis.events import FORCES, KINEMATICS, OFF, STRIKE, FootEvents, gait_events
+from predyn.analysis.events import (
+    FORCES,
+    GIVEN,
+    KINEMATICS,
+    OFF,
+    STRIKE,
+    Event,
+    FootEvents,
+    gait_events,
+    given_events,
+)
 from predyn.analysis.feet import Walk, find_feet, walk_of
 from predyn.analysis.gait import Cycle, GaitCycles
 from predyn.analysis.motions import Motion, loaded_links, motion_of
@@ -36,6 +46,7 @@ def gait_cycles(
     norms: Norms | None = None,
     mass: float | None = None,
     threshold: float = THRESHOLD,
+    events: Sequence[Event] | None = None,
 ) -> GaitCycles:
     """Curves over 0 to 100 % of the gait cycle, events, peaks, and times and lengths of steps.
 
@@ -47,6 +58,7 @@ def gait_cycles(
     norms      from `load_norms`, drawn as bands
     mass       kg, that moments, powers and forces are divided by; by default that of the model
     threshold  N, of the vertical force at heel strike and toe off
+    events     heel strikes and toe offs of both feet, where they are known: nothing is searched
 
     Events come from the forces on each foot; where there are none, from the motion. Moments,
     powers and reactions are given only for cycles whose stance was measured by forces: without
@@ -62,8 +74,13 @@ def gait_cycles(
         raise InputError(f"gait: the motion of {motion.name!r} is not finite")
     walk = walk_of(motion, feet)
     weight = body * float(np.linalg.norm(motion.model.gravity))
-    by_side = gait_events(motion.t, walk, threshold, weight)
-    found = {side: _cycles(side, by_side) for side in SIDES}
+    by_side = (
+        gait_events(motion.t, walk, threshold, weight)
+        if events is None
+        else given_events(motion.t, events)
+    )
+    loaded = {side: bool(walk.foot(side).force.any()) for side in SIDES}
+    found = {side: _cycles(side, by_side, loaded) for side in SIDES}
     cycles = tuple(cycle for side in SIDES for cycle in found[side].cycles)
     if not cycles:
         raise InputError(_no_cycles(motion, walk, by_side))
@@ -72,6 +89,8 @@ def gait_cycles(
     return GaitCycles(
         name=motion.name,
         mass=body,
+        weight=weight,
+        signs=dict(signs or {}),
         feet={side: walk.foot(side).link for side in SIDES},
         events=tuple(sorted(e for side in SIDES for e in by_side[side].events)),
         cycles=cycles,
@@ -98,10 +117,10 @@ class _Found(NamedTuple):
     notes: list[str]
 
 
-def _cycles(side: str, by_side: Mapping[str, FootEvents]) -> _Found:
+def _cycles(side: str, by_side: Mapping[str, FootEvents], loaded: Mapping[str, bool]) -> _Found:
     """From each heel strike to the next, with one toe off between them."""
-    events = by_side[side].events
-    other = by_side[RIGHT if side == LEFT else LEFT].events
+    opposite = RIGHT if side == LEFT else LEFT
+    events, other = by_side[side].events, by_side[opposite].events
     cycles, notes = [], []
     for first, last in pairwise([event for event in events if event.kind == STRIKE]):
         offs = [e for e in events if e.kind == OFF and first.time < e.time < last.time]
@@ -112,8 +131,10 @@ def _cycles(side: str, by_side: Mapping[str, FootEvents]) -> _Found:
                 f"{len(offs)} in {last.time - first.time:.3f} s."
             )
             continue
-        kinetic = first.source == offs[0].source == FORCES
-        unseen = any(e.source == KINEMATICS and first.time <= e.time <= last.time for e in other)
+        kinetic = loaded[side] and KINEMATICS not in (first.source, offs[0].source)
+        unseen = not loaded[opposite] or any(
+            e.source == KINEMATICS and first.time <= e.time <= last.time for e in other
+        )
         ends = (first.time, offs[0].time, last.time)
         sources = tuple(dict.fromkeys(e.source for e in (first, offs[0], last)))
         cycles.append(Cycle(side, *ends, sources, kinetic, kinetic and not unseen))
@@ -128,6 +149,8 @@ def _notes(walk: Walk, cycles: Sequence[Cycle], threshold: float) -> list[str]:
             f"Heel strike and toe off from forces: where the vertical force on the foot crosses "
             f"{threshold:g} N."
         )
+    if GIVEN in sources:
+        notes.append("Heel strike and toe off as given.")
     if KINEMATICS in sources:
         points = " and ".join(walk.left.points) + ", " + " and ".join(walk.right.points)
         begin = "Without a force: heel" if FORCES in sources else "Heel"

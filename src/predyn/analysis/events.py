@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +12,10 @@ from predyn.analysis.force_events import Contact, force_contacts
 from predyn.analysis.kinematic_events import strikes_and_offs
 from predyn.analysis.motions import Floats
 from predyn.analysis.sides import SIDES
+from predyn.errors import InputError, unknown_name
 
 KINDS = STRIKE, OFF = "heel strike", "toe off"
-SOURCES = FORCES, KINEMATICS = "forces", "kinematics"
+SOURCES = FORCES, KINEMATICS, GIVEN = "forces", "kinematics", "given"
 NEAR = 0.15  # s within which events from forces and from the motion are the same one
 
 
@@ -22,8 +24,8 @@ class Event(NamedTuple):
 
     time: float  # s
     side: str
-    kind: str
-    source: str
+    kind: str  # "heel strike" or "toe off"
+    source: str = GIVEN
 
 
 class FootEvents(NamedTuple):
@@ -36,6 +38,25 @@ class FootEvents(NamedTuple):
 def gait_events(t: Floats, walk: Walk, threshold: float, weight: float) -> dict[str, FootEvents]:
     """Events by side."""
     return {side: _of_foot(t, walk, walk.foot(side), threshold, weight) for side in SIDES}
+
+
+def given_events(t: Floats, events: Sequence[Event]) -> dict[str, FootEvents]:
+    """Events from elsewhere by side, checked."""
+    by_side: dict[str, FootEvents] = {side: FootEvents([], []) for side in SIDES}
+    for event in events:
+        if not isinstance(event, Event):
+            raise InputError(f"events: expected predyn.analysis.Event, got {event!r:.80}")
+        for what, got, valid in (("side", event.side, SIDES), ("kind", event.kind, KINDS)):
+            if got not in valid:
+                raise unknown_name(f"{what} of an event", got, valid)
+        if not t[0] <= event.time <= t[-1]:
+            raise InputError(
+                f"events: expected times from {t[0]:.6g} to {t[-1]:.6g} s, got {event.time!r:.40}"
+            )
+        by_side[event.side].events.append(event._replace(source=GIVEN))
+    for foot in by_side.values():
+        foot.events.sort()
+    return by_side
 
 
 def _of_foot(t: Floats, walk: Walk, foot: Foot, threshold: float, weight: float) -> FootEvents:

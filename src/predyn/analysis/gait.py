@@ -112,6 +112,8 @@ class GaitCycles:
 
     name: str
     mass: float  # kg
+    weight: float  # N, one BW
+    signs: Mapping[str, float]  # as given
     feet: Mapping[str, str]  # side: link or frame
     events: tuple[Event, ...]
     cycles: tuple[Cycle, ...]

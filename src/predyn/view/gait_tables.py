@@ -13,8 +13,8 @@ from predyn.view.numbers import NOTHING, shown
 from predyn.view.tables import table
 
 SIGNS = (
-    "Angles and moments have the signs of the model's joints, which need not be those of your "
-    "laboratory; moments are internal ones, on the link that the joint moves."
+    "Angles and moments have the signs of the model's joints{changed}, which need not be those of "
+    "your laboratory; moments are internal ones, on the link that the joint moves."
 )
 REACTIONS = (
     "Reaction forces are net forces between segments. Muscles press the joint surfaces together in "
@@ -34,10 +34,13 @@ def gait_section(gait: GaitCycles | None) -> str:
     plural = "s" if len(gait.cycles) > 1 else ""
     begin = (
         f"{counts} cycle{plural}, from heel strike to heel strike of the same foot. Dashed: toe "
-        f"off. Moments and powers are divided by {shown(gait.mass, 4)} kg; BW: body weights."
+        f"off. Moments and powers are divided by {shown(gait.mass, 4)} kg. BW: body weight, "
+        f"{shown(gait.weight, 3)} N."
     )
+    turned = [name for name, factor in gait.signs.items() if factor < 0]
+    signs = SIGNS.format(changed=f" (reversed: {', '.join(turned)})" if turned else "")
     kinetic = any(curve.quantity == "reaction" for curve in gait.curves.values())
-    convention = f"{SIGNS} {REACTIONS}" if kinetic else SIGNS
+    convention = f"{signs} {REACTIONS}" if kinetic else signs
     paragraphs = (" ".join((begin, *gait.notes)), convention)
     text = "".join(f'<p class="note">{escape(words)}</p>' for words in paragraphs)
     return (
@@ -93,14 +96,13 @@ def _peaks(gait: GaitCycles) -> str:
 
 def _residuals(gait: GaitCycles) -> str:
     """Of the base: what the measured forces and the motion leave unexplained."""
-    weight = 9.81 * gait.mass
     rows = []
     for curve in gait.curves.values():
         values = np.concatenate((curve.left, curve.right)).ravel()
         if curve.quantity != "residual" or not len(values):
             continue
         rms, most = float(np.sqrt(np.mean(values**2))), float(np.abs(values).max())
-        share = f"{shown(100.0 * rms / weight, 2)} % of body weight"
+        share = f"{shown(100.0 * rms / gait.weight, 2)} % of body weight"
         if curve.unit != "N":
             share = f"{shown(rms / gait.mass, 2)} N m/kg"
         rows.append((curve.joint, curve.unit, shown(rms, 3), shown(most, 3), share))
