@@ -14,7 +14,7 @@ from predyn.errors import DataWarning, InputError
 from predyn.estimate import torque_warnings
 from predyn.estimate.butterworth import filtered
 from predyn.estimate.curve_of_weights import curve_of_weights
-from predyn.estimate.driving import Driving
+from predyn.estimate.driving import Driving, push
 from predyn.estimate.evidence import Trial, relaxed
 from predyn.estimate.matching import match, match_forces, match_joints
 from predyn.estimate.observations import Observations
@@ -29,9 +29,11 @@ from predyn.estimate.options import (
     positive,
     weights_of,
 )
+from predyn.estimate.plausibility import find_mistakes
 from predyn.estimate.progress import Report, shown_progress
 from predyn.estimate.result import (
     CONVERGED,
+    IMPLAUSIBLE,
     INTERRUPTED,
     LIMITED,
     UNIDENTIFIABLE,
@@ -128,6 +130,10 @@ def estimate_torques(
     matched.warnings.extend(messages)
     base = assumed_base(model, free, bool(links), by_filter, base_residual)
     matched.warnings.extend(warn_of_base(base, free, bool(links)))
+    pushes = {name: push(grid.nodes, link, recording.forces[name]) for name, link in links.items()}
+    mistakes = find_mistakes(model, by_filter, pushes, base)
+    matched.warnings.extend(mistake.text for mistake in mistakes)
+    wrong = "; ".join(mistake.text for mistake in mistakes if mistake.fatal)
     zero = zero_torques_of(base, free)
     least, likely, most = noise_range(matched)
     known = known_noise(matched, noise)
@@ -147,7 +153,7 @@ def estimate_torques(
     try:
         with shown_progress(verbose, search.report) as search.report:
             trials = search.trials(orders, kinds, grid.through(nodes))
-            estimate = _finished(search, trials, total_variation)
+            estimate = _finished(search, trials, total_variation, wrong)
     except InputError as error:  # earlier warnings may name the cause
         raise InputError("; ".join((*matched.warnings, str(error)))) from None
     for text in estimate["warnings"]:
@@ -166,8 +172,13 @@ def estimate_torques(
     )
 
 
-def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dict[str, Any]:
-    """The best trial brought to its minimum, with bands, warnings and the L-curve."""
+def _finished(
+    search: Search, trials: list[Trial], total_variation: bool, wrong: str
+) -> dict[str, Any]:
+    """The best trial brought to its minimum, with bands, warnings and the L-curve.
+
+    wrong: mistakes in the recording with which no torques can be right.
+    """
     best = max(trials, key=lambda trial: trial.log_evidence)
     smoother, levels, c = best.smoother, best.levels, best.c
     model = search.driving.model
@@ -212,6 +223,8 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
                     model, result["channels"], tau, error, usual
                 )
                 result |= _status(interrupted, reached, known.damping, unmeasured, implausible)
+                if wrong and not interrupted:
+                    result |= {"status": IMPLAUSIBLE, "message": wrong}
         except KeyboardInterrupt:
             interrupted = True
             result |= _status(True, reached, 0.0, (), "") if result else {}
@@ -306,7 +319,7 @@ def _status(
         )
         return {"status": UNIDENTIFIABLE, "message": message}
     if implausible:
-        return {"status": LIMITED, "message": implausible}
+        return {"status": IMPLAUSIBLE, "message": implausible}
     if not reached:
         message = (
             "noise, weights or motion did not converge; give noise and weight, or remove channels "
