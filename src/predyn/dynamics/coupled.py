@@ -1,8 +1,8 @@
 """Dynamics of coupled models: that of the tree, reduced to the coordinates.
 
-With the slopes A of the joints (expansion.py), tau = A^T tau_tree and M = A^T M_tree A. The weighted
-sum of torques w . tau = sum_k W_k tau_k has weights W_k = w_s f'_k that depend on q: its second
-partials also hold w_s f''_k d tau_k, and w_s f'''_k tau_k.
+With the slopes A of the joints (expansion.py), tau = A^T tau_tree and M = A^T M_tree A. The
+weighted sum of torques w . tau = sum_k W_k tau_k has weights W_k = w_s f'_k that depend on q: its
+second partials also hold w_s f''_k d tau_k, and w_s f'''_k tau_k.
 
 The functions of this package call these for models with couplings.
 """
@@ -173,9 +173,7 @@ def energies(model: Model, q: ArrayLike, v: ArrayLike | None) -> tuple[NDArray, 
     return kinetic, dynamics.potential_energy(chain.tree, chain.joints.q)
 
 
-def torque_regressor(
-    model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: Any
-) -> NDArray:
+def torque_regressor(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: Any) -> NDArray:
     chain = Chain(model, q, v, a)
     return chain.give(out, chain.rows(dynamics.torque_regressor(chain.tree, *chain.motion)))[0]
 
