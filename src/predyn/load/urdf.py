@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from predyn.errors import FileError, InputError, ModelError, unknown_name
 from predyn.load.mesh_files import MeshFinder, Packages
 from predyn.load.urdf_elements import NO_POSE, read_inertia, read_options, read_pose, read_shapes
-from predyn.load.urdf_xml import Element, read_xml
+from predyn.load.xml_file import Element, read_xml
 from predyn.model import Model
 from predyn.model.builder import ModelBuilder, friction_speed
 from predyn.model.edits import number
