@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from predyn.kernels.forces import ExternalForce as ExternalForce
     from predyn.load.dh import DHRow as DHRow
     from predyn.load.dh import load_dh as load_dh
+    from predyn.load.osim import load_osim as load_osim
     from predyn.load.urdf import load_urdf as load_urdf
     from predyn.model import Frame as Frame
     from predyn.model import Limits as Limits
@@ -134,6 +135,7 @@ _NAMES = {
     "load_dh": "predyn.load.dh",
     "load_estimate": "predyn.estimate.result_file",
     "load_measurements": "predyn.recordings.loading",
+    "load_osim": "predyn.load.osim",
     "load_solution": "predyn.solution.file",
     "load_task": "predyn.config",
     "load_urdf": "predyn.load.urdf",
