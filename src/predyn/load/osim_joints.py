@@ -127,6 +127,8 @@ def _read_transform(joint: Element, coordinates: list[Coordinate]) -> list[Axis]
     """The axes of a CustomJoint; those that are missing do not move."""
     names = [coordinate.name for coordinate in coordinates]
     given: dict[str, Element] = {}
+    if (old := joint.one("TransformAxisSet")) is not None:
+        old.fail("OpenSim 1 wrote this file: open it with OpenSim 3 or 4 and save it")
     for element in joint.need("SpatialTransform").all("TransformAxis"):
         name = element.text("name")
         if name not in CUSTOM:
@@ -146,7 +148,11 @@ def _read_axis(element: Element, name: str, coordinates: list[str]) -> Axis:
                 str(unknown_name("coordinate of the joint", word, coordinates))
             )
     held = find_function(element)
-    function = PiecewisePolynomial.polynomial([0.0]) if held is None else read_function(held)
+    if held is not None:
+        function = read_function(held)
+    else:  # as OpenSim: an empty <function/> is the coordinate itself, a missing one is 0
+        itself = bool(words) and element.one("function") is not None
+        function = PiecewisePolynomial.linear(1.0 if itself else 0.0)
     moves = function.line is None or function.line[0] != 0.0
     if moves and len(words) != 1:
         element.fail(f"a {'' if held is None else held.tag} needs one coordinate, got {len(words)}")

@@ -104,7 +104,7 @@ def _read_inside(body: Element, layout: Layout) -> Connection:
     if len(inside) != 1:
         body.need("Joint").fail(f"expected one joint inside, got {len(inside)}")
     joint = inside[0]
-    name = joint.text("name")
+    name = joint.attributes.get("name", "").strip() or f"{body.text('name')}_joint"
     if read_word(joint, "reverse", "false").lower() == "true":
         joint.need("reverse").fail(
             "joints whose coordinates move the parent in the child are not supported: exchange "
@@ -125,10 +125,17 @@ def _read_inside(body: Element, layout: Layout) -> Connection:
 
 def _read_sockets(joint: Element, layout: Layout) -> Connection:
     """A joint in version 4."""
-    name = joint.text("name")
-    parent = layout.locate(_socket(joint, "socket_parent_frame"), name)
-    child = layout.locate(_socket(joint, "socket_child_frame"), name)
+    if (old := joint.one("connectors")) is not None:
+        old.fail("a development version of OpenSim 4 wrote this file: save it with a released one")
+    parent = layout.locate(_socket(joint, "socket_parent_frame"), _key(joint))
+    child = layout.locate(_socket(joint, "socket_child_frame"), _key(joint))
+    name = joint.attributes.get("name", "").strip() or f"{child[0]}_joint"
     return Connection(name, joint, *parent, *child)
+
+
+def _key(joint: Element) -> str:
+    """What identifies the frames of a joint; names may be blank."""
+    return joint.attributes.get("name", "").strip() or f"joint in line {joint.line}"
 
 
 def _socket(element: Element, tag: str) -> Element:
@@ -137,7 +144,7 @@ def _socket(element: Element, tag: str) -> Element:
 
 
 def _collect_frames(model: Element, joints: list[Element], layout: Layout) -> None:
-    owners = [(joint, joint.text("name"), ("frames",)) for joint in joints]
+    owners = [(joint, _key(joint), ("frames",)) for joint in joints]
     owners += [(body, name, ("components",)) for name, body in layout.bodies.items()]
     if (ground := model.one("Ground")) is not None:
         owners.append((ground, GROUND, ("components",)))

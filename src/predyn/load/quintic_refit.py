@@ -7,6 +7,8 @@ slope on a dense grid (de Boor, A Practical Guide to Splines, 2001, chapter 14).
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from scipy.interpolate import BSpline, PPoly
 
@@ -53,7 +55,7 @@ def refit(function: PiecewisePolynomial) -> tuple[PiecewisePolynomial, float, fl
 def _place_knots(breaks: Array, parts: int) -> Array:
     """Each piece divided into equal parts, and equal intervals beyond both ends."""
     inner = np.concatenate(
-        [np.linspace(a, b, parts, endpoint=False) for a, b in zip(breaks, breaks[1:], strict=False)]
+        [np.linspace(a, b, parts, endpoint=False) for a, b in pairwise(breaks)]
         + [breaks[-1:]]
     )
     steps = np.arange(1, OUTSIDE + DEGREE + 1)
