@@ -173,9 +173,7 @@ def energies(model: Model, q: ArrayLike, v: ArrayLike | None) -> tuple[NDArray, 
     return kinetic, dynamics.potential_energy(chain.tree, chain.joints.q)
 
 
-def torque_regressor(
-    model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: Any
-) -> NDArray:
+def torque_regressor(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: Any) -> NDArray:
     chain = Chain(model, q, v, a)
     return chain.give(out, chain.rows(dynamics.torque_regressor(chain.tree, *chain.motion)))[0]
 

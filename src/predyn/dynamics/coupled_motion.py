@@ -104,15 +104,11 @@ def joint_reactions_derivatives(
     model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, forces: Forces, out: Any
 ) -> tuple[NDArray, ...]:
     chain = Chain(model, q, v, a)
-    wrench, *tree = dynamics.joint_reactions_derivatives(
-        chain.tree, *chain.motion, forces=forces
-    )
+    wrench, *tree = dynamics.joint_reactions_derivatives(chain.tree, *chain.motion, forces=forces)
     links = len(model.parent)
     flat = [x.reshape(*x.shape[:-3], 6 * links, links) for x in tree]
     parts = chain.first(*flat)
-    return chain.give(
-        out, wrench, *(x.reshape(*x.shape[:-2], links, 6, model.n) for x in parts)
-    )
+    return chain.give(out, wrench, *(x.reshape(*x.shape[:-2], links, 6, model.n) for x in parts))
 
 
 def joint_reactions_hessian(

@@ -185,9 +185,7 @@ def hybrid_dynamics(
     inputs = hybrid_inputs(model, q, v, a, tau, mask)
     if model.couplings:
         states = [value for _, value, _ in inputs]
-        return check_finite(
-            model, mask, *coupled.hybrid_dynamics(model, states, mask, forces, out)
-        )
+        return check_finite(model, mask, *coupled.hybrid_dynamics(model, states, mask, forces, out))
     view = view_with_mask(model, mask)
     kernel = HYBRID_PARTITIONED if has_coupled_rotors(model) else HYBRID
     result = kernel(model, inputs, forces, out, view=view)

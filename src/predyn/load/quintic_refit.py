@@ -55,8 +55,7 @@ def refit(function: PiecewisePolynomial) -> tuple[PiecewisePolynomial, float, fl
 def _place_knots(breaks: Array, parts: int) -> Array:
     """Each piece divided into equal parts, and equal intervals beyond both ends."""
     inner = np.concatenate(
-        [np.linspace(a, b, parts, endpoint=False) for a, b in pairwise(breaks)]
-        + [breaks[-1:]]
+        [np.linspace(a, b, parts, endpoint=False) for a, b in pairwise(breaks)] + [breaks[-1:]]
     )
     steps = np.arange(1, OUTSIDE + DEGREE + 1)
     before = inner[0] - (inner[1] - inner[0]) * steps[::-1]
