@@ -144,6 +144,7 @@ def _socket(element: Element, tag: str) -> Element:
 
 
 def _collect_frames(model: Element, joints: list[Element], layout: Layout) -> None:
+    owners: list[tuple[Element, str, tuple[str, ...]]]
     owners = [(joint, _key(joint), ("frames",)) for joint in joints]
     owners += [(body, name, ("components",)) for name, body in layout.bodies.items()]
     if (ground := model.one("Ground")) is not None:
