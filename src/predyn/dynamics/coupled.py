@@ -1,8 +1,8 @@
 """Dynamics of coupled models: that of the tree, reduced to the coordinates.
 
-With the slopes A of the joints (expansion.py), tau = A^T tau_tree and M = A^T M_tree A. The weighted
-sum of torques w . tau = sum_k W_k tau_k has weights W_k = w_s f'_k that depend on q: its second
-partials also hold w_s f''_k d tau_k, and w_s f'''_k tau_k.
+With the slopes A of the joints (expansion.py), tau = A^T tau_tree and M = A^T M_tree A. The
+weighted sum of torques w . tau = sum_k W_k tau_k has weights W_k = w_s f'_k that depend on q: its
+second partials also hold w_s f''_k d tau_k, and w_s f'''_k tau_k.
 
 The functions of this package call these for models with couplings.
 """

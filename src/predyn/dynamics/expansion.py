@@ -145,4 +145,5 @@ def expand_states(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Joi
     slopes = np.empty((7, len(flat[0]), links, 1))
     expand(expansion_of(model).functions, *flat, *full, slopes)
     shape = (*lead, links)
-    return Joints(*(x.reshape(shape) for x in full), slopes.reshape(7, *shape))
+    full_q, full_v, full_a = (x.reshape(shape) for x in full)
+    return Joints(full_q, full_v, full_a, slopes.reshape(7, *shape))

@@ -135,7 +135,7 @@ def hybrid_dynamics_derivatives(
         if given is not None:
             for mine, x in zip(given[2:], (*parts[0], *parts[1]), strict=True):
                 _fill(mine, x)
-            return a, tau, given[2:6], given[6:]  # type: ignore[return-value]
+            return a, tau, given[2:6], given[6:]
         return a, tau, tuple(parts[0]), tuple(parts[1])  # type: ignore[return-value]
     constant = _constant(mask, a.shape[:-1])
     if given is not None:

@@ -178,10 +178,10 @@ def frame_kinematics_hessian(
     if not isinstance(weights, FrameMotion):
         raise InputError(f"weights: expected a FrameMotion, got {type(weights).__name__}")
     if model.couplings:
-        states = (q, v, a)
-        return Hessian(
-            *coupled_motion.frame_kinematics_hessian(model, frame, states, weights, point, out)
+        qq, qv, vv, qa = coupled_motion.frame_kinematics_hessian(
+            model, frame, (q, v, a), weights, point, out
         )
+        return Hessian(qq, qv, vv, qa)
     shapes = ((3, 3), *((3,) for _ in range(5)))
     parts = zip(FrameMotion._fields, weights, shapes, strict=True)
     inputs: list[Input] = [("q", q, n), ("v", v, n), ("a", a, n)]

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics import coupled_motion
+from predyn.dynamics.chain_rule import Chain
 from predyn.dynamics.composite import (
     FORCE,
     MASS,
@@ -30,7 +31,6 @@ from predyn.dynamics.composite import (
     outward_composites,
     sum_into_parent,
 )
-from predyn.dynamics.chain_rule import Chain
 from predyn.dynamics.forward import AXIS, PSI
 from predyn.errors import ModelError
 from predyn.kernels.arguments import motion

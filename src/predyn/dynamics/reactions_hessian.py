@@ -71,7 +71,8 @@ def joint_reactions_hessian(
         blocks, with_forces = coupled_motion.joint_reactions_hessian(
             model, (q, v, a), weights, forces, out
         )
-        return Hessian(*blocks, with_forces)
+        qq, qv, vv, qa = blocks
+        return Hessian(qq, qv, vv, qa, with_forces)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n), ("weights", weights, (model.n, 6)))
     qq, qv, vv, qa = REACTIONS_HESSIAN(model, inputs, forces, out)
     qf = reaction_force_hessian(model, q, weights, forces)

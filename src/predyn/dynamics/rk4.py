@@ -186,7 +186,7 @@ if not config.DISABLE_JIT:
 
 
 def can_march(model: Model) -> bool:
-    """Whether this model can be simulated in lanes: no coupled joints or rotors, and compiled code."""
+    """Whether the model can be simulated in lanes: no coupled joints or rotors, compiled code."""
     plain = not model.couplings and not has_coupled_rotors(model)
     return plain and not config.DISABLE_JIT
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from predyn.errors import ModelError
 from predyn.model.couplings import Coupling, find_problems, independent
-from predyn.model.parts import Array, Limits
+from predyn.model.parts import Array, Limits, frozen, frozen_ints
 
 if TYPE_CHECKING:
     from predyn.model.model import Model
@@ -31,29 +31,43 @@ def unchecked(kind: type[Model], entries: Mapping[str, Any]) -> Model:
     return model
 
 
+def changed(model: Model, **entries: Any) -> Model:
+    """A copy of a model with other entries, without checks."""
+    own = {field.name: getattr(model, field.name) for field in fields(model)}
+    return unchecked(type(model), own | entries)
+
+
 def couple(kind: type[Model], entries: dict[str, Any], couplings: tuple[Coupling, ...]) -> Model:
     """The coupled model from the entries of its tree, in which every joint is independent."""
     joints = tuple(entries["joint_names"])
     if problems := find_problems(joints, couplings):
         raise ModelError(f"model {entries['name']!r:.60}: " + "; ".join(problems))
     notes = list(entries.get("notes", ()))
-    limits = Limits(*(np.array(pairs) for pairs in entries["limits"]))
+    count = len(joints)
+    own: dict[str, Any] = {
+        field: frozen(entries[field], field, (count,)) for field in PER_JOINT if field != "kind"
+    }
+    own["kind"] = frozen_ints(entries["kind"], "kind", (count,))
+    rotor = frozen(entries["rotor"], "rotor", (count, count))
+    pairs_of = zip(Limits._fields, entries["limits"], strict=True)
+    limits = Limits(*(frozen(x, f"limits.{name}", (count, 2)).copy() for name, x in pairs_of))
     place = {name: k for k, name in enumerate(joints)}
     for coupling in couplings:
         notes += _pass_limits(limits, coupling, place[coupling.joint], place[coupling.source])
     followers = [place[coupling.joint] for coupling in couplings]
     for pairs in limits:
         pairs[followers] = (-np.inf, np.inf)
-    tree = unchecked(kind, entries | {"limits": limits, "notes": tuple(notes)})
-    keep = np.array([k for k in range(len(joints)) if k not in followers], np.int64)
-    own = {field: np.asarray(entries[field])[keep] for field in PER_JOINT}
+    tree = unchecked(
+        kind, entries | own | {"rotor": rotor, "limits": limits, "notes": tuple(notes)}
+    )
+    keep = np.array([k for k in range(count) if k not in followers], np.int64)
     return kind(
         **entries
-        | own
+        | {field: x[keep] for field, x in own.items()}
         | {
             "joint_names": tuple(joints[k] for k in keep),
             "limits": Limits(*(pairs[keep] for pairs in limits)),
-            "rotor": np.asarray(entries["rotor"])[np.ix_(keep, keep)],
+            "rotor": rotor[np.ix_(keep, keep)],
             "notes": tuple(notes),
             "couplings": couplings,
             "tree": tree,

@@ -176,8 +176,14 @@ class Model(Shown):
         return self.link_names.index(name)
 
     def joint_index(self, name: str) -> int:
-        """Number of the joint with this name."""
+        """Number of the joint with this name, among those that follow no other joint."""
         if text(name, "joint") not in self.joint_names:
+            for coupling in self.couplings:
+                if coupling.joint == name:
+                    raise InputError(
+                        f"joint {name!r} follows joint {coupling.source!r} and has no coordinate "
+                        f"of its own; use {coupling.source!r}"
+                    )
             raise unknown_name("joint", name, self.joint_names)
         return self.joint_names.index(name)
 
