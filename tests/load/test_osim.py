@@ -12,7 +12,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from load.mutate_osim import mutants
-from predyn import frame_kinematics, inverse_dynamics, load_osim
+from predyn import inverse_dynamics, load_osim
+from predyn.dynamics import frame_kinematics
 from predyn.errors import FileError, InputError, ModelWarning
 from predyn.model.couplings import joint_positions
 from predyn.model.mass_check import link_poses, plain_mass_matrix
@@ -38,7 +39,9 @@ def osim(joints, bodies=("arm",), rest="", coordinate="q"):
 
 
 def joint(kind="PinJoint", inside="", parent="/ground", child="/bodyset/arm", name="j"):
-    coordinates = "" if "<coordinates" in inside else '<coordinates><Coordinate name="q"/></coordinates>'
+    coordinates = (
+        "" if "<coordinates" in inside else '<coordinates><Coordinate name="q"/></coordinates>'
+    )
     return (
         f'<{kind} name="{name}">\n<socket_parent_frame>{parent}</socket_parent_frame>\n'
         f"<socket_child_frame>{child}</socket_child_frame>{coordinates}{inside}</{kind}>\n"
@@ -96,7 +99,9 @@ def check_against_opensim(model, cases, springs=None):
     for case in cases:
         q, v, a = (numbers(model, case, what) for what in "qva")
         for name, place in {**case["bodies"], **case.get("markers", {})}.items():
-            R, p = pose(model, "cross_marker" if isinstance(place, list) and name == "cross" else name, q)
+            R, p = pose(
+                model, "cross_marker" if isinstance(place, list) and name == "cross" else name, q
+            )
             if isinstance(place, dict):
                 assert np.abs(R - np.array(place["R"])).max() < 1e-14
                 place = place["p"]
@@ -117,9 +122,7 @@ def test_shared_models_equal_opensim(name):
     assert sorted(model.joint_names) == sorted(answer["coordinates"])
     assert len(answer["cases"]) == 20
     check_against_opensim(model, answer["cases"])
-    moving = sum(
-        mass for body, mass in answer["mass"].items() if model.frame(body).link >= 0
-    )
+    moving = sum(mass for body, mass in answer["mass"].items() if model.frame(body).link >= 0)
     assert model.inertia[:, 0].sum() == pytest.approx(moving, rel=1e-14)
 
 
@@ -128,7 +131,9 @@ def test_shared_models_load_with_smooth_functions_and_stated_errors():
     folder = SHARED / "data" / "muscles"
     answer = json.loads((folder / "oracle_dynamics.json").read_text())["gait10dof18musc"]
     smooth = load_osim(folder / "gait10dof18musc.osim", functions="smooth")
-    stated = [float(re.search(r"error is at most (\S+),", x)[1]) for x in smooth.notes if "refit" in x]
+    stated = [
+        float(re.search(r"error is at most (\S+),", x)[1]) for x in smooth.notes if "refit" in x
+    ]
     assert len(stated) == 4 and max(stated) < 1e-5
     for case in answer["cases"]:
         q = numbers(smooth, case, "q")
@@ -218,8 +223,13 @@ def test_a_coordinate_without_an_axis_of_its_own_gets_a_joint(load):
 
 
 def test_locked_coordinates_are_held_or_free(load):
-    held = '<Coordinate name="q"><default_value>0.3</default_value><locked>true</locked></Coordinate>'
-    arm = joint("PlanarJoint", f'<coordinates>{held}<Coordinate name="x"/><Coordinate name="y"/></coordinates>')
+    held = (
+        '<Coordinate name="q"><default_value>0.3</default_value><locked>true</locked></Coordinate>'
+    )
+    arm = joint(
+        "PlanarJoint",
+        f'<coordinates>{held}<Coordinate name="x"/><Coordinate name="y"/></coordinates>',
+    )
     model = load(osim(arm))
     assert model.joint_names == ("x", "y")
     R = pose(model, "arm", np.zeros(2))[0]

@@ -18,6 +18,7 @@ from predyn.model.parts import Array
 DEGREE = 5
 OUTSIDE = 3  # intervals on each side: two to pass into the line, one on it
 SAMPLES = 12  # per interval of knots
+POINTS = 60  # per interval at which errors are measured
 PARTS = (1, 2, 4, 8)  # of each piece of the file
 GOOD = 1e-4  # error relative to the range of values: no more knots are tried below
 Follower = tuple[str, str, PiecewisePolynomial]
@@ -45,11 +46,19 @@ def refit(function: PiecewisePolynomial) -> tuple[PiecewisePolynomial, float, fl
     size = np.ptp(function(function.breaks)) or 1.0
     for parts in PARTS:
         smooth = _fit(function, _place_knots(function.breaks, parts))
-        x = np.linspace(smooth.breaks[0], smooth.breaks[-1], 200 * len(smooth.breaks))
+        x = _dense_grid(np.union1d(smooth.breaks, function.breaks))
         error = float(np.abs(smooth(x) - function(x)).max())
         if error <= GOOD * size:
             break
     return smooth, error, float(np.abs(smooth(x, 1) - function(x, 1)).max())
+
+
+def _dense_grid(breaks: Array) -> Array:
+    """Points in each interval, its start and the last number before its end among them."""
+    share = np.linspace(0.0, 1.0, POINTS)
+    x = breaks[:-1, None] + np.diff(breaks)[:, None] * share
+    x[:, -1] = np.nextafter(breaks[1:], -np.inf)
+    return x.ravel()
 
 
 def _place_knots(breaks: Array, parts: int) -> Array:
