@@ -87,7 +87,7 @@ def test_options_reach_the_estimator(answered: Callable[[Estimate], Calls]) -> N
     options = (
         "--order 1 --total-variation --independent links --weight 0.5 --noise joint1=0.01 "
         "--noise tip=1e-3 --unactuated joint1 --unactuated joint2 --force plate=link2 --cutoff 6 "
-        "--step 0.02 --guess joint1=0.3"
+        "--step 0.02 --guess joint1=0.3 --base-residual 0.02"
     )
     result = run("estimate", "two_link", "trial.csv", "--quiet", "--no-report", *options.split())
     assert result.exit_code == 0, result.output
@@ -102,6 +102,7 @@ def test_options_reach_the_estimator(answered: Callable[[Estimate], Calls]) -> N
         "weight": 0.5,
         "noise": {"joint1": 0.01, "tip": 1e-3},
         "unactuated": ("joint1", "joint2"),
+        "base_residual": 0.02,
         "forces": {"plate": "link2"},
         "cutoff": 6.0,
         "step": 0.02,

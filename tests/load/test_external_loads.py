@@ -33,16 +33,25 @@ def test_forces_and_their_bodies(tmp_path):
     loads = load_external_loads(write(tmp_path, force(), left, off))
     assert loads.links == {"ground": "calcn_r", "1_ground": "calcn_l"}
     assert loads.data == str(tmp_path / "grf.mot")
-    assert len(loads.notes) == 1 and "switched off" in loads.notes[0]
+    assert len(loads.notes) == 1
+    assert "switched off" in loads.notes[0]
     plates = load_external_loads(write(tmp_path, force(plate="ground", body="a"))).links
     assert plates == {"ground": "a"}
 
 
-@pytest.mark.parametrize("data, why", [("none.mot", "not found"), ("../x.mot", "not in the folder"),
-                                       ("/etc/passwd", "not in the folder"), ("", "no data file")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        ("none.mot", "not found"),
+        ("../x.mot", "not in the folder"),
+        ("/etc/passwd", "not in the folder"),
+        ("", "no data file"),
+    ],
+)
 def test_data_files_outside_or_missing_are_noted(tmp_path, data, why):
     loads = load_external_loads(write(tmp_path, force(), data=data))
-    assert loads.data is None and why in loads.notes[0]
+    assert loads.data is None
+    assert why in loads.notes[0]
 
 
 def test_links_out_of_the_folder_are_not_followed(tmp_path):

@@ -38,6 +38,10 @@ def osim(joints, bodies=("arm",), rest="", coordinate="q"):
     )
 
 
+def coordinates(inside):
+    return f"<coordinates>{inside}</coordinates>"
+
+
 def joint(kind="PinJoint", inside="", parent="/ground", child="/bodyset/arm", name="j"):
     coordinates = (
         "" if "<coordinates" in inside else '<coordinates><Coordinate name="q"/></coordinates>'
@@ -134,7 +138,8 @@ def test_shared_models_load_with_smooth_functions_and_stated_errors():
     stated = [
         float(re.search(r"error is at most (\S+),", x)[1]) for x in smooth.notes if "refit" in x
     ]
-    assert len(stated) == 4 and max(stated) < 1e-5
+    assert len(stated) == 4
+    assert max(stated) < 1e-5
     for case in answer["cases"]:
         q = numbers(smooth, case, "q")
         for name, place in case["bodies"].items():  # the ways along both knees add up
@@ -148,7 +153,8 @@ def test_shared_models_load_with_smooth_functions_and_stated_errors():
 def test_every_joint_and_function_equals_opensim(version):
     answer = json.loads((DATA / "jig_opensim.json").read_text())
     model = load_osim(JIG[version])
-    assert model.n == 21 and len(model.expanded.parent) == 26
+    assert model.n == 21
+    assert len(model.expanded.parent) == 26
     check_against_opensim(model, answer["cases"])
     assert model.inertia[:, 0].sum() == pytest.approx(sum(answer["mass"].values()), rel=1e-14)
 
@@ -157,7 +163,8 @@ def test_both_layouts_give_the_same_model():
     old, new = (load_osim(path) for path in JIG.values())
     for field in ("parent", "axis", "R", "p", "inertia", "stiffness", "rest", "damping", "gravity"):
         assert np.array_equal(getattr(old, field), getattr(new, field)), field
-    assert old.joint_names == new.joint_names and old.frame_names == new.frame_names
+    assert old.joint_names == new.joint_names
+    assert old.frame_names == new.frame_names
     assert np.array_equal(old.limits.position, new.limits.position)
     for one, two in zip(old.couplings, new.couplings, strict=True):
         assert np.array_equal(one.function.coefficients, two.function.coefficients)
@@ -311,8 +318,11 @@ REFUSED = {
     "two parents": (osim(joint() + joint(name="k")), "already the child of joint 'j'"),
     "child is ground": (osim(joint(child="/ground")), "its child is ground"),
     "cycle": (
-        osim(joint(parent="/bodyset/leg") + joint(name="k", parent="/bodyset/arm",
-             child="/bodyset/leg"), bodies=("arm", "leg")),
+        osim(
+            joint(parent="/bodyset/leg")
+            + joint(name="k", parent="/bodyset/arm", child="/bodyset/leg"),
+            bodies=("arm", "leg"),
+        ),
         "its joints form a cycle",
     ),
     "same coordinate": (
@@ -321,7 +331,7 @@ REFUSED = {
     ),
     "body twice": (osim(joint(), bodies=("arm", "arm")), "already used in line"),
     "too many coordinates": (
-        osim(joint("PinJoint", "<coordinates><Coordinate name='q'/><Coordinate name='r'/></coordinates>")),
+        osim(joint(inside=coordinates("<Coordinate name='q'/><Coordinate name='r'/>"))),
         "a PinJoint has 1 coordinates, got 2",
     ),
     "function": (
@@ -333,56 +343,75 @@ REFUSED = {
         "x must increase, got 1 and then 1",
     ),
     "x and y": (
-        osim(custom(("rotation1", "q", "0 0 1", points((0, 1), (0, 1, 2))))), "got 2 and 3"
+        osim(custom(("rotation1", "q", "0 0 1", points((0, 1), (0, 1, 2))))),
+        "got 2 and 3",
     ),
     "axis": (osim(custom(("rotation1", "q", "0 0 0", line(1, 0)))), "the axis is zero"),
-    "axis name": (osim(custom(("turn", "q", "0 0 1", line(1, 0)))), "name of a TransformAxis 'turn'"),
+    "axis name": (
+        osim(custom(("turn", "q", "0 0 1", line(1, 0)))),
+        "name of a TransformAxis 'turn'",
+    ),
     "axis coordinate": (
-        osim(custom(("rotation1", "p", "0 0 1", line(1, 0)))), "unknown coordinate of the joint 'p'"
+        osim(custom(("rotation1", "p", "0 0 1", line(1, 0)))),
+        "unknown coordinate of the joint 'p'",
     ),
     "no coordinate": (osim(custom(("rotation1", "", "0 0 1", line(1, 0)))), "needs one coordinate"),
     "number": (
-        osim(joint()).replace("<mass>1</mass>", "<mass>1 kg</mass>"), "expected 1 number.s., got 2"
+        osim(joint()).replace("<mass>1</mass>", "<mass>1 kg</mass>"),
+        "expected 1 number.s., got 2",
     ),
     "nan": (osim(joint()).replace("<mass>1<", "<mass>nan<"), "expected finite numbers"),
     "negative mass": (osim(joint()).replace("<mass>1<", "<mass>-1<"), "mass -1.0 of body 'arm'"),
     "range": (
-        osim(joint(inside="<coordinates><Coordinate name='q'><range>1 -1</range></Coordinate></coordinates>")),
+        osim(joint(inside=coordinates("<Coordinate name='q'><range>1 -1</range></Coordinate>"))),
         "the range is reversed",
     ),
     "flag": (
-        osim(joint(inside="<coordinates><Coordinate name='q'><locked>maybe</locked></Coordinate></coordinates>")),
+        osim(joint(inside=coordinates("<Coordinate name='q'><locked>maybe</locked></Coordinate>"))),
         "expected true or false, got 'maybe'",
     ),
     "marker": (
-        osim(joint(), rest="<MarkerSet><objects><Marker name='m'><socket_parent_frame>/bodyset/x"
-             "</socket_parent_frame></Marker></objects></MarkerSet>"),
+        osim(
+            joint(),
+            rest="<MarkerSet><objects><Marker name='m'><socket_parent_frame>/bodyset/x"
+            "</socket_parent_frame></Marker></objects></MarkerSet>",
+        ),
         "unknown frame or body 'x'",
     ),
-    "coupler": (osim(PLANE, rest=COUPLER.format("", line(1, 0), "q", "z")), "unknown coordinate 'z'"),
+    "coupler": (
+        osim(PLANE, rest=COUPLER.format("", line(1, 0), "q", "z")),
+        "unknown coordinate 'z'",
+    ),
     "circular coupler": (
-        osim(PLANE, rest=COUPLER.format("", line(1, 0), "q", "q")), "depend on each other in a circle"
+        osim(PLANE, rest=COUPLER.format("", line(1, 0), "q", "q")),
+        "depend on each other in a circle",
     ),
     "two sources": (
-        osim(PLANE, rest=COUPLER.format("", line(1, 0), "q x", "q")), "expected one independent"
+        osim(PLANE, rest=COUPLER.format("", line(1, 0), "q x", "q")),
+        "expected one independent",
     ),
-    "massless": (osim(joint()).replace("<mass>1<", "<mass>0<").replace("1 1 1", "0 0 0"), "singular"),
+    "massless": (
+        osim(joint()).replace("<mass>1<", "<mass>0<").replace("1 1 1", "0 0 0"),
+        "singular",
+    ),
     "frame cycle": (
-        osim(joint(parent="/a"), rest="<components><PhysicalOffsetFrame name='a'><socket_parent>/a"
-             "</socket_parent></PhysicalOffsetFrame></components>"),
+        osim(
+            joint(parent="/a"),
+            rest="<components><PhysicalOffsetFrame name='a'><socket_parent>/a"
+            "</socket_parent></PhysicalOffsetFrame></components>",
+        ),
         "is it a cycle",
     ),
-    "version 1": (
-        osim(joint("CustomJoint", "<TransformAxisSet/>")), "OpenSim 1 wrote this file"
-    ),
+    "version 1": (osim(joint("CustomJoint", "<TransformAxisSet/>")), "OpenSim 1 wrote this file"),
     "not OpenSim": ("<robot/>", "expected <OpenSimDocument> as the outermost element"),
     "entity": (
-        '<!DOCTYPE a [<!ENTITY b "c">]><OpenSimDocument>&b;</OpenSimDocument>', "document type"
+        '<!DOCTYPE a [<!ENTITY b "c">]><OpenSimDocument>&b;</OpenSimDocument>',
+        "document type",
     ),
     "deep": ("<OpenSimDocument>" + "<a>" * 100 + "</a>" * 100 + "</OpenSimDocument>", "64 deep"),
     "not XML": ("<OpenSimDocument><Model>", "not XML"),
     "not UTF-8": (b"<OpenSimDocument>\xff</OpenSimDocument>", "not UTF-8"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)

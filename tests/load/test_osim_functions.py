@@ -44,7 +44,7 @@ def test_splines_have_two_continuous_derivatives():
         assert np.abs(jumps).max() < 1e-7 * max(1.0, np.abs(f(X, order)).max())
 
 
-@pytest.mark.parametrize("slope, offset", [(2.0, 0.3), (-1.3, 0.4), (0.0, 0.2)])
+@pytest.mark.parametrize(("slope", "offset"), [(2.0, 0.3), (-1.3, 0.4), (0.0, 0.2)])
 def test_functions_of_a_line(slope, offset):
     t = np.linspace(-3.0, 3.0, 97)
     power = PiecewisePolynomial.polynomial([1.0, 2.0, -0.5, 0.3])
@@ -55,7 +55,8 @@ def test_functions_of_a_line(slope, offset):
     inner = PiecewisePolynomial.linear(slope, offset)
     assert compose(spline(X, Y), spline(X, Y)) is None
     one, other = compose(inner, spline(X, Y)), affine(spline(X, Y), slope, offset)
-    assert one is not None and np.array_equal(one(t), other(t))
+    assert one is not None
+    assert np.array_equal(one(t), other(t))
 
 
 @pytest.mark.parametrize("make", [spline, polyline])
@@ -83,6 +84,7 @@ def test_refits_are_smooth_and_within_their_stated_errors(make):
 def test_lines_and_polynomials_are_not_refitted():
     power = PiecewisePolynomial.polynomial([1.0, 2.0, -0.5])
     (fitted,), notes = refit_couplings([("j", "q", power)])
-    assert fitted[2] is power and notes == []
+    assert fitted[2] is power
+    assert notes == []
     _, notes = refit_couplings([("knee_x", "knee", spline(X, Y))])
     assert notes[0].startswith("joint 'knee_x' follows 'knee' by a refit of degree 5: its error")

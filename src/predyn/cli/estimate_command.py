@@ -88,6 +88,14 @@ def estimate(
     unactuated: Annotated[
         list[str] | None, typer.Option(help="A joint without a motor (repeatable).")
     ] = None,
+    base_residual: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            help="Residual force of a floating base, as a share of body weight; 0: exactly zero, "
+            "inf: not held (default: 0.04 if the base has no motor).",
+        ),
+    ] = None,
     force: Annotated[
         list[str] | None,
         typer.Option(help="PLATE=LINK: link a recorded force acts on (repeatable)."),
@@ -171,6 +179,7 @@ def estimate(
                 weight=_numbers("--weight", weight),
                 noise=_numbers("--noise", noise),
                 unactuated=tuple(unactuated or ()),
+                base_residual=base_residual,
                 forces=links,
                 guess=_numbers_by_name("--guess", guess),
                 step=step,
@@ -229,7 +238,8 @@ def _model(
     names = [name.replace("_", "-") for name in models.__all__ if name not in SIZED]
     if source.replace("_", "-") not in names:
         raise InputError(
-            f"{unknown_name('model', source, names)}; a .urdf or .osim file or a task (.toml) also works"
+            f"{unknown_name('model', source, names)}; a .urdf or .osim file and a task (.toml) "
+            "also work"
         )
     mechanism: Model = getattr(models, source.replace("-", "_"))()
     return mechanism

@@ -38,6 +38,12 @@ from predyn.estimate.result import (
     Estimate,
     OrderTrial,
 )
+from predyn.estimate.root_residual import (
+    assumed_base,
+    root_residual,
+    warn_of_base,
+    zero_torques_of,
+)
 from predyn.estimate.smoother import Levels, Posterior
 from predyn.estimate.spline_grid import Floats
 from predyn.estimate.states import channels_of, node_deviations, torque_deviations
@@ -60,6 +66,7 @@ def estimate_torques(
     weight: float | Mapping[str, float] | None = None,
     noise: float | Mapping[str, float] | None = None,
     unactuated: Sequence[str] = (),
+    base_residual: float | None = None,
     forces: Mapping[str, str] | None = None,
     step: float | None = None,
     cutoff: float | None = None,
@@ -83,6 +90,8 @@ def estimate_torques(
     noise       standard deviation of the noise, rad or m, for all or by joint and marker
                 (default: estimated)
     unactuated  joints without torque, such as those of a floating base
+    base_residual  standard deviation of the residual force of a floating base, over the body's
+                weight (default: 0.04 if the base has no motor; 0: exactly zero; inf: not held)
     forces      recorded force -> link it acts on
     step        s, interval over which each torque is constant (default: the median sample interval)
     cutoff      Hz, of the filter in the comparison (default: by residual analysis)
@@ -117,6 +126,9 @@ def estimate_torques(
         if positive("cutoff", cutoff) is not None:
             comparison = filtered(model, grid.nodes, nodes, recording, links, cutoff)
     matched.warnings.extend(messages)
+    base = assumed_base(model, free, bool(links), by_filter, base_residual)
+    matched.warnings.extend(warn_of_base(base, free, bool(links)))
+    zero = zero_torques_of(base, free)
     least, likely, most = noise_range(matched)
     known = known_noise(matched, noise)
     search = Search(
@@ -124,12 +136,13 @@ def estimate_torques(
         Observations(model, grid, recording.t, matched.observed),
         Driving(model, grid, recording.forces, links),
         by_filter,
-        np.array(free, np.int64),
+        zero,
         np.where(np.isnan(known), likely, known),
         np.isnan(known),
         (least, most),
         weights_of(model, weight, free),
         called(report),
+        base,
     )
     try:
         with shown_progress(verbose, search.report) as search.report:
@@ -144,7 +157,7 @@ def estimate_torques(
         model=model,
         measurements=recording,
         comparison=comparison,
-        unactuated=tuple(np.array(model.joint_names)[search.unactuated].tolist()),
+        unactuated=tuple(np.array(model.joint_names)[np.union1d(zero, free).astype(int)].tolist()),
         force_links=links,
         total_variation=total_variation,
         iterations=search.iterations,
@@ -190,7 +203,7 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
                 noise = levels.noise[search.observations.thing]
                 about = known.linear.about
                 unmeasured, passive = torque_warnings.find_unmeasured_joints(
-                    model, about.seen, noise, search.unactuated
+                    model, about.seen, noise, search.passive
                 )
                 result["warnings"] += tuple(torque_warnings.warn_of_unmeasured_passive(passive))
                 usual = search.by_filter.tau
@@ -224,6 +237,7 @@ def _described(
     q_sd, v_sd = node_deviations(grid, posterior.C)
     channels = channels_of(search.observations, c, levels, search.free_noise)
     error = torque_warnings.grid_error(smoother, c)
+    root = None if search.base is None else root_residual(model, search.base, tau)
     messages: list[str] = []
     if not interrupted:
         messages = torque_warnings.collect_warnings(
@@ -257,6 +271,7 @@ def _described(
             if np.isfinite(trial.log_evidence)
         ),
         "lcurve": curve_of_weights(smoother, posterior.linear, levels),
+        "root_residual": root,
         "warnings": (*search.matched.warnings, *messages),
     }
 

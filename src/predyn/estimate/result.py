@@ -71,6 +71,33 @@ class OrderTrial(NamedTuple):
     chosen: bool
 
 
+class RootResidual(NamedTuple):
+    """Force and moment at a floating base, which has no motor: what model and forces leave open.
+
+    Root mean squares and peaks over the intervals, of the length of the force and of the torques
+    about the base's hinges taken together.
+    """
+
+    joints: tuple[str, ...]  # of the base
+    weight: float  # N, of the whole body
+    assumed: float  # its standard deviation over the weight; 0: held at zero; inf: not held at all
+    force_rms: float  # N
+    force_peak: float  # N
+    moment_rms: float  # N m
+    moment_peak: float  # N m
+    note: str  # why it is not held, else empty
+
+    @property
+    def force_rms_percent(self) -> float:
+        """In percent of the body's weight; NaN without gravity."""
+        return 100.0 * self.force_rms / self.weight if self.weight else float("nan")
+
+    @property
+    def force_peak_percent(self) -> float:
+        """In percent of the body's weight; NaN without gravity."""
+        return 100.0 * self.force_peak / self.weight if self.weight else float("nan")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Reported):
     """Torques, states and their uncertainty from measurements of a motion.
@@ -108,6 +135,7 @@ class Estimate(Reported):
     warnings: tuple[str, ...]
     iterations: int
     solve_seconds: float
+    root_residual: RootResidual | None = None  # of a floating base; None: the model has none
 
     @property
     def success(self) -> bool:
@@ -165,11 +193,23 @@ class Estimate(Reported):
             },
             "filter_cutoff": None if self.comparison is None else self.comparison.cutoff,
             "unactuated": list(self.unactuated),
+            "root_residual": self._root_summary(),
             "warnings": list(self.warnings),
             "iterations": self.iterations,
             "solve_seconds": self.solve_seconds,
             "predyn_version": __version__,
         }
+
+    def _root_summary(self) -> dict[str, Any] | None:
+        root = self.root_residual
+        if root is None:
+            return None
+        numbers = root._asdict() | {"joints": list(root.joints)}
+        numbers["assumed"] = root.assumed if np.isfinite(root.assumed) else None
+        percents = (root.force_rms_percent, root.force_peak_percent)
+        for name, value in zip(("force_rms", "force_peak"), percents, strict=True):
+            numbers[f"{name}_percent"] = value if np.isfinite(value) else None
+        return numbers
 
     def torques_csv(self) -> str:
         """One line per interval: its start and end, then torque and ends of its band per joint."""

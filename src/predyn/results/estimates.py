@@ -43,6 +43,14 @@ def _writer(text: str) -> Callable[[Path], None]:
     return lambda path: write_text(path, text)
 
 
+def _root_lines(estimate: Estimate) -> list[str]:
+    root = estimate.root_residual
+    if root is None:
+        return []
+    share = f" ({root.force_rms_percent:.2g} % of body weight)" if root.weight else ""
+    return [f"root residual: rms {root.force_rms:.3g} N{share}, {root.moment_rms:.3g} N m"]
+
+
 def estimate_text(estimate: Estimate) -> str:
     """Status, regularisation, torques with their bands, noise."""
     step = float(estimate.t[1] - estimate.t[0])
@@ -53,6 +61,7 @@ def estimate_text(estimate: Estimate) -> str:
         f"{len(estimate.measurements.t)} samples, {len(estimate.t_tau)} intervals of {step:.4g} s, "
         f"{'total variation' if estimate.total_variation else what}",
     ]
+    lines += _root_lines(estimate)
     lines += [f"warning: {text}" for text in estimate.warnings]
     names = estimate.model.joint_names[:MOST]
     width = max(map(len, names))

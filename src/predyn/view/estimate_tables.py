@@ -64,6 +64,7 @@ def key_numbers(estimate: Estimate) -> str:
         _order_card(estimate),
         *_noise_cards(estimate),
         *_band_cards(estimate),
+        *_root_cards(estimate),
         Card("Iterations", str(estimate.iterations), f"in {seconds(estimate.solve_seconds)}"),
     ]
     return card_list(cards)
@@ -116,6 +117,21 @@ def _band_cards(estimate: Estimate) -> list[Card]:
             value = f"± {shown(float(widths.mean()), 3)} {unit}"
             cards.append(Card(f"Mean {what} band", value, note if len(joints) > 1 else "95 % band"))
     return cards
+
+
+def _root_cards(estimate: Estimate) -> list[Card]:
+    """The residual of a floating base, with what was assumed of it."""
+    root = estimate.root_residual
+    if root is None:
+        return []
+    share = f"{shown(root.force_rms_percent, 3)} % of body weight, " if root.weight else ""
+    how = f"assumed: {shown(100.0 * root.assumed, 3)} %"
+    if not root.assumed:
+        how = "held at zero"
+    elif not np.isfinite(root.assumed):
+        how = "not held"
+    value = f"{shown(root.force_rms, 3)} N, {shown(root.moment_rms, 3)} N m"
+    return [Card("Root residual", value, f"rms; {share}peak {shown(root.force_peak, 3)} N; {how}")]
 
 
 def torque_words(estimate: Estimate) -> str:
