@@ -22,6 +22,7 @@ from predyn.errors import InputError
 from predyn.estimate.result import Filtered, RootResidual
 from predyn.estimate.spline_grid import Floats, Ints
 from predyn.model import PRISMATIC, REVOLUTE, Model
+from predyn.model.couplings import independent
 
 SHARE = 0.04  # standard deviation of the force over the weight
 ARM = 0.6  # m, from forces to moments
@@ -50,17 +51,22 @@ def floating_base(model: Model) -> Ints | None:
     It floats with two slides and a hinge, or three slides and three hinges.
     """
     chain, j = list[int](), -1
+    bare = ~model.inertia.any(axis=1) & ~np.isin(np.arange(len(model.parent)), model.parent)
     while True:
-        following = np.flatnonzero(np.asarray(model.parent) == j)
+        following = np.flatnonzero((np.asarray(model.parent) == j) & ~bare)
         if len(following) != 1:
             return None
         j = int(following[0])
         chain.append(j)
         if model.inertia[j, 0] > 0.0 or len(chain) > sum(SPATIAL):
             break
-    kinds = model.kind[chain]
+    links = independent(model)
+    if not np.isin(chain, links).all():  # a joint follows another
+        return None
+    joints = np.searchsorted(links, chain)
+    kinds = model.kind[joints]
     counts = int((kinds == PRISMATIC).sum()), int((kinds == REVOLUTE).sum())
-    return np.array(chain, np.int64) if counts in (PLANAR, SPATIAL) else None
+    return joints.astype(np.int64) if counts in (PLANAR, SPATIAL) else None
 
 
 def assumed_base(
