@@ -104,7 +104,7 @@ def check_against_opensim(model, cases, springs=None):
         q, v, a = (numbers(model, case, what) for what in "qva")
         for name, place in {**case["bodies"], **case.get("markers", {})}.items():
             R, p = pose(
-                model, "cross_marker" if isinstance(place, list) and name == "cross" else name, q
+                model, "cross_2" if isinstance(place, list) and name == "cross" else name, q
             )
             if isinstance(place, dict):
                 assert np.abs(R - np.array(place["R"])).max() < 1e-14
@@ -182,7 +182,7 @@ def test_coordinates_keep_limits_springs_and_names():
         "along 0.2, pin 0.4, knee -0.2",
         "not read: forces: 1 CoordinateLimitForce ('stop')",
         "joints ball, free",
-        "marker 'cross' is called 'cross_marker'",
+        "marker 'cross' is called 'cross_2'",
     ):
         assert text in notes
     assert "across" not in notes.split("not enforced by the file: ")[1].split("\n")[0]

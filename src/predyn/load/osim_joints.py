@@ -39,6 +39,7 @@ SIMPLE: dict[str, tuple[tuple[str, int], ...]] = {
 }
 JOINTS = (*SIMPLE, "CustomJoint")
 CUSTOM = ("translation1", "translation2", "translation3", "rotation1", "rotation2", "rotation3")
+MOST_COORDINATES = 6
 DEFAULT_RANGE = (-10.0, 10.0)
 
 
@@ -99,6 +100,8 @@ def read_joint(joint: Connection) -> tuple[list[Coordinate], list[Axis]]:
 def _read_coordinates(joint: Element) -> list[Coordinate]:
     holder = joint.one("coordinates")
     found = read_objects(joint, "CoordinateSet") if holder is None else holder.children
+    if len(found) > MOST_COORDINATES:
+        joint.fail(f"{len(found)} coordinates; expected at most {MOST_COORDINATES}")
     return [_read_coordinate(element) for element in found]
 
 

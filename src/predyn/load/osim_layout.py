@@ -17,6 +17,7 @@ from predyn.model.parts import Array, pack_inertia
 
 Pose = tuple[Array, Array]
 GROUND = "ground"
+MOST_BODIES = 2000
 MOST_FRAMES = 64  # from an offset frame to its body
 NO_POSE: Pose = (np.eye(3), np.zeros(3))
 
@@ -39,6 +40,7 @@ class Layout:
 
     bodies: dict[str, Element]
     frames: dict[tuple[str, str], Element] = field(default_factory=dict)  # owner, name
+    owners: dict[str, list[str]] = field(default_factory=dict)  # of the frames with a name
 
     def locate(self, socket: Element, owner: str) -> tuple[str, Pose]:
         """The body (or ground) of the frame that a socket names, and the frame's pose in it."""
@@ -63,12 +65,12 @@ class Layout:
                 return key[0], self.frames[key]
         if name in self.bodies or name == GROUND:
             return name
-        named = [key for key in self.frames if key[1] == name]
-        if len(named) == 1:
-            return named[0][0], self.frames[named[0]]
-        if named:
-            socket.fail(f"{len(named)} frames are called {name!r:.60}: give the whole path")
-        known = [GROUND, *self.bodies, *(frame for _, frame in self.frames)]
+        owners = self.owners.get(name, [])
+        if len(owners) == 1:
+            return owners[0], self.frames[owners[0], name]
+        if owners:
+            socket.fail(f"{len(owners)} frames are called {name!r:.60}: give the whole path")
+        known = [GROUND, *self.bodies, *self.owners]
         socket.fail(str(unknown_name("frame or body", name, known)))
 
 
@@ -85,9 +87,13 @@ def read_layout(model: Element) -> tuple[Layout, list[Connection]]:
             bodies[name] = body
         elif body.one("Joint") is not None and body.need("Joint").children:
             body.fail("ground cannot have a joint: it does not move")
+    if len(bodies) > MOST_BODIES:
+        model.need("BodySet").fail(f"more than {MOST_BODIES} bodies")
     layout = Layout(bodies)
     old = [body for body in bodies.values() if body.one("Joint") is not None]
     joints = read_objects(model, "JointSet")
+    if len(joints) > MOST_BODIES:
+        model.need("JointSet").fail(f"more than {MOST_BODIES} joints")
     if old and joints:
         old[0].fail("expected joints either in bodies (version 3) or in a <JointSet> (version 4)")
     if old:
@@ -161,6 +167,7 @@ def _collect_frames(model: Element, joints: list[Element], layout: Layout) -> No
                 if key in layout.frames:
                     frame.fail(f"the name is already used in line {layout.frames[key].line}")
                 layout.frames[key] = frame
+                layout.owners.setdefault(key[1], []).append(owner)
 
 
 def _order(model: Element, layout: Layout, found: list[Connection]) -> list[Connection]:

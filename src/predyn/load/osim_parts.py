@@ -16,6 +16,8 @@ from predyn.load.xml_file import Element
 from predyn.model.builder import ModelBuilder
 from predyn.model.parts import unpack_inertia
 
+MOST_MARKERS = 5000
+
 
 def add_links(
     builder: ModelBuilder,
@@ -103,13 +105,15 @@ def add_frames(
         if host != body:
             builder.add_frame(body, host, p, R)
             notes.append(f"body {body!r} is a frame on {host!r}")
-    for marker in read_objects(model, "MarkerSet"):
-        if marker.tag != "Marker":
-            continue
-        name, own = marker.text("name"), marker.text("name")
+    markers = [x for x in read_objects(model, "MarkerSet") if x.tag == "Marker"]
+    if len(markers) > MOST_MARKERS:
+        model.need("MarkerSet").fail(f"more than {MOST_MARKERS} markers")
+    for marker in markers:
+        name = own = marker.text("name")
         body, (R, p) = _find_place(marker, layout)
+        number = 2
         while name in taken:
-            name += "_marker"
+            name, number = f"{own}_{number}", number + 1
         if name != own:
             notes.append(f"marker {own!r} is called {name!r}: the name was taken")
         taken.add(name)

@@ -11,6 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.interpolate import BSpline, PPoly
+from scipy.sparse import diags_array, vstack
+from scipy.sparse.linalg import spsolve
 
 from predyn.model.couplings import PiecewisePolynomial
 from predyn.model.parts import Array
@@ -83,11 +85,15 @@ def _fit(function: PiecewisePolynomial, knots: Array) -> PiecewisePolynomial:
     share = (np.arange(SAMPLES) + 0.5) / SAMPLES
     width = np.diff(inside)
     x = (inside[:-1, None] + width[:, None] * share).ravel()
-    basis = BSpline(knots, np.eye(count), DEGREE)
-    scale = np.repeat(width, SAMPLES)[:, None]
-    rows = np.concatenate((basis(x), scale * basis(x, 1)))
-    wanted = np.concatenate((function(x), scale[:, 0] * function(x, 1))) - rows @ control
-    control[~held] = np.linalg.lstsq(rows[:, ~held], wanted, rcond=None)[0]
+    scale = np.repeat(width, SAMPLES)
+    values = BSpline.design_matrix(x, knots, DEGREE)
+    steps = DEGREE / (knots[DEGREE + 1 : -1] - knots[1 : -DEGREE - 1])
+    differences = diags_array([-steps, steps], offsets=[0, 1], shape=(count - 1, count))
+    slopes = BSpline.design_matrix(x, knots[1:-1], DEGREE - 1) @ differences
+    rows = vstack([values, diags_array(scale) @ slopes]).tocsc()
+    wanted = np.concatenate((function(x), scale * function(x, 1))) - rows @ control
+    free = rows[:, ~held]
+    control[~held] = spsolve((free.T @ free).tocsc(), free.T @ wanted)
     pieces = PPoly.from_spline(BSpline(knots, control, DEGREE))
     first = DEGREE + 1  # the intervals beyond are on the lines
     return PiecewisePolynomial(knots[first:-first], pieces.c[::-1, first:-first].T)

@@ -155,6 +155,7 @@ def _find_long_tag(text: str) -> int | None:
 def _parse(name: str, text: str, most_elements: int, keep_text: bool) -> Element:
     parser = expat.ParserCreate("UTF-8")
     open_elements: list[Element] = []
+    texts: list[list[str]] = []  # of the open elements
     top: list[Element] = []
     count = 0
 
@@ -171,13 +172,14 @@ def _parse(name: str, text: str, most_elements: int, keep_text: bool) -> Element
         element = Element(name, tag, attributes, parser.CurrentLineNumber)
         (open_elements[-1].children if open_elements else top).append(element)
         open_elements.append(element)
+        texts.append([])
 
     def end(tag: str) -> None:
-        open_elements.pop()
+        open_elements.pop().content = "".join(texts.pop())
 
     def text_inside(data: str) -> None:
-        if open_elements and not data.isspace():
-            open_elements[-1].content += data
+        if texts and not data.isspace():
+            texts[-1].append(data)
 
     def doctype(*_: Any) -> None:
         refuse("a document type or entities are not accepted; remove the <!DOCTYPE ...>")
