@@ -96,12 +96,15 @@ class Chains:
 
     def add_inertias(self, rows: Mapping[str, Array], notes: list[str]) -> None:
         """Add the inertia of each body to its link."""
+        fixed = []
         for body, row in rows.items():
             host, pose = self.places[body]
             if host != "world":
                 self.links[host].row += move_inertia(row, *pose)
             elif row.any():
-                notes.append(f"body {body!r} is fixed to ground: its inertia is ignored")
+                fixed.append(body)
+        if fixed:
+            notes.append(f"fixed to ground, inertia ignored: {', '.join(fixed)}")
 
     def _name(self, name: str) -> str:
         """The name, with underscores if another link or body has it."""

@@ -100,11 +100,13 @@ def add_frames(
 ) -> None:
     """Add bodies that are not the frame of a link, then markers; a marker may get a longer name."""
     taken = {"world", *chains.links, *layout.bodies}
+    hosts: dict[str, list[str]] = {}
     for body in layout.bodies:
         host, (R, p) = chains.places[body]
         if host != body:
             builder.add_frame(body, host, p, R)
-            notes.append(f"body {body!r} is a frame on {host!r}")
+            hosts.setdefault(host, []).append(body)
+    notes += [f"bodies that are frames on {host!r}: {', '.join(x)}" for host, x in hosts.items()]
     markers = [x for x in read_objects(model, "MarkerSet") if x.tag == "Marker"]
     if len(markers) > MOST_MARKERS:
         model.need("MarkerSet").fail(f"more than {MOST_MARKERS} markers")
