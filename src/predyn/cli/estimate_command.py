@@ -35,8 +35,8 @@ def estimate(
     model: Annotated[
         str,
         typer.Argument(
-            help="A .urdf file, a task (.toml) for its model, or the name of a model such as "
-            "trujillo-two-link.",
+            help="A .urdf or .osim file, a task (.toml) for its model, or the name of a model such "
+            "as trujillo-two-link.",
         ),
     ],
     data: Annotated[
@@ -103,6 +103,12 @@ def estimate(
     forces_from: Annotated[
         Path | None, typer.Option(help="File with the forces, if DATA has none (same axes).")
     ] = None,
+    loads: Annotated[
+        Path | None,
+        typer.Option(
+            help="External-loads file of OpenSim (.xml): its forces and the links they act on."
+        ),
+    ] = None,
     guess: Annotated[
         list[str] | None,
         typer.Option(help="JOINT=NUMBER: a pose near the first one, rad or m (repeatable)."),
@@ -148,6 +154,9 @@ def estimate(
         return
     mechanism = _model(model, allow_absolute, allow_code, packages)
     recording = load_measurements(data, axes=axes)
+    links = _pairs("--force", force, "PLATE=LINK")
+    if loads is not None:
+        links, forces_from = _apply_loads(loads, links, forces_from, bool(recording.forces))
     if forces_from is not None:
         plates = load_measurements(forces_from, axes=axes).forces
         if not plates:
@@ -171,7 +180,7 @@ def estimate(
                 noise=_numbers("--noise", noise),
                 unactuated=tuple(unactuated or ()),
                 base_residual=base_residual,
-                forces=_pairs("--force", force, "PLATE=LINK"),
+                forces=links,
                 guess=_numbers_by_name("--guess", guess),
                 step=step,
                 cutoff=cutoff,
@@ -184,6 +193,22 @@ def estimate(
             show(estimate_results.estimate_text(result))
             show("\n".join(["", *(f"wrote {path}" for path in written)]))
     _end(result)
+
+
+def _apply_loads(
+    loads: Path, links: dict[str, str] | None, forces_from: Path | None, recorded: bool
+) -> tuple[dict[str, str], Path | None]:
+    """Links of forces and the file of forces, from an external-loads file and other options."""
+    from predyn.load.external_loads import load_external_loads
+
+    given = load_external_loads(loads)
+    for note in given.notes:
+        say(f"predyn: note: {loads}: {note}")
+    if forces_from is None and not recorded:
+        if given.data is None:
+            raise InputError(f"--loads {loads}: its data file cannot be used; add --forces-from")
+        forces_from = Path(given.data)
+    return {**given.links, **(links or {})}, forces_from
 
 
 def _end(result: Estimate) -> None:
@@ -199,14 +224,13 @@ def _end(result: Estimate) -> None:
 def _model(
     source: str, allow_absolute: bool, allow_code: bool, packages: list[Path] | None
 ) -> Model:
-    """A built-in model by its name, that of a URDF file, or that of a task."""
+    """A built-in model by its name, that of a model file, or that of a task."""
     from predyn import models
+    from predyn.load import model_files
 
     suffix = Path(source).suffix.lower()
-    if suffix in (".urdf", ".xml"):
-        from predyn.load.urdf import load_urdf
-
-        return load_urdf(source, packages=packages)
+    if suffix in model_files.SUFFIXES:
+        return model_files.load_model_file(source, packages)
     if suffix == ".toml" or source in tasks.NAMES:
         from predyn.config import load_task
 
@@ -214,7 +238,8 @@ def _model(
     names = [name.replace("_", "-") for name in models.__all__ if name not in SIZED]
     if source.replace("_", "-") not in names:
         raise InputError(
-            f"{unknown_name('model', source, names)}; a .urdf file or a task (.toml) also works"
+            f"{unknown_name('model', source, names)}; a .urdf or .osim file and a task (.toml) "
+            "also work"
         )
     mechanism: Model = getattr(models, source.replace("-", "_"))()
     return mechanism
