@@ -28,7 +28,7 @@ def read_c3d(path: str, given: Given) -> Recording:
     plates = find_numbers(file.parameters.get("FORCE_PLATFORM", {}), "USED")
     if unit is None and (file.points.shape[1] or (plates is not None and plates.flat[0] > 0)):
         fail(path, None, f"POINT:UNITS: expected m, cm or mm, got {stated!r:.40}; state the unit "
-             "of the positions: units='mm'")  # fmt: skip
+             "of the positions: units='mm', or --units mm")  # fmt: skip
     factor = 1.0 if unit is None else unit.factor
     if file.points.shape[1] and LENGTH not in given.names:
         result.notes.append(f"positions in {stated}")

@@ -80,8 +80,8 @@ class Given:
 
     def __init__(self, units: object = None) -> None:
         given = (units,) if isinstance(units, str) else () if units is None else units
-        texts = list(given) if isinstance(given, Iterable) else [given]
-        if not all(isinstance(text, str) for text in texts):
+        texts = [x for x in given if isinstance(x, str)] if isinstance(given, Iterable) else []
+        if not isinstance(given, Iterable) or len(texts) < len(list(given)):
             raise InputError(f"units: expected one or several of {VALID_UNITS}, got {units!r:.60}")
         self.names: dict[str, str] = {}  # by kind
         for text in texts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from predyn.errors import InputError, unknown_name
 from predyn.recordings.measurements import MeasuredForce, Measurements
 
 ANY = "*"
+Channel = TypeVar("Channel")
 
 
 def rename_channels(data: Measurements, rename: Mapping[str, str] | None) -> Measurements:
@@ -34,32 +36,37 @@ def rename_channels(data: Measurements, rename: Mapping[str, str] | None) -> Mea
     for old, new in rename.items():
         if ANY in new and ANY not in old:
             raise InputError(f"rename: {new!r:.60} has a '*', but {old!r:.60} has none")
-    known = [*data.angles, *data.markers, *data.forces]
-    unused = set(rename)
-    made: dict[str, dict[str, object]] = {}
+    used: set[str] = set()
     new_names: dict[str, str] = {}
-    for kind in ("angles", "markers", "forces"):
-        made[kind] = {}
-        for name, values in getattr(data, kind).items():
+
+    def renamed(kind: str, channels: Mapping[str, Channel]) -> dict[str, Channel]:
+        made: dict[str, Channel] = {}
+        for name, values in channels.items():
             old, new = _apply(rename, name)
-            unused.discard(old)
-            if new in made[kind]:
+            used.add(old)
+            if new in made:
                 raise InputError(
                     f"rename: two {kind} would be named {new!r:.60}, one of them {name!r:.60}"
                 )
-            made[kind][new] = values
+            made[new] = values
             if new != name:
                 new_names[name] = new
-    if unused:
-        raise unknown_name("name to rename", next(x for x in rename if x in unused), known)
+        return made
+
+    result = replace(
+        data,
+        angles=renamed("joints", data.angles),
+        markers=renamed("markers", data.markers),
+        forces=renamed("forces", data.forces),
+        units={_apply(rename, name)[1]: unit for name, unit in data.units.items()},
+    )
+    for old in rename:
+        if old not in used:
+            known = [*data.angles, *data.markers, *data.forces]
+            raise unknown_name("name to rename", old, known)
     shown = [f"{old!r:.60} to {new!r:.60}" for old, new in list(new_names.items())[:6]]
     more = f" and {len(new_names) - 6} more" if len(new_names) > 6 else ""
-    return replace(
-        data,
-        **made,
-        units={new_names.get(name, name): unit for name, unit in data.units.items()},
-        notes=(*data.notes, *([f"renamed: {', '.join(shown)}{more}"] if new_names else [])),
-    )
+    return replace(result, notes=(*data.notes, f"renamed: {', '.join(shown)}{more}"))
 
 
 def _apply(rename: Mapping[str, str], name: str) -> tuple[str, str]:

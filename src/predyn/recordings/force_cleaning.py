@@ -7,7 +7,7 @@ centre of pressure, which is undefined while nothing touches the plate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from predyn.recordings.text import Floats
 
 AUTO = "auto"
 NOTICED = 4.0  # N, an offset that is reported
-FEWEST = 5  # idle samples needed to find an offset
+FEWEST, LEAST = 5, 0.1  # idle samples needed to find an offset; of all samples, to report it
+STEADY = 3.0  # times its spread
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def clean_forces(recording: Recording, options: ForceCleaning) -> None:
         if options.threshold is not None:
             force = _drop_small(force, options.threshold, notes)
         if options.shift:
-            force = _replace(force, t=force.t + options.shift)
+            force = replace(force, t=force.t + options.shift)
             notes.append(f"times shifted by {options.shift:g} s")
         recording.forces[name] = force
         if notes:
@@ -81,22 +82,18 @@ def find_idle(force: MeasuredForce) -> Bools:
     return idle
 
 
-def _replace(force: MeasuredForce, **parts: Floats) -> MeasuredForce:
-    given = {"t": force.t, "force": force.force, "point": force.point, "moment": force.moment}
-    return MeasuredForce(**given | parts)
-
-
 def _describe_offset(name: str, force: MeasuredForce) -> str:
     idle = find_idle(force)
-    if idle.sum() < FEWEST:
+    if idle.sum() < max(FEWEST, LEAST * len(idle)):
         return ""
     offset = np.median(force.force[idle], axis=0)
-    if not np.linalg.norm(offset) > NOTICED:
-        return ""
+    spread = np.median(np.linalg.norm(force.force[idle] - offset, axis=1))
+    if not np.linalg.norm(offset) > max(NOTICED, STEADY * float(spread)):
+        return ""  # none, or a load that comes and goes
     return (
         f"force {name!r}: {np.linalg.norm(offset):.3g} N while nothing touches it "
         f"(median of {int(idle.sum())} samples below 5 % of its largest force); to subtract this "
-        "offset: force_baseline='auto'"
+        "offset: force_baseline='auto', or --force-baseline auto"
     )
 
 
@@ -135,7 +132,7 @@ def _subtract_baseline(
     offset = force.force[rows].mean(axis=0)
     left, turning = force.force - offset, about - about[rows].mean(axis=0)
     notes.append(f"baseline of {np.linalg.norm(offset):.3g} N subtracted")
-    return _replace(force, force=left, moment=turning - np.cross(force.point - centre, left))
+    return replace(force, force=left, moment=turning - np.cross(force.point - centre, left))
 
 
 def _find_centre(force: MeasuredForce) -> Floats:
@@ -164,7 +161,7 @@ def _low_pass(name: str, force: MeasuredForce, cutoff: float, notes: list[str]) 
     smooth, turning = (butterworth(force.t, x, cutoff) for x in (force.force, about))
     point = hold_points(force.point, ~find_idle(force))
     notes.append(f"low-passed at {cutoff:g} Hz")
-    return _replace(
+    return replace(
         force, force=smooth, point=point, moment=turning - np.cross(point - centre, smooth)
     )
 
@@ -174,7 +171,7 @@ def _drop_small(force: MeasuredForce, threshold: float, notes: list[str]) -> Mea
     loaded = np.linalg.norm(force.force, axis=1) >= threshold
     keep = loaded[:, None]
     notes.append(f"zero in {int((~loaded).sum())} samples below {threshold:g} N")
-    return _replace(
+    return replace(
         force,
         force=np.where(keep, force.force, 0.0),
         point=hold_points(force.point, loaded),

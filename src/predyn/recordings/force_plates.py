@@ -77,9 +77,13 @@ class _Plate(NamedTuple):
         """SI units per unit of a channel; the default if neither user nor file states the unit."""
         if kind != LENGTH and (factor := self.given.factor(kind)) is not None:
             return factor
-        units = join_texts(self.file.parameters.get("ANALOG", {}), "UNITS")
-        unit = find_unit(units[channel], kind) if channel < len(units) else None
+        unit = find_unit(self.stated(channel), kind)
         return default if unit is None else unit.factor
+
+    def stated(self, channel: int) -> str:
+        """The unit of a channel as written in the file."""
+        units = join_texts(self.file.parameters.get("ANALOG", {}), "UNITS")
+        return units[channel] if channel < len(units) else ""
 
 
 def _read_plate(plate: _Plate, result: Recording) -> tuple[Floats, Floats, Floats]:
@@ -104,6 +108,9 @@ def _read_plate(plate: _Plate, result: Recording) -> tuple[Floats, Floats, Float
     centre = corners.mean(axis=0)
     origin = plate.part("ORIGIN", 2, (3,)) * plate.unit
     force, moment = _compute_wrench(plate, kind, samples, channels, origin)
+    if kind != 4 and (stated := plate.stated(channels[0])) and not find_unit(stated, FORCE):
+        result.warnings.append(f"force plate {number}: its channels are in {stated!r:.40}; N "
+                               "assumed; are FORCE_PLATFORM:CHANNEL and TYPE right?")  # fmt: skip
     offset = {1: np.zeros(3), 3: np.array([0.0, 0.0, origin[2]])}.get(kind, origin)
     if offset[2] > 0.0:
         offset = -offset

@@ -191,7 +191,7 @@ class _Columns(NamedTuple):
         if header is None and (needed or stated):
             got = f"{stated!r:.40}" if stated else "no such line"
             fail(self.table.path, None, f"header: expected inDegrees=yes or inDegrees=no, got "
-                 f"{got}; state the unit of the angles: units='deg' or units='rad'")  # fmt: skip
+                 f"{got}; state the unit of the angles: units='deg', or --units deg")  # fmt: skip
         return header
 
     def _read_force(self, name: str, components: dict[str, dict[str, int]]) -> MeasuredForce:

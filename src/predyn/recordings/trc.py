@@ -34,7 +34,7 @@ def read_trc(path: str, given: Given) -> Recording:
     unit = given.choose(LENGTH, name, notes)
     if unit is None:
         fail(path, 3, f"Units: expected m, cm or mm, got {name!r:.40}; write the unit of the "
-             "positions under 'Units', or state it: units='mm'")  # fmt: skip
+             "positions under 'Units', or state it: units='mm', or --units mm")  # fmt: skip
     markers = rename_twins(_read_marker_names(path, lines[3], lines[4]), notes)
     _check_count(path, settings, "NumMarkers", len(markers), "names in line 4")
     columns = ["Frame#", "Time", *(f"{marker}.{axis}" for marker in markers for axis in "xyz")]
