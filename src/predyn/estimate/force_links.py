@@ -87,6 +87,10 @@ def assign_forces(
         if not spans:
             candidates = [str(item) for item in items]
             spans = _find_nearest(model, data, name, candidates, q, warnings)
+            if len({span.link for span in spans}) == 1:
+                forces[name], links[name] = force, spans[0].link
+                notes.append(f"force {name!r} acts on {links[name]}, the nearest link")
+                continue
         _warn_of_rest(name, force, spans, warnings)
         shown = [f"{x.link} from {x.start:.4g} to {x.end:.4g} s" for x in spans]
         notes.append(f"force {name!r} acts on {', '.join(shown[:8])}"

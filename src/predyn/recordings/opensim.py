@@ -140,11 +140,10 @@ class _Columns(NamedTuple):
                      f"{label!r:.60} are both joint {joint!r:.60}; remove one")  # fmt: skip
             else:
                 joints[joint] = index
-        others = [name for name in table.names[1:] if name in joints or name in skipped]
-        if not parts and (what := find_other_contents(title, others)):
+        if not parts and (what := find_other_contents(title, table.names[1:])):
             fail(table.path, self.line, f"expected positions of joints, but this file looks like "
-                 f"{what} (title {title!r:.60}, columns {list_names(others)}); give the file of "
-                 "coordinates, such as the result of inverse kinematics")  # fmt: skip
+                 f"{what} (title {title!r:.60}, columns {list_names(table.names[1:])}); give the "
+                 "file of coordinates, such as the result of inverse kinematics")  # fmt: skip
         if not joints and not parts:
             fail(table.path, self.line, f"no column of a joint or ground force; got "
                  f"{list_names(skipped)}")  # fmt: skip

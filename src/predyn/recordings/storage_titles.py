@@ -54,7 +54,8 @@ MUSCLE_STATE = re.compile(r".*([./](activation|fiber_length|excitation|normalize
 
 def find_other_contents(title: str, names: Sequence[str]) -> str:
     """What the columns are if they are not positions, else ""; names without `time`."""
-    if any(name.endswith("/value") for name in names):
+    pairs = {f"{name}_u" for name in names}  # states of old versions: coordinates and speeds
+    if any(name.endswith("/value") or name in pairs for name in names):
         return ""
     lowered = title.lower()
     for end, what in FILES.items():
