@@ -16,7 +16,8 @@ from predyn.estimate.butterworth import filtered
 from predyn.estimate.curve_of_weights import curve_of_weights
 from predyn.estimate.driving import Driving, push
 from predyn.estimate.evidence import Trial, relaxed
-from predyn.estimate.matching import match, match_forces, match_joints
+from predyn.estimate.force_links import ForceLink, assign_forces, plan_forces
+from predyn.estimate.matching import match, match_joints
 from predyn.estimate.observations import Observations
 from predyn.estimate.options import (
     called,
@@ -69,7 +70,7 @@ def estimate_torques(
     noise: float | Mapping[str, float] | None = None,
     unactuated: Sequence[str] = (),
     base_residual: float | None = None,
-    forces: Mapping[str, str] | None = None,
+    forces: Mapping[str, ForceLink] | None = None,
     step: float | None = None,
     cutoff: float | None = None,
     guess: Mapping[str, float] | None = None,
@@ -94,8 +95,9 @@ def estimate_torques(
     unactuated  joints without torque, such as those of a floating base
     base_residual  standard deviation of the residual force of a floating base, over the body's
                 weight (default: 0.04 if the base has no motor; 0: exactly zero; inf: not held)
-    forces      recorded force -> link it acts on
-    step        s, interval over which each torque is constant (default: the median sample interval)
+    forces      recorded force -> link it acts on; several links (the nearest one for each contact);
+                or [(link, start, end), ...] in s if it acts on links in turn
+    step        s, interval over which each torque is constant (default: the mean sample interval)
     cutoff      Hz, of the filter in the comparison (default: by residual analysis)
     guess       joint -> rad or m, a pose near the first one, if the markers allow several
     report      called with iteration, value, largest step, text
@@ -116,12 +118,13 @@ def estimate_torques(
     orders = orders_of(order, total_variation)
     kinds = kinds_of(independent, total_variation, weight)
     matched = match(model, recording)
-    links = match_forces(model, recording, forces, matched.warnings)
+    plan = plan_forces(model, recording, forces, matched.warnings)
     grid = grid_of(model, recording.t, step)
     free = match_joints(model, unactuated)
     start = pose_of(model, guess)
     with held_back():
         q, messages = track_poses(model, recording.t, matched.angles, matched.markers, start)
+        recording, links = assign_forces(model, recording, plan, q, messages)
         nodes = np.stack([np.interp(grid.nodes, recording.t, column) for column in q.T], axis=1)
         by_filter = filtered(model, grid.nodes, nodes, recording, links, None)
         comparison = by_filter
