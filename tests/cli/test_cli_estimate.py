@@ -316,6 +316,36 @@ def test_the_model_of_a_task_or_urdf(answered: Callable[[Estimate], Calls]) -> N
     assert len(calls) == 2
 
 
+JIG = Path(__file__).parents[1] / "load" / "data" / "jig_v4.osim"
+LOADS = """<OpenSimDocument Version="40000"><ExternalLoads name="l"><objects>
+<ExternalForce name="a"><applied_to_body>plate</applied_to_body>
+<force_identifier>ground_force_v</force_identifier>
+<point_identifier>ground_force_p</point_identifier></ExternalForce></objects>
+<datafile>{}</datafile></ExternalLoads></OpenSimDocument>"""
+
+
+def test_opensim_models_and_external_loads(answered: Callable[[Estimate], Calls]) -> None:
+    calls = answered(fake_estimate())
+    columns = "\t".join(f"ground_force_{part}{axis}" for part in "vp" for axis in "xyz")
+    rows = "\n".join(f"{t}\t1\t2\t3\t0\t0\t0" for t in (0, 1, 2))
+    Path("grf.mot").write_text(f"endheader\ntime\t{columns}\n{rows}\n")
+    Path("loads.xml").write_text(LOADS.format("grf.mot"))
+    arguments = ("estimate", JIG, "trial.csv", "--no-report", "--loads", "loads.xml")
+    assert run(*arguments).exit_code == 0
+    assert calls[0]["model"].n == 21
+    assert calls[0]["forces"] == {"ground": "plate"}
+    assert calls[0]["data"].forces["ground"].force[0].tolist() == [1.0, 2.0, 3.0]
+    assert run(*arguments, "--force", "ground=drone").exit_code == 0
+    assert calls[1]["forces"] == {"ground": "drone"}
+    Path("loads.xml").write_text(LOADS.format("none.mot"))
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "data file 'none.mot': not found" in result.stderr
+    assert "add --forces-from" in result.stderr
+    assert run(*arguments, "--forces-from", "grf.mot").exit_code == 0
+    assert calls[2]["forces"] == {"ground": "plate"}
+
+
 def test_report_and_check_take_estimates(answered: Callable[[Estimate], Calls]) -> None:
     answered(fake_estimate())
     run("estimate", "two-link", "trial.csv", "--no-report")

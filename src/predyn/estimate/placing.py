@@ -18,6 +18,7 @@ from predyn.estimate.pose_fit import PoseFit
 from predyn.estimate.scaling import Lengths, measured_scale, scaled, spans_of
 from predyn.estimate.tracking import first_poses
 from predyn.model import Frame, Model
+from predyn.model.couplings import sources
 from predyn.recordings.measurements import Measurements
 
 Floats = NDArray[np.float64]
@@ -243,11 +244,11 @@ def _residuals(
 
 def _carrying(model: Model, links: Iterable[str]) -> Bools:
     """(n,) joints between the world and one of the links."""
-    carrying = np.zeros(model.n, bool)
+    carrying, coordinate = np.zeros(model.n, bool), sources(model)
     for link in links:
         j = model.link_index(link)
         while j >= 0:
-            carrying[j] = True
+            carrying[coordinate[j]] = True
             j = int(model.parent[j])
     return carrying
 

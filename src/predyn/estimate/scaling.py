@@ -63,7 +63,7 @@ def _far_end(model: Model, link: int, to: str | None) -> Floats:
     """The child joint or frame called `to`; without a name the child joints, else the frames."""
     name = model.link_names[link]
     children: dict[str, Floats] = {
-        model.joint_names[k]: model.p[k] for k in np.flatnonzero(model.parent == link)
+        model.expanded.joint_names[k]: model.p[k] for k in np.flatnonzero(model.parent == link)
     }
     frames: dict[str, Floats] = {
         frame.name: frame.p for frame in model.frames if frame.link == link

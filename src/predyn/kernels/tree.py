@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.errors import ModelError
 from predyn.model import SCREW, Model
 
 Floats = NDArray[np.float64]
@@ -57,6 +58,11 @@ def trees_of(model: Model) -> tuple[Tree, Tree, Tree]:
     """
     trees = _trees.get(model)
     if trees is None:
+        if model.couplings:
+            raise ModelError(
+                f"model {model.name!r:.60} has joints that follow others, which this function "
+                "does not support"
+            )
         placed = _build_tree(model)
         near = placed.p.copy()
         near[placed.parent == 0] -= placed.p[0]
