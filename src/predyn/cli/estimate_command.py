@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,9 +23,17 @@ from predyn.cli.guard import (
     say,
     show,
 )
+from predyn.cli.option_values import (
+    read_baseline,
+    read_force_links,
+    read_numbers,
+    read_numbers_by_name,
+    read_pairs,
+)
 from predyn.errors import DataWarning, InputError, unknown_name
 
 if TYPE_CHECKING:
+    from predyn.estimate.force_links import ForceLink
     from predyn.estimate.result import Estimate
     from predyn.model import Model
 
@@ -98,7 +107,10 @@ def estimate(
     ] = None,
     force: Annotated[
         list[str] | None,
-        typer.Option(help="PLATE=LINK: link a recorded force acts on (repeatable)."),
+        typer.Option(
+            help="PLATE=LINK: link a recorded force acts on (repeatable). PLATE=LINK,LINK: the "
+            "nearest link for each contact. PLATE=LINK@START-END,...: times in s."
+        ),
     ] = None,
     forces_from: Annotated[
         Path | None, typer.Option(help="File with the forces, if DATA has none (same axes).")
@@ -109,6 +121,37 @@ def estimate(
             help="External-loads file of OpenSim (.xml): its forces and the links they act on."
         ),
     ] = None,
+    force_shift: Annotated[
+        float | None, typer.Option(help="Added to the times of forces, s.")
+    ] = None,
+    force_baseline: Annotated[
+        str | None,
+        typer.Option(help="Subtract the offset of unloaded plates: auto, or START,END in s."),
+    ] = None,
+    force_cutoff: Annotated[
+        float | None, typer.Option(help="Low-pass of the forces, Hz (default: none).")
+    ] = None,
+    force_threshold: Annotated[
+        float | None, typer.Option(help="Forces below this count as zero, N (default: none).")
+    ] = None,
+    units: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Unit of DATA where it states none or a wrong one: mm, deg (repeatable)."
+        ),
+    ] = None,
+    force_units: Annotated[
+        list[str] | None, typer.Option(help="The same for the file of --forces-from (repeatable).")
+    ] = None,
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="OLD=NEW: another name of a joint, marker or force (repeatable); 'Subject:*=*' "
+            "removes a prefix."
+        ),
+    ] = None,
+    start: Annotated[float | None, typer.Option(help="First time to use, s.")] = None,
+    end: Annotated[float | None, typer.Option(help="Last time to use, s.")] = None,
     guess: Annotated[
         list[str] | None,
         typer.Option(help="JOINT=NUMBER: a pose near the first one, rad or m (repeatable)."),
@@ -122,7 +165,7 @@ def estimate(
     ] = None,
     step: Annotated[
         float | None,
-        typer.Option(help="Interval of constant torque, s (default: the median sample interval)."),
+        typer.Option(help="Interval of constant torque, s (default: the mean sample interval)."),
     ] = None,
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,
@@ -141,6 +184,7 @@ def estimate(
     """
     from predyn.estimate.estimating import estimate_torques
     from predyn.estimate.progress import shown_progress
+    from predyn.recordings.editing import rename_channels, trim_recording
     from predyn.recordings.loading import load_measurements
     from predyn.results import estimates as estimate_results
     from predyn.results import stored as results
@@ -153,15 +197,32 @@ def estimate(
         _paper(out or Path(PAPER), quiet, not no_report)
         return
     mechanism = _model(model, allow_absolute, allow_code, packages)
-    recording = load_measurements(data, axes=axes)
-    links = _pairs("--force", force, "PLATE=LINK")
+    load = partial(
+        load_measurements,
+        axes=axes,
+        force_shift=force_shift,
+        force_baseline=read_baseline(force_baseline),
+        force_cutoff=force_cutoff,
+        force_threshold=force_threshold,
+    )
+    links = read_force_links(force)
     if loads is not None:
-        links, forces_from = _apply_loads(loads, links, forces_from, bool(recording.forces))
-    if forces_from is not None:
-        plates = load_measurements(forces_from, axes=axes).forces
-        if not plates:
+        recorded = forces_from is None and bool(load(data, units=units).forces)
+        links, forces_from = _apply_loads(loads, links, forces_from, recorded)
+    if forces_from is None:
+        if force_units:
+            raise InputError("--force-units: applies to the file of --forces-from, which is absent")
+        recording = load(data, units=units)
+    else:
+        plates = load(forces_from, units=force_units)
+        if not plates.forces:
             raise InputError(f"--forces-from {forces_from}: the file contains no forces")
-        recording = replace(recording, forces=plates)
+        recording = load_measurements(data, axes=axes, units=units)
+        recording = replace(
+            recording, forces=plates.forces, notes=(*recording.notes, *plates.notes)
+        )
+    recording = rename_channels(recording, read_pairs("--rename", rename, "OLD=NEW"))
+    recording = trim_recording(recording, start, end)
     folder = out or Path(results.folder_name(data.stem))
     report_compiling(quiet)
     names = (results.ESTIMATE, results.SUMMARY, results.REPORT, estimate_results.TORQUES)
@@ -176,12 +237,12 @@ def estimate(
                 order=order,
                 total_variation=total_variation,
                 independent=independent,
-                weight=_numbers("--weight", weight),
-                noise=_numbers("--noise", noise),
+                weight=read_numbers("--weight", weight),
+                noise=read_numbers("--noise", noise),
                 unactuated=tuple(unactuated or ()),
                 base_residual=base_residual,
                 forces=links,
-                guess=_numbers_by_name("--guess", guess),
+                guess=read_numbers_by_name("--guess", guess),
                 step=step,
                 cutoff=cutoff,
                 name=data.stem,
@@ -196,8 +257,8 @@ def estimate(
 
 
 def _apply_loads(
-    loads: Path, links: dict[str, str] | None, forces_from: Path | None, recorded: bool
-) -> tuple[dict[str, str], Path | None]:
+    loads: Path, links: Mapping[str, ForceLink] | None, forces_from: Path | None, recorded: bool
+) -> tuple[dict[str, ForceLink], Path | None]:
     """Links of forces and the file of forces, from an external-loads file and other options."""
     from predyn.load.external_loads import load_external_loads
 
@@ -246,41 +307,6 @@ def _model(
 
 
 SIZED = ("random_tree", "pendulum_chain")  # models that need a size
-
-
-def _numbers(option: str, given: Sequence[str] | None) -> float | dict[str, float] | None:
-    """One number for all, or one by name."""
-    if not given:
-        return None
-    if len(given) == 1 and "=" not in given[0]:
-        return _number(option, given[0])
-    return _numbers_by_name(option, given)
-
-
-def _numbers_by_name(option: str, given: Sequence[str] | None) -> dict[str, float] | None:
-    pairs = _pairs(option, given, "NAME=NUMBER")
-    return None if pairs is None else {name: _number(option, x) for name, x in pairs.items()}
-
-
-def _number(option: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{option}: expected a number, got {text!r:.60}") from None
-
-
-def _pairs(option: str, given: Sequence[str] | None, form: str) -> dict[str, str] | None:
-    if not given:
-        return None
-    pairs: dict[str, str] = {}
-    for text in given:
-        name, sign, value = text.rpartition("=")
-        if not sign or not name or not value:
-            raise InputError(f"{option}: expected {form}, got {text!r:.60}")
-        if name in pairs:
-            raise InputError(f"{option}: {name!r:.60} is given twice")
-        pairs[name] = value
-    return pairs
 
 
 def _paper(folder: Path, quiet: bool, report: bool) -> None:

@@ -34,6 +34,10 @@ def check(
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,
     packages: Packages = None,
+    units: Annotated[
+        list[str] | None,
+        typer.Option(help="Unit of a recording that states none: mm, deg (repeatable)."),
+    ] = None,
 ) -> None:
     """Show what a file contains and what is wrong with it."""
     from predyn.load import model_files
@@ -44,7 +48,7 @@ def check(
     if suffix in model_files.SUFFIXES:
         show(descriptions.model_text(model_files.load_model_file(file, packages)))
     elif suffix in READERS:
-        show(descriptions.recording_text(load_measurements(file)))
+        show(descriptions.recording_text(load_measurements(file, units=units)))
     elif file not in tasks.NAMES and (
         suffix in (".h5", ".hdf5") or (Path(file).is_dir() and path_of_result(Path(file)).is_file())
     ):

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 BAND = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
-STATUSES = CONVERGED, LIMITED, UNIDENTIFIABLE, INTERRUPTED = (
+STATUSES = CONVERGED, LIMITED, UNIDENTIFIABLE, IMPLAUSIBLE, INTERRUPTED = (
     "converged",
     "iteration_limit",
     "unidentifiable",
+    "implausible",
     "interrupted",
 )
 ORDERS = (0, 1, 2)  # of regularisation
