@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from predyn import analysis as analysis
     from predyn import dynamics as dynamics
     from predyn import models as models
     from predyn import terms as terms
@@ -83,7 +84,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.3.0.dev0"
 
-_PACKAGES = ("dynamics", "models", "terms")
+_PACKAGES = ("analysis", "dynamics", "models", "terms")
 
 # public name -> the module that defines it
 _NAMES = {

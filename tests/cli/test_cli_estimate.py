@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from analysis.walkers import walking_estimate
 from fake_estimate import WARNING, fake_estimate
 from fake_solution import fake_solution
 from predyn import cli
@@ -112,6 +113,30 @@ def test_options_reach_the_estimator(answered: Callable[[Estimate], Calls]) -> N
     }
 
 
+def test_norms_and_feet_of_gait_cycles(answered: Callable[[Estimate], Calls]) -> None:
+    answered(walking_estimate())
+    rows = [f"{p},{p},2" for p in range(0, 101, 5)]
+    Path("norms.csv").write_text("\n".join(["percent,knee_angle_mean,knee_angle_sd", *rows]) + "\n")
+    feet = ("--foot", "left=heel_l", "--foot", "right=heel_r")
+    result = run("estimate", "two-link", "trial.csv", "--norms", "norms.csv", *feet)
+    assert result.exit_code == 0, result.output
+    assert "wrote trial/gait.csv" in result.stdout
+    assert '"name":"norm"' in Path("trial/report.html").read_text("utf-8")
+    summary = json.loads(Path("trial/summary.json").read_text())
+    assert summary["gait"]["feet"] == {"left": "heel_l", "right": "heel_r"}
+    for options, message in (
+        (("--foot", "left=heel_l"), "feet: expected"),
+        (("--foot", "left"), "expected SIDE=LINK"),
+        (("--norms", "absent.csv"), "absent.csv: cannot be read"),
+    ):
+        result = run("estimate", "two-link", "trial.csv", *options)
+        assert message in result.stderr
+    answered(fake_estimate())
+    result = run("estimate", "two-link", "trial.csv", "--norms", "norms.csv", "--out", "arm")
+    assert result.exit_code == 0
+    assert "no gait cycles as asked for by --norms or --foot" in result.stderr
+
+
 def test_forces_come_from_a_file_of_their_own(answered: Callable[[Estimate], Calls]) -> None:
     calls = answered(fake_estimate())
     rows = "".join(f"{0.1 * k},0,0,700,0.1,0,0\n" for k in range(20))
@@ -159,7 +184,7 @@ def test_all_or_nothing(
     before = {path.name: path.read_bytes() for path in Path("trial").iterdir()}
     answered(replace(fake_estimate(), iterations=99))
 
-    def broken(_: Estimate) -> str:
+    def broken(*_: object) -> str:
         raise FileError("trial: no space")
 
     monkeypatch.setattr("predyn.view.estimate_report.estimate_html", broken)

@@ -30,9 +30,11 @@ from predyn.cli.option_values import (
     read_numbers_by_name,
     read_pairs,
 )
-from predyn.errors import DataWarning, InputError, unknown_name
+from predyn.errors import DataWarning, InputError, PredynError, unknown_name
 
 if TYPE_CHECKING:
+    from predyn.analysis.gait import GaitCycles
+    from predyn.analysis.norms import Norms
     from predyn.estimate.force_links import ForceLink
     from predyn.estimate.result import Estimate
     from predyn.model import Model
@@ -167,6 +169,14 @@ def estimate(
         float | None,
         typer.Option(help="Interval of constant torque, s (default: the mean sample interval)."),
     ] = None,
+    norms: Annotated[
+        Path | None,
+        typer.Option(help="CSV file of normative gait curves, drawn as bands (columns: docs)."),
+    ] = None,
+    foot: Annotated[
+        list[str] | None,
+        typer.Option(help="SIDE=LINK: link or frame of the left or right foot (repeatable)."),
+    ] = None,
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,
     packages: Packages = None,
@@ -176,12 +186,14 @@ def estimate(
     """Estimate the torques behind a recorded motion, with 95 % bands.
 
     Joints and markers of the recording are matched by name to joints and frames of the model.
-    Writes result.h5, torques.csv, summary.json and report.html. Exit code 0: converged; 2: invalid
+    Writes result.h5, torques.csv, summary.json and report.html, and gait.csv if the motion has gait
+    cycles of both feet. Exit code 0: converged; 2: invalid
     input; 3: not converged, or the data do not determine the torques; 130: interrupted. Partial
     results are written for 3 and 130 too, but never replace a result that converged.
 
     `predyn estimate trujillo-two-link` without data runs the published example.
     """
+    from predyn.analysis.norms import load_norms
     from predyn.estimate.estimating import estimate_torques
     from predyn.estimate.progress import shown_progress
     from predyn.recordings.editing import rename_channels, trim_recording
@@ -223,9 +235,12 @@ def estimate(
         )
     recording = rename_channels(recording, read_pairs("--rename", rename, "OLD=NEW"))
     recording = trim_recording(recording, start, end)
+    bands = None if norms is None else load_norms(norms)
+    feet = read_pairs("--foot", foot, "SIDE=LINK")
     folder = out or Path(results.folder_name(data.stem))
     report_compiling(quiet)
-    names = (results.ESTIMATE, results.SUMMARY, results.REPORT, estimate_results.TORQUES)
+    names = (results.ESTIMATE, results.SUMMARY, results.REPORT, estimate_results.TORQUES,
+             estimate_results.GAIT)  # fmt: skip
     with locked(folder, names):
         results.refuse_other(folder, results.SOLUTION)
         results.refuse_obstacles(folder)
@@ -250,7 +265,8 @@ def estimate(
                 verbose=False,
             )
         with held_back():
-            written = estimate_results.write_estimate(result, folder, not no_report)
+            gait = _gait(result, feet, bands)
+            written = estimate_results.write_estimate(result, folder, not no_report, gait)
             show(estimate_results.estimate_text(result))
             show("\n".join(["", *(f"wrote {path}" for path in written)]))
     _end(result)
@@ -270,6 +286,19 @@ def _apply_loads(
             raise InputError(f"--loads {loads}: its data file cannot be used; add --forces-from")
         forces_from = Path(given.data)
     return {**given.links, **(links or {})}, forces_from
+
+
+def _gait(result: Estimate, feet: dict[str, str] | None, norms: Norms | None) -> GaitCycles | None:
+    """Gait cycles with what the options ask for; a message if that cannot be."""
+    from predyn.analysis.cycles import gait_cycles
+
+    if feet is None and norms is None:
+        return None  # found by the report, if there are any
+    try:
+        return gait_cycles(result, feet=feet, norms=norms)
+    except PredynError as error:  # the estimate is not lost by it
+        say(f"predyn: no gait cycles as asked for by --norms or --foot: {error}")
+        return None
 
 
 def _end(result: Estimate) -> None:
