@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,9 +30,12 @@ from predyn.cli.option_values import (
     read_numbers_by_name,
     read_pairs,
 )
-from predyn.errors import DataWarning, InputError, unknown_name
+from predyn.errors import DataWarning, InputError, PredynError, unknown_name
 
 if TYPE_CHECKING:
+    from predyn.analysis.gait import GaitCycles
+    from predyn.analysis.norms import Norms
+    from predyn.estimate.force_links import ForceLink
     from predyn.estimate.result import Estimate
     from predyn.model import Model
 
@@ -42,8 +46,8 @@ def estimate(
     model: Annotated[
         str,
         typer.Argument(
-            help="A .urdf file, a task (.toml) for its model, or the name of a model such as "
-            "trujillo-two-link.",
+            help="A .urdf or .osim file, a task (.toml) for its model, or the name of a model such "
+            "as trujillo-two-link.",
         ),
     ],
     data: Annotated[
@@ -95,6 +99,14 @@ def estimate(
     unactuated: Annotated[
         list[str] | None, typer.Option(help="A joint without a motor (repeatable).")
     ] = None,
+    base_residual: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            help="Residual force of a floating base, as a share of body weight; 0: exactly zero, "
+            "inf: not held (default: 0.04 if the base has no motor).",
+        ),
+    ] = None,
     force: Annotated[
         list[str] | None,
         typer.Option(
@@ -104,6 +116,12 @@ def estimate(
     ] = None,
     forces_from: Annotated[
         Path | None, typer.Option(help="File with the forces, if DATA has none (same axes).")
+    ] = None,
+    loads: Annotated[
+        Path | None,
+        typer.Option(
+            help="External-loads file of OpenSim (.xml): its forces and the links they act on."
+        ),
     ] = None,
     force_shift: Annotated[
         float | None, typer.Option(help="Added to the times of forces, s.")
@@ -151,6 +169,14 @@ def estimate(
         float | None,
         typer.Option(help="Interval of constant torque, s (default: the mean sample interval)."),
     ] = None,
+    norms: Annotated[
+        Path | None,
+        typer.Option(help="CSV file of normative gait curves, drawn as bands (columns: docs)."),
+    ] = None,
+    foot: Annotated[
+        list[str] | None,
+        typer.Option(help="SIDE=LINK: link or frame of the left or right foot (repeatable)."),
+    ] = None,
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,
     packages: Packages = None,
@@ -160,12 +186,14 @@ def estimate(
     """Estimate the torques behind a recorded motion, with 95 % bands.
 
     Joints and markers of the recording are matched by name to joints and frames of the model.
-    Writes result.h5, torques.csv, summary.json and report.html. Exit code 0: converged; 2: invalid
+    Writes result.h5, torques.csv, summary.json and report.html, and gait.csv if the motion has gait
+    cycles of both feet. Exit code 0: converged; 2: invalid
     input; 3: not converged, or the data do not determine the torques; 130: interrupted. Partial
     results are written for 3 and 130 too, but never replace a result that converged.
 
     `predyn estimate trujillo-two-link` without data runs the published example.
     """
+    from predyn.analysis.norms import load_norms
     from predyn.estimate.estimating import estimate_torques
     from predyn.estimate.progress import shown_progress
     from predyn.recordings.editing import rename_channels, trim_recording
@@ -189,6 +217,10 @@ def estimate(
         force_cutoff=force_cutoff,
         force_threshold=force_threshold,
     )
+    links = read_force_links(force)
+    if loads is not None:
+        recorded = forces_from is None and bool(load(data, units=units).forces)
+        links, forces_from = _apply_loads(loads, links, forces_from, recorded)
     if forces_from is None:
         if force_units:
             raise InputError("--force-units: applies to the file of --forces-from, which is absent")
@@ -203,9 +235,12 @@ def estimate(
         )
     recording = rename_channels(recording, read_pairs("--rename", rename, "OLD=NEW"))
     recording = trim_recording(recording, start, end)
+    bands = None if norms is None else load_norms(norms)
+    feet = read_pairs("--foot", foot, "SIDE=LINK")
     folder = out or Path(results.folder_name(data.stem))
     report_compiling(quiet)
-    names = (results.ESTIMATE, results.SUMMARY, results.REPORT, estimate_results.TORQUES)
+    names = (results.ESTIMATE, results.SUMMARY, results.REPORT, estimate_results.TORQUES,
+             estimate_results.GAIT)  # fmt: skip
     with locked(folder, names):
         results.refuse_other(folder, results.SOLUTION)
         results.refuse_obstacles(folder)
@@ -220,7 +255,8 @@ def estimate(
                 weight=read_numbers("--weight", weight),
                 noise=read_numbers("--noise", noise),
                 unactuated=tuple(unactuated or ()),
-                forces=read_force_links(force),
+                base_residual=base_residual,
+                forces=links,
                 guess=read_numbers_by_name("--guess", guess),
                 step=step,
                 cutoff=cutoff,
@@ -229,10 +265,40 @@ def estimate(
                 verbose=False,
             )
         with held_back():
-            written = estimate_results.write_estimate(result, folder, not no_report)
+            gait = _gait(result, feet, bands)
+            written = estimate_results.write_estimate(result, folder, not no_report, gait)
             show(estimate_results.estimate_text(result))
             show("\n".join(["", *(f"wrote {path}" for path in written)]))
     _end(result)
+
+
+def _apply_loads(
+    loads: Path, links: Mapping[str, ForceLink] | None, forces_from: Path | None, recorded: bool
+) -> tuple[dict[str, ForceLink], Path | None]:
+    """Links of forces and the file of forces, from an external-loads file and other options."""
+    from predyn.load.external_loads import load_external_loads
+
+    given = load_external_loads(loads)
+    for note in given.notes:
+        say(f"predyn: note: {loads}: {note}")
+    if forces_from is None and not recorded:
+        if given.data is None:
+            raise InputError(f"--loads {loads}: its data file cannot be used; add --forces-from")
+        forces_from = Path(given.data)
+    return {**given.links, **(links or {})}, forces_from
+
+
+def _gait(result: Estimate, feet: dict[str, str] | None, norms: Norms | None) -> GaitCycles | None:
+    """Gait cycles with what the options ask for; a message if that cannot be."""
+    from predyn.analysis.cycles import gait_cycles
+
+    if feet is None and norms is None:
+        return None  # found by the report, if there are any
+    try:
+        return gait_cycles(result, feet=feet, norms=norms)
+    except PredynError as error:  # the estimate is not lost by it
+        say(f"predyn: no gait cycles as asked for by --norms or --foot: {error}")
+        return None
 
 
 def _end(result: Estimate) -> None:
@@ -248,14 +314,13 @@ def _end(result: Estimate) -> None:
 def _model(
     source: str, allow_absolute: bool, allow_code: bool, packages: list[Path] | None
 ) -> Model:
-    """A built-in model by its name, that of a URDF file, or that of a task."""
+    """A built-in model by its name, that of a model file, or that of a task."""
     from predyn import models
+    from predyn.load import model_files
 
     suffix = Path(source).suffix.lower()
-    if suffix in (".urdf", ".xml"):
-        from predyn.load.urdf import load_urdf
-
-        return load_urdf(source, packages=packages)
+    if suffix in model_files.SUFFIXES:
+        return model_files.load_model_file(source, packages)
     if suffix == ".toml" or source in tasks.NAMES:
         from predyn.config import load_task
 
@@ -263,7 +328,8 @@ def _model(
     names = [name.replace("_", "-") for name in models.__all__ if name not in SIZED]
     if source.replace("_", "-") not in names:
         raise InputError(
-            f"{unknown_name('model', source, names)}; a .urdf file or a task (.toml) also works"
+            f"{unknown_name('model', source, names)}; a .urdf or .osim file and a task (.toml) "
+            "also work"
         )
     mechanism: Model = getattr(models, source.replace("-", "_"))()
     return mechanism

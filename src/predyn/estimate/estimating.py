@@ -14,7 +14,7 @@ from predyn.errors import DataWarning, InputError
 from predyn.estimate import torque_warnings
 from predyn.estimate.butterworth import filtered
 from predyn.estimate.curve_of_weights import curve_of_weights
-from predyn.estimate.driving import Driving
+from predyn.estimate.driving import Driving, push
 from predyn.estimate.evidence import Trial, relaxed
 from predyn.estimate.force_links import ForceLink, assign_forces, plan_forces
 from predyn.estimate.matching import match, match_joints
@@ -30,14 +30,22 @@ from predyn.estimate.options import (
     positive,
     weights_of,
 )
+from predyn.estimate.plausibility import find_mistakes
 from predyn.estimate.progress import Report, shown_progress
 from predyn.estimate.result import (
     CONVERGED,
+    IMPLAUSIBLE,
     INTERRUPTED,
     LIMITED,
     UNIDENTIFIABLE,
     Estimate,
     OrderTrial,
+)
+from predyn.estimate.root_residual import (
+    assumed_base,
+    root_residual,
+    warn_of_base,
+    zero_torques_of,
 )
 from predyn.estimate.smoother import Levels, Posterior
 from predyn.estimate.spline_grid import Floats
@@ -61,6 +69,7 @@ def estimate_torques(
     weight: float | Mapping[str, float] | None = None,
     noise: float | Mapping[str, float] | None = None,
     unactuated: Sequence[str] = (),
+    base_residual: float | None = None,
     forces: Mapping[str, ForceLink] | None = None,
     step: float | None = None,
     cutoff: float | None = None,
@@ -84,6 +93,8 @@ def estimate_torques(
     noise       standard deviation of the noise, rad or m, for all or by joint and marker
                 (default: estimated)
     unactuated  joints without torque, such as those of a floating base
+    base_residual  standard deviation of the residual force of a floating base, over the body's
+                weight (default: 0.04 if the base has no motor; 0: exactly zero; inf: not held)
     forces      recorded force -> link it acts on; several links (the nearest one for each contact);
                 or [(link, start, end), ...] in s if it acts on links in turn
     step        s, interval over which each torque is constant (default: the mean sample interval)
@@ -120,6 +131,13 @@ def estimate_torques(
         if positive("cutoff", cutoff) is not None:
             comparison = filtered(model, grid.nodes, nodes, recording, links, cutoff)
     matched.warnings.extend(messages)
+    base = assumed_base(model, free, bool(links), by_filter, base_residual)
+    matched.warnings.extend(warn_of_base(base, free, bool(links)))
+    pushes = {name: push(grid.nodes, link, recording.forces[name]) for name, link in links.items()}
+    mistakes = find_mistakes(model, by_filter, pushes, base)
+    matched.warnings.extend(mistake.text for mistake in mistakes)
+    wrong = "; ".join(mistake.text for mistake in mistakes if mistake.fatal)
+    zero = zero_torques_of(base, free)
     least, likely, most = noise_range(matched)
     known = known_noise(matched, noise)
     search = Search(
@@ -127,17 +145,18 @@ def estimate_torques(
         Observations(model, grid, recording.t, matched.observed),
         Driving(model, grid, recording.forces, links),
         by_filter,
-        np.array(free, np.int64),
+        zero,
         np.where(np.isnan(known), likely, known),
         np.isnan(known),
         (least, most),
         weights_of(model, weight, free),
         called(report),
+        base,
     )
     try:
         with shown_progress(verbose, search.report) as search.report:
             trials = search.trials(orders, kinds, grid.through(nodes))
-            estimate = _finished(search, trials, total_variation)
+            estimate = _finished(search, trials, total_variation, wrong)
     except InputError as error:  # earlier warnings may name the cause
         raise InputError("; ".join((*matched.warnings, str(error)))) from None
     for text in estimate["warnings"]:
@@ -147,7 +166,7 @@ def estimate_torques(
         model=model,
         measurements=recording,
         comparison=comparison,
-        unactuated=tuple(np.array(model.joint_names)[search.unactuated].tolist()),
+        unactuated=tuple(np.array(model.joint_names)[np.union1d(zero, free).astype(int)].tolist()),
         force_links=links,
         total_variation=total_variation,
         iterations=search.iterations,
@@ -156,8 +175,13 @@ def estimate_torques(
     )
 
 
-def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dict[str, Any]:
-    """The best trial brought to its minimum, with bands, warnings and the L-curve."""
+def _finished(
+    search: Search, trials: list[Trial], total_variation: bool, wrong: str
+) -> dict[str, Any]:
+    """The best trial brought to its minimum, with bands, warnings and the L-curve.
+
+    wrong: mistakes in the recording with which no torques can be right.
+    """
     best = max(trials, key=lambda trial: trial.log_evidence)
     smoother, levels, c = best.smoother, best.levels, best.c
     model = search.driving.model
@@ -193,7 +217,7 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
                 noise = levels.noise[search.observations.thing]
                 about = known.linear.about
                 unmeasured, passive = torque_warnings.find_unmeasured_joints(
-                    model, about.seen, noise, search.unactuated
+                    model, about.seen, noise, search.passive
                 )
                 result["warnings"] += tuple(torque_warnings.warn_of_unmeasured_passive(passive))
                 usual = search.by_filter.tau
@@ -202,6 +226,8 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
                     model, result["channels"], tau, error, usual
                 )
                 result |= _status(interrupted, reached, known.damping, unmeasured, implausible)
+                if wrong and not interrupted:
+                    result |= {"status": IMPLAUSIBLE, "message": wrong}
         except KeyboardInterrupt:
             interrupted = True
             result |= _status(True, reached, 0.0, (), "") if result else {}
@@ -227,6 +253,7 @@ def _described(
     q_sd, v_sd = node_deviations(grid, posterior.C)
     channels = channels_of(search.observations, c, levels, search.free_noise)
     error = torque_warnings.grid_error(smoother, c)
+    root = None if search.base is None else root_residual(model, search.base, tau)
     messages: list[str] = []
     if not interrupted:
         messages = torque_warnings.collect_warnings(
@@ -260,6 +287,7 @@ def _described(
             if np.isfinite(trial.log_evidence)
         ),
         "lcurve": curve_of_weights(smoother, posterior.linear, levels),
+        "root_residual": root,
         "warnings": (*search.matched.warnings, *messages),
     }
 
@@ -294,7 +322,7 @@ def _status(
         )
         return {"status": UNIDENTIFIABLE, "message": message}
     if implausible:
-        return {"status": LIMITED, "message": implausible}
+        return {"status": IMPLAUSIBLE, "message": implausible}
     if not reached:
         message = (
             "noise, weights or motion did not converge; give noise and weight, or remove channels "

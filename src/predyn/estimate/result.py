@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 BAND = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
-STATUSES = CONVERGED, LIMITED, UNIDENTIFIABLE, INTERRUPTED = (
+STATUSES = CONVERGED, LIMITED, UNIDENTIFIABLE, IMPLAUSIBLE, INTERRUPTED = (
     "converged",
     "iteration_limit",
     "unidentifiable",
+    "implausible",
     "interrupted",
 )
 ORDERS = (0, 1, 2)  # of regularisation
@@ -71,6 +72,33 @@ class OrderTrial(NamedTuple):
     chosen: bool
 
 
+class RootResidual(NamedTuple):
+    """Force and moment at a floating base, which has no motor: what model and forces leave open.
+
+    Root mean squares and peaks over the intervals, of the length of the force and of the torques
+    about the base's hinges taken together.
+    """
+
+    joints: tuple[str, ...]  # of the base
+    weight: float  # N, of the whole body
+    assumed: float  # its standard deviation over the weight; 0: held at zero; inf: not held at all
+    force_rms: float  # N
+    force_peak: float  # N
+    moment_rms: float  # N m
+    moment_peak: float  # N m
+    note: str  # why it is not held, else empty
+
+    @property
+    def force_rms_percent(self) -> float:
+        """In percent of the body's weight; NaN without gravity."""
+        return 100.0 * self.force_rms / self.weight if self.weight else float("nan")
+
+    @property
+    def force_peak_percent(self) -> float:
+        """In percent of the body's weight; NaN without gravity."""
+        return 100.0 * self.force_peak / self.weight if self.weight else float("nan")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Reported):
     """Torques, states and their uncertainty from measurements of a motion.
@@ -108,6 +136,7 @@ class Estimate(Reported):
     warnings: tuple[str, ...]
     iterations: int
     solve_seconds: float
+    root_residual: RootResidual | None = None  # of a floating base; None: the model has none
 
     @property
     def success(self) -> bool:
@@ -125,6 +154,28 @@ class Estimate(Reported):
     @property
     def v_band(self) -> tuple[Floats, Floats]:
         return self.v - BAND * self.v_sd, self.v + BAND * self.v_sd
+
+    def middle_states(self) -> tuple[Floats, Floats]:
+        """Positions and speeds (K, n) at `t_tau`; the acceleration is constant on an interval."""
+        h = np.diff(self.t)[:, None]
+        q = 0.5 * (self.q[:-1] + self.q[1:]) - h**2 / 8.0 * self.a
+        return q, 0.5 * (self.v[:-1] + self.v[1:])
+
+    def joint_reactions(self) -> Floats:
+        """(K, n, 6) wrench on each link through its joint at `t_tau`: moment, then force.
+
+        In link axes about the joint's origin, as `predyn.joint_reactions`; the measured forces
+        act. These are net loads between segments: muscles that span a joint press its surfaces
+        together in addition, so contact forces in the joint are larger.
+        """
+        from predyn.dynamics.reactions import joint_reactions
+        from predyn.estimate.driving import acting, push
+
+        q, v = self.middle_states()
+        measured = self.measurements.forces
+        pushes = [push(self.t_tau, link, measured[x]) for x, link in self.force_links.items()]
+        forces = acting(self.model, pushes, q)
+        return np.asarray(joint_reactions(self.model, q, v, self.a, forces=forces))
 
     def check(self) -> Estimate:
         """Itself, or NotConverged with the reason."""
@@ -165,11 +216,23 @@ class Estimate(Reported):
             },
             "filter_cutoff": None if self.comparison is None else self.comparison.cutoff,
             "unactuated": list(self.unactuated),
+            "root_residual": self._root_summary(),
             "warnings": list(self.warnings),
             "iterations": self.iterations,
             "solve_seconds": self.solve_seconds,
             "predyn_version": __version__,
         }
+
+    def _root_summary(self) -> dict[str, Any] | None:
+        root = self.root_residual
+        if root is None:
+            return None
+        numbers = root._asdict() | {"joints": list(root.joints)}
+        numbers["assumed"] = root.assumed if np.isfinite(root.assumed) else None
+        percents = (root.force_rms_percent, root.force_peak_percent)
+        for name, value in zip(("force_rms", "force_peak"), percents, strict=True):
+            numbers[f"{name}_percent"] = value if np.isfinite(value) else None
+        return numbers
 
     def torques_csv(self) -> str:
         """One line per interval: its start and end, then torque and ends of its band per joint."""

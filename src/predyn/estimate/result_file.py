@@ -21,6 +21,7 @@ from predyn.estimate.result import (
     Estimate,
     Filtered,
     OrderTrial,
+    RootResidual,
 )
 from predyn.load.bodies import drawn_triangles
 from predyn.model import Model
@@ -66,6 +67,8 @@ def _tree_of(estimate: Estimate) -> Tree:
     tree["lcurve"] = _record(estimate.lcurve)
     tree["comparison"] = None if estimate.comparison is None else _record(estimate.comparison)
     tree["unactuated"] = list(estimate.unactuated)
+    root = estimate.root_residual
+    tree["root_residual"] = None if root is None else root._asdict() | {"joints": list(root.joints)}
     tree["force_links"] = dict(estimate.force_links)
     tree["warnings"] = list(estimate.warnings)
     tree["model"] = tree_of_model(estimate.model, drawn_triangles(estimate.model))
@@ -132,6 +135,7 @@ def _estimate_of(file: TreeReader) -> Estimate:
         lcurve=_lcurve_of(file.group("lcurve")),
         comparison=None if filtered is None else _filtered_of(file.group("comparison"), n),
         force_links=file.mapping("force_links", lambda group, key: group.value(key, str)),
+        root_residual=_root_of(file),
         **entries,
     )
     _check_values(file, estimate)
@@ -194,6 +198,19 @@ def _lcurve_of(group: TreeReader) -> LCurve:
     corner = group.value("corner", int)
     group.require(-1 <= corner < len(weights), "corner", f"a number from -1 to {len(weights) - 1}")
     return LCurve(weights, misfit, size, corner)
+
+
+def _root_of(file: TreeReader) -> RootResidual | None:
+    """The residual of a floating base; files of older versions have none."""
+    if file.tree.get("root_residual") is None:
+        return None
+    group = file.group("root_residual")
+    numbers = {
+        name: group.value(name, float)
+        for name in RootResidual._fields
+        if name not in ("joints", "note")
+    }
+    return RootResidual(joints=group.words("joints"), note=group.value("note", str), **numbers)
 
 
 def _filtered_of(group: TreeReader, n: int) -> Filtered:

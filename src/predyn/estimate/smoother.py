@@ -55,6 +55,13 @@ class Levels(NamedTuple):
         return (np.ones((count // len(self.scale), 1)) * self.scale).ravel()
 
 
+class Small(NamedTuple):
+    """Torques of some joints that are near zero, see root_residual.py."""
+
+    joints: Ints
+    sigma: Floats  # standard deviations
+
+
 class About(NamedTuple):
     """Rows about one motion, whatever their weights."""
 
@@ -126,6 +133,7 @@ class Smoother:
         unactuated: Ints,
         accelerations: Floats | None = None,
         volume: float = 0.0,
+        small: Small | None = None,
     ) -> None:
         """A recording, a mechanism and an assumption.
 
@@ -134,11 +142,12 @@ class Smoother:
         usual          (n,) size of the torques
         unactuated     numbers of the joints without torque
         volume         what the evidence gains by a change from torques to accelerations
+        small          torques that are taken as measured to be zero
         """
         self.observations, self.driving, self.grid = observations, driving, driving.grid
         self.A, self.order, self.unactuated = combination, order, unactuated
         self._mixing = None if is_unit(combination) else combination
-        self.of_motion, self.volume = accelerations is not None, volume
+        self.of_motion, self.volume, self.small = accelerations is not None, volume, small
         size = np.abs(combination) @ (usual if accelerations is None else accelerations)
         rate = min(1.0, 2.0 * np.pi * FREQUENCY * self.grid.h)
         self.sizes = [size * rate**k for k in range(order + 1)]  # of changes, by order
@@ -187,6 +196,9 @@ class Smoother:
             total += cost(change)
         for rows, size in zip(about.changes.start, self.sizes, strict=False):
             total += 0.5 * float(np.sum((rows.value / size) ** 2))
+        if self.small is not None:
+            left = about.tau[:, self.small.joints] / self.small.sigma
+            total += 0.5 * float(np.vdot(left, left))
         if len(self.unactuated):
             total += float(np.vdot(about.free, multipliers + 0.5 * HELD * about.free))
         return total
@@ -204,6 +216,12 @@ class Smoother:
         band.add_rows(*rows, (1.0 / levels.of_changes(len(rows.value))) ** 2, H, g)
         for rows, size in zip(about.changes.start, self.sizes, strict=False):
             band.add_rows(*rows, 1.0 / size**2, H, g)
+        if self.small is not None:
+            joints, sigma = self.small
+            first = np.repeat(np.arange(self.grid.K) * n, len(joints))
+            J = np.ascontiguousarray(about.U[:, joints].reshape(-1, TOUCHED * n))
+            weight = np.tile(sigma**-2.0, self.grid.K)
+            band.add_rows(first, J, about.tau[:, joints].ravel(), weight, H, g)
         if len(self.unactuated):
             first = np.repeat(np.arange(self.grid.K) * n, len(self.unactuated))
             weight = np.full(len(first), LITTLE)

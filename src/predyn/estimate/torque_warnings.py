@@ -92,7 +92,11 @@ def collect_warnings(
     out = []
     what = "acceleration" if smoother.of_motion else "torque"
     tight = levels.scale < 0.999 * bounds[0].scale  # only a given weight is below the bound
-    floor = (levels.scale <= 1.01 * bounds[0].scale) & ~tight
+    # the forces of a floating base are small by assumption
+    motors = np.ones(len(active), bool)
+    if smoother.small is not None:
+        motors = ~np.isin(active, smoother.small.joints)
+    floor = (levels.scale <= 1.01 * bounds[0].scale) & ~tight & motors
     none = active[floor]
     wanders = levels.scale * smoother.grid.K ** max(smoother.order - 0.5, 0.0)
     still = (wanders < CONSTANT * smoother.sizes[0])[floor]
@@ -114,7 +118,7 @@ def collect_warnings(
             f"this grid; use a step longer than {smoother.grid.h:.3g} s"
         )
     known = measured.any()  # not if Ctrl-C came too early, or the equations are singular
-    few = active[(tight | (known & (measured < FEW))) & ~floor]
+    few = active[(tight | (known & (measured < FEW))) & ~floor & motors]
     if len(few):
         cause = "the data contain too little information"
         if given_scale:
@@ -130,13 +134,13 @@ def collect_warnings(
             f"changes; {cause}; where it does change, its band is too narrow"
         )
     harm = (half > NARROW * rms) | any(noise_too_small(channel) for channel in channels)
-    full = active[(measured > MOST_OF * smoother.grid.K) & harm[active]]
+    full = active[(measured > MOST_OF * smoother.grid.K) & harm[active] & motors]
     if len(full):
         out.append(
             f"torque of {join_names(names[full])}: almost every interval follows the data, so "
             "measurement noise passes into it; use a smaller weight or a longer step"
         )
-    wide = np.setdiff1d(active[(half > rms)[active]], (*few, *none))
+    wide = np.setdiff1d(active[(half > rms)[active] & motors], (*few, *none))
     if len(wide):
         out.append(
             f"torque of {join_names(names[wide])}: its 95 % band is wider than the torque itself; "
@@ -150,7 +154,7 @@ def collect_warnings(
         )
     rough = np.sqrt(np.mean(error**2, axis=0))
     coarse = active[
-        (rough > np.maximum(np.median(tau_sd, axis=0), SMALL_ERROR * rms))[active] & ~floor
+        (rough > np.maximum(np.median(tau_sd, axis=0), SMALL_ERROR * rms))[active] & ~floor & motors
     ]
     if len(coarse):
         out.append(

@@ -17,7 +17,8 @@ from predyn.estimate.options import usual_size
 from predyn.estimate.progress import Report
 from predyn.estimate.regularisation import combination, inertias
 from predyn.estimate.result import ACCELERATIONS, BAND, JOINTS, LINKS, Filtered
-from predyn.estimate.smoother import Levels, Smoother
+from predyn.estimate.root_residual import Base
+from predyn.estimate.smoother import Levels, Small, Smoother
 from predyn.estimate.spline_grid import Floats, Ints
 
 LEAST_SCALE, MOST_SCALE = 1e-5, 1e4  # over the usual size of a change
@@ -40,6 +41,7 @@ class Search:
     noise_bounds: tuple[Floats, Floats]
     weight: Floats | None
     report: Report | None
+    base: Base | None = None
     iterations: int = 0
 
     def __post_init__(self) -> None:
@@ -49,6 +51,19 @@ class Search:
     @property
     def active(self) -> NDArray[np.bool_]:
         return ~np.isin(np.arange(self.driving.model.n), self.unactuated)
+
+    @property
+    def small(self) -> Small | None:
+        """Torques of a floating base, if they are taken as small."""
+        if self.base is None or not 0.0 < self.base.assumed < np.inf:
+            return None
+        return Small(self.base.joints, self.base.sigma(self.driving.model))
+
+    @property
+    def passive(self) -> Ints:
+        """Joints without a motor: those with exactly no torque, and the base."""
+        small = self.small
+        return self.unactuated if small is None else np.union1d(self.unactuated, small.joints)
 
     @property
     def free_scale(self) -> NDArray[np.bool_]:
@@ -101,6 +116,7 @@ class Search:
             self.unactuated,
             sizes,
             volume,
+            self.small,
         )
 
     def trial(self, order: int, of: str, c: Floats, best: float) -> Trial:

@@ -10,6 +10,7 @@ import numpy as np
 from predyn.curves.profile import Profile
 from predyn.kernels.forces import ExternalForce
 from predyn.model import KINDS, PRISMATIC, Limits, Model
+from predyn.model.couplings import independent
 from predyn.problem import (
     Constraint,
     Cost,
@@ -39,6 +40,7 @@ def model_text(model: Model, limits: Limits | None = None) -> str:
     ]
     if model.n > MOST:
         lines.append(f"  ... and {model.n - MOST} more joints")
+    lines += [f"  {line}" for line in _followers(model)]
     if model.frames:
         lines.append(f"frames: {', '.join(frame.name for frame in model.frames[:MOST])}")
     lines += [f"note: {note}" for note in model.notes]
@@ -193,18 +195,28 @@ def _unit(unit: str) -> str:
     return "" if unit == "1" else unit
 
 
+def _followers(model: Model) -> list[str]:
+    """What each joint follows that has no coordinate of its own."""
+    lines = []
+    for coupling in model.couplings[:MOST]:
+        line = coupling.function.line
+        how = "by a curve" if line is None else f"= {line[0]:g} * {coupling.source} + {line[1]:g}"
+        lines.append(f"{coupling.joint} follows {coupling.source} {how}")
+    return lines
+
+
 def _joint_rows(model: Model, limits: Limits) -> list[tuple[str, ...]]:
     header = ("  joint", "kind", "link", "mass [kg]", "position", "velocity", "effort")
     rows: list[tuple[str, ...]] = [header]
-    for j in range(min(model.n, MOST)):
+    for j, link in enumerate(independent(model)[:MOST]):
         units = ("m", "m/s", "N") if model.kind[j] == PRISMATIC else ("rad", "rad/s", "N m")
         pairs = (limits.position[j], limits.velocity[j], limits.effort[j])
         rows.append(
             (
                 f"  {model.joint_names[j]}",
                 KINDS[model.kind[j]],
-                model.link_names[j],
-                f"{model.inertia[j, 0]:.6g}",
+                model.link_names[link],
+                f"{model.inertia[link, 0]:.6g}",
                 *(_bounds(low, high, x) for (low, high), x in zip(pairs, units, strict=True)),
             )
         )

@@ -6,6 +6,7 @@ from html import escape
 
 import numpy as np
 
+from predyn.analysis.curves import base_joints
 from predyn.estimate.channel_warnings import COLOURED
 from predyn.estimate.result import BAND, Channel, Estimate, OrderTrial
 from predyn.model import PRISMATIC
@@ -64,6 +65,7 @@ def key_numbers(estimate: Estimate) -> str:
         _order_card(estimate),
         *_noise_cards(estimate),
         *_band_cards(estimate),
+        *_root_cards(estimate),
         Card("Iterations", str(estimate.iterations), f"in {seconds(estimate.solve_seconds)}"),
     ]
     return card_list(cards)
@@ -118,6 +120,21 @@ def _band_cards(estimate: Estimate) -> list[Card]:
     return cards
 
 
+def _root_cards(estimate: Estimate) -> list[Card]:
+    """The residual of a floating base, with what was assumed of it."""
+    root = estimate.root_residual
+    if root is None:
+        return []
+    share = f"{shown(root.force_rms_percent, 3)} % of body weight, " if root.weight else ""
+    how = f"assumed: {shown(100.0 * root.assumed, 3)} %"
+    if not root.assumed:
+        how = "held at zero"
+    elif not np.isfinite(root.assumed):
+        how = "not held"
+    value = f"{shown(root.force_rms, 3)} N, {shown(root.moment_rms, 3)} N m"
+    return [Card("Root residual", value, f"rms; {share}peak {shown(root.force_peak, 3)} N; {how}")]
+
+
 def torque_words(estimate: Estimate) -> str:
     words = "The torque is constant in each interval; the band contains it with 95 % probability "
     words += "if model, noise and smoothness are as assumed."
@@ -125,6 +142,13 @@ def torque_words(estimate: Estimate) -> str:
         words += (
             f" Thin line: the usual method, for comparison: zero-lag Butterworth filter "
             f"({shown(estimate.comparison.cutoff, 3)} Hz), finite differences, inverse dynamics."
+        )
+    base = sorted(base_joints(estimate.model))
+    if base:
+        names = ", ".join(estimate.model.joint_names[j] for j in base)
+        words += (
+            f" Residuals, not joint torques: {names}; what acts there is what the motion and the "
+            "measured forces leave unexplained."
         )
     if estimate.unactuated:
         words += f" Without a motor: {', '.join(estimate.unactuated)}."
