@@ -219,7 +219,9 @@ def estimate(
     )
     links = read_force_links(force)
     if loads is not None:
-        recorded = forces_from is None and bool(load(data, units=units).forces)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # the file is read again below
+            recorded = forces_from is None and bool(load_measurements(data, units=units).forces)
         links, forces_from = _apply_loads(loads, links, forces_from, recorded)
     if forces_from is None:
         if force_units:
