@@ -121,7 +121,8 @@ def test_interpolation_by_lines_and_cubics(estimate: Estimate) -> None:
     values = np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 5.0]])
     assert interpolated(t, values, np.array([0.5, 2.0, 9.0])).tolist() == [[1, 1], [3, 3], [4, 5]]
     motion = motion_of(estimate)
-    assert motion.positions_at(motion.t) == pytest.approx(motion.q)
+    for j in range(motion.model.n):
+        assert motion.position_at(j, motion.t) == pytest.approx(motion.q[:, j])
 
 
 def test_frames_of_the_person() -> None:

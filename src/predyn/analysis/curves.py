@@ -124,7 +124,7 @@ class _Sampled:
 
 def _angle(motion: Motion, joint: Mapping[str, int]) -> Sampler:
     def values(side: str, times: Floats) -> Floats:
-        return DEGREES * motion.positions_at(times)[:, joint[side]]
+        return DEGREES * motion.position_at(joint[side], times)
 
     return values
 

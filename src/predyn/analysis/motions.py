@@ -42,14 +42,10 @@ class Motion:
     reactions: Floats  # (K, links, 3) N, on each link through its joint, link axes
     forces: tuple[GroundForce, ...] = ()
 
-    def positions_at(self, times: Floats) -> Floats:
-        """(..., n) joint positions between the samples, cubic by positions and speeds."""
-        curve = CubicHermiteSpline(self.t, self.q, self.v, axis=0)
+    def position_at(self, joint: int, times: Floats) -> Floats:
+        """A joint's position between the samples, cubic by positions and speeds."""
+        curve = CubicHermiteSpline(self.t, self.q[:, joint], self.v[:, joint])
         return np.asarray(curve(times))
-
-    def at(self, values: Floats, times: Floats) -> Floats:
-        """Samples (K, ...) at other times, by straight lines."""
-        return interpolated(self.t, values, times)
 
 
 def interpolated(t: Floats, values: Floats, times: Floats) -> Floats:
