@@ -184,5 +184,5 @@ def test_what_is_not_supported_is_refused_by_name(monkeypatch) -> None:
     own = Channel("own", lambda model, _: ("1",), SimpleNamespace(values=None, in_lanes=None))
     monkeypatch.setitem(CHANNELS, "own", own)
     states = tuple(aligned(1, problem.model.n, WIDTH) for _ in range(3))
-    with pytest.raises(InputError, match="channel 'own': .*joints that follow others"):
+    with pytest.raises(InputError, match=r"channel 'own': .*joints that follow others"):
         derived_channel(problem.model, "own", states, ())
