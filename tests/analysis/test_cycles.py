@@ -243,6 +243,21 @@ def test_what_is_no_gait_is_named() -> None:
         motion_of("walk.h5")  # type: ignore[arg-type]
 
 
+def test_only_clear_walking_is_found() -> None:
+    assert find_gait(walking()) is not None
+    assert find_gait(walking(forces=False)) is not None
+    jumping = walking()
+    both = jumping.forces[0]
+    jumps = replace(jumping, forces=(both, both._replace(link="foot_l")))
+    assert len(gait_cycles(jumps).cycles) >= 4  # but both feet strike at once
+    assert find_gait(jumps) is None
+    random = np.random.default_rng(4)
+    for _ in range(20):
+        plain = walking(forces=False, rate=60.0)
+        q = np.cumsum(0.1 * random.standard_normal(plain.q.shape), axis=0)
+        assert find_gait(replace(plain, q=q, v=np.gradient(q, plain.t, axis=0))) is None
+
+
 def test_a_missed_strike_is_skipped_with_a_note() -> None:
     motion = walking(cycles=5.0)
     plates = []

@@ -42,7 +42,7 @@ def test_left_and_right_are_overlaid_with_bands_and_toe_off(page: Page) -> None:
     chart = page.data["charts"]["gait"][0]
     assert (chart["unit"], chart["timed"], chart["bandName"]) == ("°", False, "± 1 sd")
     means = [line for line in chart["series"] if not line.get("thin")]
-    assert [line["name"] for line in means] == ["right, mean of 2", "left, mean of 2"]
+    assert [line["name"] for line in means] == ["right (2)", "left (2)"]
     assert all(len(line["band"][0]) == 101 for line in means)
     assert sum(bool(line.get("thin")) for line in chart["series"]) == 4
     assert len(chart["verticals"]) == 2

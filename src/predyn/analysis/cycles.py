@@ -35,6 +35,8 @@ from predyn.solution import Solution
 
 SHORTEST, LONGEST = 0.4, 3.0  # s, of a cycle of walking
 THRESHOLD = 20.0  # N
+EVEN = 1.5  # longest over shortest cycle of clear walking
+MIDDLE = (0.2, 0.8)  # share of a cycle after which the other foot strikes
 
 
 def gait_cycles(
@@ -102,14 +104,35 @@ def gait_cycles(
 
 
 def find_gait(result: Estimate | Solution | Motion) -> GaitCycles | None:
-    """The gait cycles of a motion in which both feet have some; None of any other motion."""
+    """The gait cycles of a motion that is clearly walking; None of any other motion.
+
+    Both feet have cycles of similar length, and in each the other foot strikes once, in the middle.
+    """
     try:
         find_feet(result.model, loaded_links(result))  # without computing any forces
         gait = gait_cycles(result)
     except PredynError:
         return None
-    sides = {cycle.side for cycle in gait.cycles}
-    return gait if sides == set(SIDES) else None
+    return gait if _is_walking(gait) else None
+
+
+def _is_walking(gait: GaitCycles) -> bool:
+    durations = [cycle.duration for cycle in gait.cycles]
+    if {cycle.side for cycle in gait.cycles} != set(SIDES) or max(durations) > EVEN * min(
+        durations
+    ):
+        return False
+    for cycle in gait.cycles:
+        between = [
+            (event.time - cycle.start) / cycle.duration
+            for event in gait.events
+            if event.kind == STRIKE
+            and event.side != cycle.side
+            and cycle.start <= event.time <= cycle.end
+        ]
+        if len(between) != 1 or not MIDDLE[0] <= between[0] <= MIDDLE[1]:
+            return False
+    return True
 
 
 class _Found(NamedTuple):

@@ -186,10 +186,10 @@ def estimate(
     """Estimate the torques behind a recorded motion, with 95 % bands.
 
     Joints and markers of the recording are matched by name to joints and frames of the model.
-    Writes result.h5, torques.csv, summary.json and report.html, and gait.csv if the motion has gait
-    cycles of both feet. Exit code 0: converged; 2: invalid
-    input; 3: not converged, or the data do not determine the torques; 130: interrupted. Partial
-    results are written for 3 and 130 too, but never replace a result that converged.
+    Writes result.h5, torques.csv, summary.json and report.html, and of walking gait.csv. Exit code
+    0: converged; 2: invalid input; 3: not converged, or the data do not determine the torques; 130:
+    interrupted. Partial results are written for 3 and 130 too, but never replace a result that
+    converged.
 
     `predyn estimate trujillo-two-link` without data runs the published example.
     """

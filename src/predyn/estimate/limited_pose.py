@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.estimate.pose_fit import Fitted, PoseFit
+from predyn.estimate.tracking import SAME
 from predyn.model import PRISMATIC, REVOLUTE, Model
 
 Floats = NDArray[np.float64]
@@ -32,13 +33,22 @@ class LimitedPose(NamedTuple):
 
 
 def limited_pose(fit: PoseFit, starts: Sequence[Floats]) -> LimitedPose:
-    """The best pose within the limits from several starts; `fit` has one sample."""
+    """The pose within the limits from the first of several starts that is not clearly worse.
+
+    `fit` has one sample. Starts are in order of preference: noise alone must not choose between
+    poses that differ by half turns of several hinges.
+    """
     only = np.zeros(1, np.int64)
     unlimited = [fit.descend(start[None], only, SMALL) for start in starts]
     inside = [_within(fit, whole.q[0]) for whole in unlimited]
-    k = int(np.argmin([pose.cost[0] for pose in inside]))
-    free = int(np.argmin([pose.cost[0] for pose in unlimited]))
-    return LimitedPose(inside[k], _turned(fit.model, unlimited[free].q[0]))
+    chosen, free = (_first_good(fit, poses) for poses in (inside, unlimited))
+    return LimitedPose(inside[chosen], _turned(fit.model, unlimited[free].q[0]))
+
+
+def _first_good(fit: PoseFit, poses: Sequence[Fitted]) -> int:
+    costs = np.array([pose.cost[0] for pose in poses])
+    enough = 4.0 * costs.min() + fit.counts[0] * SAME**2  # as in first_poses
+    return int(np.flatnonzero(costs <= enough)[0])
 
 
 def _within(fit: PoseFit, q: Floats) -> Fitted:

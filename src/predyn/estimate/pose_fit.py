@@ -80,7 +80,8 @@ class PoseFit:
         self.periodic = model.kind == REVOLUTE  # joints that may be turned by full turns
         self.periodic[self.angle_joints] = False
         above = ancestors(model.parent)  # [link, joint of the tree]: the joint moves the link
-        self.carriers: Bools = above[[point.link for point in points]].reshape(len(points), -1)
+        links = [point.link for point in points]
+        self.carriers: Bools = above[links].reshape(len(links), len(above))
         self.reach = self.carriers  # [point, coordinate]
         if model.couplings:
             self.reach = self.carriers @ (sources(model)[:, None] == np.arange(n))

@@ -68,7 +68,7 @@ def _chart(gait: GaitCycles, name: str, curve: Curve, times: Times, verticals: l
             continue
         mean, sd = curve.mean(side), curve.sd(side)
         spread = {"band": (mean - sd, mean + sd)} if len(rows) > 1 else {}
-        label = side if len(rows) == 1 else f"{side}, mean of {len(rows)}"
+        label = side if len(rows) == 1 else f"{side} ({len(rows)})"
         lines.append(series(times, gait.percent, mean, label, colour, **spread))
         if len(rows) > 1:
             singles += [

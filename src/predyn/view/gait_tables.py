@@ -69,8 +69,13 @@ def _steps(gait: GaitCycles) -> str:
 def _mean(values: np.ndarray) -> str:
     if not len(values):
         return NOTHING
-    text = shown(float(values.mean()), 3)
-    return f"{text} ± {shown(float(values.std(ddof=1)), 2)}" if len(values) > 1 else text
+    return _spread(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else np.nan)
+
+
+def _spread(mean: float, sd: float) -> str:
+    """Mean ± sd; a deviation that is rounding is 0, an unknown one is left out."""
+    text = shown(mean, 3)
+    return f"{text} ± {shown(sd if sd > 1e-9 * abs(mean) else 0.0, 2)}" if sd >= 0.0 else text
 
 
 def _peaks(gait: GaitCycles) -> str:
@@ -85,10 +90,7 @@ def _peaks(gait: GaitCycles) -> str:
                 if peak is None:
                     cells += [NOTHING, NOTHING]
                     continue
-                text = shown(peak.value, 3)
-                if np.isfinite(peak.value_sd):
-                    text += f" ± {shown(peak.value_sd, 2)}"
-                cells += [text, f"{shown(peak.percent, 3)} %"]
+                cells += [_spread(peak.value, peak.value_sd), f"{peak.percent:.0f} %"]
             curve = gait.curves[name]
             rows.append((f"{title_of(curve)}, {kind}", curve.unit, *cells))
     return table(("Curve", "Unit", "Left", "at", "Right", "at"), rows, "wwnnnn")
