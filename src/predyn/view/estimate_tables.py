@@ -8,6 +8,7 @@ import numpy as np
 
 from predyn.analysis.curves import base_joints
 from predyn.estimate.channel_warnings import COLOURED
+from predyn.estimate.filter_advice import filter_advice
 from predyn.estimate.result import BAND, Channel, Estimate, OrderTrial
 from predyn.model import PRISMATIC
 from predyn.view.estimate_charts import DEGREES, residuals
@@ -141,7 +142,8 @@ def torque_words(estimate: Estimate) -> str:
     if estimate.comparison is not None:
         words += (
             f" Thin line: the usual method, for comparison: zero-lag Butterworth filter "
-            f"({shown(estimate.comparison.cutoff, 3)} Hz), finite differences, inverse dynamics."
+            f"({shown(estimate.comparison.cutoff, 3)} Hz), finite differences, inverse dynamics. "
+            + filter_advice(estimate)
         )
     base = sorted(base_joints(estimate.model))
     if base:
