@@ -293,6 +293,13 @@ def test_integer_points(path):
     made = load_measurements(path).markers
     assert made["LASI"] == pytest.approx(np.array([[50, -100, 150], [0.5, 1, 1.5]]) / 1000.0)
     assert np.isnan(made["toe 1"][0]).all()
+    at = head.index(b"RATE") - 2
+    content = bytes([4, 0]) + np.array([0.25], dtype="<f4").tobytes()
+    scale = bytes([5, 1]) + b"SCALE" + bytes([len(content) + 3, 0]) + content + b"\0"
+    longer = (head[:at] + scale + head[at:])[:1024]
+    path.write_bytes(bytes(longer) + rows.astype("<i2").tobytes())
+    with pytest.warns(DataWarning, match=r"POINT:SCALE is 0\.25, but the header has 0\.5"):
+        assert load_measurements(path).markers["LASI"][0, 0] == pytest.approx(0.025)
     assert made["toe 1"][1] == pytest.approx(np.array([2, 2.5, 3]) / 1000.0)
 
 
