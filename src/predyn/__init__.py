@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from predyn.model import Model as Model
     from predyn.model import Shape as Shape
     from predyn.model.builder import ModelBuilder as ModelBuilder
+    from predyn.model.couplings import Coupling as Coupling
+    from predyn.model.couplings import PiecewisePolynomial as PiecewisePolynomial
     from predyn.nlp import SolverOptions as SolverOptions
     from predyn.problem import Constraint as Constraint
     from predyn.problem import Cost as Cost
@@ -90,6 +92,7 @@ _PACKAGES = ("analysis", "dynamics", "models", "terms")
 _NAMES = {
     "Constraint": "predyn.problem",
     "Cost": "predyn.problem",
+    "Coupling": "predyn.model.couplings",
     "DHRow": "predyn.load.dh",
     "DataWarning": "predyn.errors",
     "Duration": "predyn.problem",
@@ -111,6 +114,7 @@ _NAMES = {
     "Parameter": "predyn.problem",
     "Payload": "predyn.dynamics.system",
     "Phase": "predyn.problem",
+    "PiecewisePolynomial": "predyn.model.couplings",
     "Placed": "predyn.estimate.placing",
     "PredynError": "predyn.errors",
     "Problem": "predyn.problem",

@@ -235,8 +235,10 @@ def test_what_is_no_gait_is_named() -> None:
         gait_cycles(walking(), signs={"nee": -1})
     with pytest.raises(InputError, match="expected 1 or -1, got 2"):
         gait_cycles(walking(), signs={"knee": 2})
-    with pytest.raises(InputError, match="threshold"):
+    with pytest.raises(InputError, match="threshold: expected a number above 0 N, got -1"):
         gait_cycles(walking(), threshold=-1.0)
+    with pytest.raises(InputError, match="mass: expected a number above 0 kg, got '70'"):
+        gait_cycles(walking(), mass="70")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no gravity"):
         gait_cycles(replace(walking(), model=person().with_gravity((0.0, 0.0, 0.0))))
     with pytest.raises(InputError, match="expected an Estimate"):

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import predyn
-from analysis.walkers import SHANK, THIGH, person, walking_estimate
+from analysis.walkers import SHANK, THIGH, person, sliding_person, walking, walking_estimate
 from fake_solution import fake_solution
 from loaded_solution import loaded_solution
-from predyn.analysis import motion_of
+from predyn.analysis import gait_cycles, leg_lengths, motion_of
 from predyn.analysis.motions import interpolated, joint_moments
 from predyn.dynamics import frame_kinematics, spatial_momentum
+from predyn.errors import InputError
 from predyn.estimate.result import Estimate
 
 
@@ -29,8 +30,32 @@ def test_joint_moments_are_torques_without_springs_and_friction() -> None:
         sprung = replace(
             model, stiffness=np.full(7, 3.0), damping=np.full(7, 2.0), armature=np.full(7, 0.1)
         )
-        found = joint_moments(sprung, predyn.joint_reactions(sprung, q, v, a))
+        found = joint_moments(sprung, q, predyn.joint_reactions(sprung, q, v, a))
         assert found == pytest.approx(plain, rel=1e-11, abs=1e-11 * np.abs(plain).max())
+
+
+def test_moments_of_knees_that_slide_as_they_bend() -> None:
+    """Against inverse dynamics in the independent coordinates."""
+    random = np.random.default_rng(6)
+    model = sliding_person()
+    n, links = model.n, len(model.link_names)
+    assert links == n + 2
+    q, v, a = 0.4 * random.standard_normal((3, 5, n))
+    wrenches = predyn.joint_reactions(model, q, v, a)
+    tau = predyn.inverse_dynamics(model, q, v, a)
+    assert joint_moments(model, q, wrenches) == pytest.approx(tau, abs=1e-11 * np.abs(tau).max())
+
+
+def test_gait_cycles_of_knees_that_slide() -> None:
+    plain, model = walking(), sliding_person()
+    reactions = np.zeros((len(plain.t), len(model.link_names), 3))
+    reactions[:, model.link_names.index("tibia_l"), 0] = 400.0
+    gait = gait_cycles(replace(plain, model=model, reactions=reactions))
+    assert gait.curves["knee_reaction"].left == pytest.approx(400.0 / gait.weight)
+    assert gait.curves["knee_reaction"].right == pytest.approx(0.0)
+    assert gait.curves["knee_angle"].left.shape == (2, 101)
+    with pytest.raises(InputError, match="'knee_angle_l' slides as it turns"):
+        leg_lengths(model)
 
 
 def test_reactions_of_an_estimate_balance_the_momentum(estimate: Estimate) -> None:
@@ -96,7 +121,8 @@ def test_interpolation_by_lines_and_cubics(estimate: Estimate) -> None:
     values = np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 5.0]])
     assert interpolated(t, values, np.array([0.5, 2.0, 9.0])).tolist() == [[1, 1], [3, 3], [4, 5]]
     motion = motion_of(estimate)
-    assert motion.positions_at(motion.t) == pytest.approx(motion.q)
+    for j in range(motion.model.n):
+        assert motion.position_at(j, motion.t) == pytest.approx(motion.q[:, j])
 
 
 def test_frames_of_the_person() -> None:

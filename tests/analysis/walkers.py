@@ -12,6 +12,7 @@ from predyn.analysis.motions import GroundForce, Motion, joint_moments
 from predyn.estimate.result import Estimate
 from predyn.model import Model
 from predyn.model.builder import ModelBuilder
+from predyn.model.couplings import PiecewisePolynomial
 from predyn.recordings.measurements import MeasuredForce, Measurements
 
 STRIDE, SPEED, THIGH, SHANK = 1.1, 1.3, 0.45, 0.43  # s, m/s, m
@@ -35,7 +36,14 @@ class Pulse(NamedTuple):
         return self.start + early, self.start + STANCE * STRIDE - early
 
 
-def person(hips: tuple[str, ...] = ("flexion",), scale: float = 1.0) -> Model:
+def sliding_person() -> Model:
+    """A person whose shanks slide along the thighs as the knees bend."""
+    return person(sliding=True)
+
+
+def person(
+    hips: tuple[str, ...] = ("flexion",), scale: float = 1.0, sliding: bool = False
+) -> Model:
     """Floating in the x-z plane, two legs with feet that have heel and toe frames."""
     builder = ModelBuilder("person", gravity=(0.0, 0.0, -9.81))
     builder.add_link("px", "world", "pelvis_tx", "prismatic", axis=(1.0, 0.0, 0.0))
@@ -52,8 +60,15 @@ def person(hips: tuple[str, ...] = ("flexion",), scale: float = 1.0) -> Model:
             builder.add_link(name, parent, f"hip_{axis}_{side}", "revolute", axis=directions[axis],
                              origin=origin, **(body if last else {}))  # fmt: skip
             parent, origin = name, (0.0, 0.0, 0.0)
-        builder.add_link(f"tibia_{side}", f"femur_{side}", f"knee_angle_{side}", "revolute", axis=Y,
-                         origin=(0.0, 0.0, scale * -THIGH), mass=3.5, com=(0.0, 0.0, -0.2),
+        thigh, knee = f"femur_{side}", (0.0, 0.0, scale * -THIGH)
+        if sliding:
+            builder.add_link(f"cap_{side}", thigh, f"knee_slide_{side}", "prismatic",
+                             axis=(0.0, 0.0, 1.0), origin=knee)  # fmt: skip
+            builder.couple(f"knee_slide_{side}", f"knee_angle_{side}",
+                           PiecewisePolynomial.polynomial((0.01, 0.02, -0.03)))  # fmt: skip
+            thigh, knee = f"cap_{side}", (0.0, 0.0, 0.0)
+        builder.add_link(f"tibia_{side}", thigh, f"knee_angle_{side}", "revolute", axis=Y,
+                         origin=knee, mass=3.5, com=(0.0, 0.0, -0.2),
                          inertia=np.diag([0.05, 0.05, 0.01]))  # fmt: skip
         builder.add_link(f"foot_{side}", f"tibia_{side}", f"ankle_angle_{side}", "revolute", axis=Y,
                          origin=(0.0, 0.0, scale * -SHANK), mass=1.0, com=(0.05, 0.0, -0.03),
@@ -120,4 +135,5 @@ def walking_estimate(forces: bool = True) -> Estimate:
         t_tau=0.5 * (t[:-1] + t[1:]), a=a, tau_sd=np.ones_like(a), grid_error=np.zeros_like(a),
         measurements=Measurements(t, angles, {}, plates), force_links=names, comparison=None,
     )  # fmt: skip
-    return replace(whole, tau=joint_moments(model, whole.joint_reactions()))
+    q_middle, _ = whole.middle_states()
+    return replace(whole, tau=joint_moments(model, q_middle, whole.joint_reactions()))

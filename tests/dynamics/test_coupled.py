@@ -112,9 +112,9 @@ def test_frames_agree_with_an_explicit_reduction(seed: int) -> None:
     weights = dynamics.FrameMotion(*(rng.standard_normal(x) for x in shapes))
     flat = [np.asarray(x).ravel(order="F") for x in weights]
     phi = sum(ca.dot(ca.DM(w), ca.vec(x)) for w, x in zip(flat, parts, strict=True))
-    _, p, w, u, alpha, acc = parts
+    _, _, w, u, alpha, acc = parts
     speed, rise = ca.vertcat(w, u), ca.vertcat(alpha, acc)
-    q, v, a = symbols
+    q, v, _ = symbols
     first = [ca.jacobian(speed, v), *(ca.jacobian(x, y) for x, y in
                                       ((speed, q), (rise, q), (rise, v)))]  # fmt: skip
     wanted = ca.Function(
@@ -195,7 +195,7 @@ def test_partials_of_the_rest_agree_with_differences(seed: int) -> None:
         given = (q, v, a, tau)
         for k in range(4):
 
-            def moved(x, k=k, mask=mask):
+            def moved(x, k=k, mask=mask, given=given):
                 state = [x if i == k else y for i, y in enumerate(given)]
                 return np.stack(dynamics.hybrid_dynamics(model, *state, mask, forces=forces))
 
@@ -246,8 +246,8 @@ def test_given_arrays_are_filled_and_wrong_ones_named() -> None:
         dynamics.inverse_dynamics(model, np.zeros(7), *given[1:])
     with pytest.raises(InputError, match="v: expected finite numbers, got nan"):
         dynamics.inverse_dynamics(model, given[0], np.full(model.n, np.nan), given[2])
+    mask = np.ones(model.n, bool)
     with pytest.raises(ModelError, match="joints that follow others"):
-        mask = np.ones(model.n, bool)
         dynamics.hybrid_recursion_dynamics(model, *given, given[2], mask)
 
 

@@ -75,7 +75,7 @@ def test_a_model_has_the_arrays_of_its_coordinates_and_of_all_links() -> None:
     assert sources(model).tolist() == [0, 0, 1]
     np.testing.assert_array_equal(joint_positions(model, [[0.5, 3.0]]), [[0.5, 1.5, 3.0]])
     assert "n=2" in repr(model)
-    with pytest.raises(InputError, match="joint 'b' follows joint 'a' .* use 'a'"):
+    with pytest.raises(InputError, match=r"joint 'b' follows joint 'a' .* use 'a'"):
         model.joint_index("b")
     plain = chain().build()
     assert plain.expanded is plain

@@ -13,6 +13,7 @@ from predyn.analysis.sides import LEFT, RIGHT, SIDES, Pair, checked_pairs, find_
 from predyn.errors import InputError, unknown_name
 from predyn.estimate.root_residual import floating_base
 from predyn.model import PRISMATIC, Model
+from predyn.model.couplings import sources
 
 ANATOMY = {"hip": ("hip",), "knee": ("knee",), "ankle": ("ankle", "talocrural")}  # in this order
 FIRST = ("flexion", "pitch", "extension")  # of several axes of a joint
@@ -57,10 +58,9 @@ def cycle_curves(
             moments, powers = motion.moments / mass, motion.moments * motion.v / mass
             add(pair.name, MOMENT, "N m/kg", _linear(motion, moments, j), "force")
             add(pair.name, POWER, "W/kg", _linear(motion, powers, j), "force")
-    for name, pair in _reacting(model, legs).items():
-        j = {LEFT: model.joint_index(pair.left), RIGHT: model.joint_index(pair.right)}
+    for name, links in _reacting(model, legs).items():
         sizes = np.linalg.norm(motion.reactions, axis=2) / weight
-        add(name, REACTION, WEIGHTS, _linear(motion, sizes, j), "force")
+        add(name, REACTION, WEIGHTS, _linear(motion, sizes, links), "force")
     for name, axis in (("vertical", walk.up), ("forward", walk.forward)):
         if any(cycle.kinetic for cycle in cycles):
             add(f"ground_{name}", "force", WEIGHTS, _ground(walk, axis / weight), "force")
@@ -83,14 +83,19 @@ def _rank(pair: Pair) -> tuple[int, bool]:
     return (order[0] if order else len(ANATOMY)), not any(word in name for word in FIRST)
 
 
-def _reacting(model: Model, legs: Sequence[Pair]) -> dict[str, Pair]:
-    """Of each hip, knee and ankle the pair of joints that carries a link with mass."""
-    found: dict[str, Pair] = {}
+def _reacting(model: Model, legs: Sequence[Pair]) -> dict[str, dict[str, int]]:
+    """Of each hip, knee and ankle the links with mass that its joints carry, by side."""
+    found: dict[str, dict[str, int]] = {}
+    coordinate, heavy = sources(model), model.inertia.any(axis=1)
     for pair in legs:
-        heavy = all(model.inertia[model.joint_index(x)].any() for x in (pair.left, pair.right))
+        links = {}
+        for side, name in ((LEFT, pair.left), (RIGHT, pair.right)):
+            moved = np.flatnonzero((coordinate == model.joint_index(name)) & heavy)
+            if len(moved):
+                links[side] = int(moved[0])
         for joint, words in ANATOMY.items():
-            if heavy and any(w in pair.name.lower() for w in words) and pair.left != pair.right:
-                found.setdefault(joint, pair)
+            if len(set(links.values())) == 2 and any(w in pair.name.lower() for w in words):
+                found.setdefault(joint, links)
     return {joint: found[joint] for joint in ANATOMY if joint in found}
 
 
@@ -119,7 +124,7 @@ class _Sampled:
 
 def _angle(motion: Motion, joint: Mapping[str, int]) -> Sampler:
     def values(side: str, times: Floats) -> Floats:
-        return DEGREES * motion.positions_at(times)[:, joint[side]]
+        return DEGREES * motion.position_at(joint[side], times)
 
     return values
 

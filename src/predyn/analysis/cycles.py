@@ -67,11 +67,9 @@ def gait_cycles(
     the force of the ground they are wrong. Raises an InputError if there is no cycle.
     """
     motion = motion_of(result)
-    if not threshold > 0.0 or not np.isfinite(threshold):
-        raise InputError(f"threshold: expected a force above 0 N, got {threshold!r:.40}")
+    _check_positive("threshold", threshold, "N")
     body = float(motion.model.inertia[:, 0].sum()) if mass is None else mass
-    if not body > 0.0 or not np.isfinite(body):
-        raise InputError(f"mass: expected kg above 0, got {body!r:.40}")
+    _check_positive("mass", body, "kg")
     if not all(np.isfinite(x).all() for x in (motion.q, motion.v)):
         raise InputError(f"gait: the motion of {motion.name!r} is not finite")
     walk = walk_of(motion, feet)
@@ -133,6 +131,12 @@ def _is_walking(gait: GaitCycles) -> bool:
         if len(between) != 1 or not MIDDLE[0] <= between[0] <= MIDDLE[1]:
             return False
     return True
+
+
+def _check_positive(name: str, value: object, unit: str) -> None:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not 0.0 < float(value) < np.inf:  # type: ignore[arg-type]
+        raise InputError(f"{name}: expected a number above 0 {unit}, got {value!r:.40}")
 
 
 class _Found(NamedTuple):

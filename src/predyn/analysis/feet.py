@@ -78,7 +78,7 @@ def find_feet(model: Model, loaded: Sequence[str]) -> dict[str, str]:
         for pair in by_name:
             if word in pair.name.lower():
                 return {LEFT: pair.left, RIGHT: pair.right}
-    joints = {x: model.link_names[j] for j, x in enumerate(model.joint_names)}
+    joints = dict(zip(model.expanded.joint_names, model.link_names, strict=True))
     for pair in find_pairs(model.joint_names):
         if "ankle" in pair.name.lower():
             return {LEFT: joints[pair.left], RIGHT: joints[pair.right]}
@@ -129,7 +129,7 @@ def _named(frames: list[str], words: re.Pattern[str], otherwise: str) -> str:
 
 def _subtree(model: Model, root: int) -> set[int]:
     links = {root}
-    for j in range(root + 1, model.n):  # parents come first
+    for j in range(root + 1, len(model.parent)):  # parents come first
         if int(model.parent[j]) in links:
             links.add(j)
     return links

@@ -29,16 +29,29 @@ def leg_lengths(
                 '{"hip": (left joint, right joint), "knee": ..., "ankle": ...}'
             )
         # of several axes the one next to the pelvis
-        first[word] = min(chosen, key=lambda pair: model.joint_index(pair.left))
+        first[word] = min(chosen, key=lambda pair: names.index(pair.left))
     lengths: dict[str, tuple[str, ...]] = {}
     hips = [first["hip"].left, first["hip"].right]
-    carriers = {int(model.parent[model.joint_index(x)]) for x in hips}
+    carriers = {_carrier(model, x) for x in hips}
     if len(carriers) == 1 and min(carriers) >= 0:
         lengths[model.link_names[min(carriers)]] = ("LHJC", "RHJC", *hips)
     for side in SIDES:
         letter = "L" if side == LEFT else "R"
         knee, ankle = (getattr(first[word], side) for word in ("knee", "ankle"))
         for joint, ends in ((knee, ("HJC", "KJC")), (ankle, ("KJC", "AJC"))):
-            link = model.link_names[int(model.parent[model.joint_index(joint)])]
+            link = model.link_names[_carrier(model, joint)]
             lengths[link] = (letter + ends[0], letter + ends[1], joint)
     return lengths
+
+
+def _carrier(model: Model, joint: str) -> int:
+    """The link that carries a joint, -1: the world."""
+    joints = model.expanded.joint_names
+    link = int(model.parent[joints.index(joint)])
+    slid = [coupling.joint for coupling in model.couplings]
+    if link >= 0 and joints[link] in slid:
+        raise InputError(
+            f"leg_lengths: joint {joint!r} slides as it turns (joint {joints[link]!r} follows it), "
+            "so the length of the segment above it is not one number and cannot be scaled"
+        )
+    return link

@@ -12,6 +12,7 @@ from scipy.interpolate import CubicHermiteSpline
 from predyn.errors import InputError
 from predyn.estimate.result import Estimate
 from predyn.model import PRISMATIC, Model
+from predyn.model.couplings import joint_positions, sources
 from predyn.solution import Solution
 from predyn.solution.external_loads import loaded_frames
 
@@ -38,17 +39,13 @@ class Motion:
     q: Floats  # (K, n) rad, m
     v: Floats  # (K, n)
     moments: Floats  # (K, n) N m, N: motor, spring and friction together
-    reactions: Floats  # (K, n, 3) N, on each link through its joint, link axes
+    reactions: Floats  # (K, links, 3) N, on each link through its joint, link axes
     forces: tuple[GroundForce, ...] = ()
 
-    def positions_at(self, times: Floats) -> Floats:
-        """(..., n) joint positions between the samples, cubic by positions and speeds."""
-        curve = CubicHermiteSpline(self.t, self.q, self.v, axis=0)
+    def position_at(self, joint: int, times: Floats) -> Floats:
+        """A joint's position between the samples, cubic by positions and speeds."""
+        curve = CubicHermiteSpline(self.t, self.q[:, joint], self.v[:, joint])
         return np.asarray(curve(times))
-
-    def at(self, values: Floats, times: Floats) -> Floats:
-        """Samples (K, ...) at other times, by straight lines."""
-        return interpolated(self.t, values, times)
 
 
 def interpolated(t: Floats, values: Floats, times: Floats) -> Floats:
@@ -91,7 +88,7 @@ def _motion_of_estimate(estimate: Estimate) -> Motion:
             for name, link in estimate.force_links.items()
         )
     )
-    moments = joint_moments(estimate.model, wrenches)
+    moments = joint_moments(estimate.model, q, wrenches)
     loads = (moments, wrenches[:, :, 3:], forces)
     return Motion(estimate.name, estimate.model, estimate.t_tau, q, v, *loads)
 
@@ -104,14 +101,20 @@ def _motion_of_solution(solution: Solution) -> Motion:
         GroundForce(name, t, solution.channel(f"force:{name}", t)[:, 3:])
         for name in loaded_frames(solution)
     )
-    moments = joint_moments(model, sample.reactions)
+    moments = joint_moments(model, sample.q, sample.reactions)
     reactions = sample.reactions[:, :, 3:]
     return Motion(solution.name, model, t, sample.q, sample.v, moments, reactions, forces)
 
 
-def joint_moments(model: Model, wrenches: Floats) -> Floats:
-    """(K, n) components of wrenches (K, n, 6) along the joints: moments, of slides forces."""
+def joint_moments(model: Model, q: Floats, wrenches: Floats) -> Floats:
+    """(K, n) components of wrenches (K, links, 6) along the joints: moments, of slides forces.
+
+    Joints that follow another one add what they pass on to it, times its slope.
+    """
+    tree = model.expanded
     along = np.einsum("knsx,nx->kns", wrenches.reshape(*wrenches.shape[:2], 2, 3), model.axis)
-    slides = model.kind == PRISMATIC
+    slides = tree.kind == PRISMATIC
     turning = np.where(slides, 0.0, along[:, :, 0])
-    return np.asarray(turning + np.where(slides, 1.0, model.pitch) * along[:, :, 1])
+    every = turning + np.where(slides, 1.0, model.pitch) * along[:, :, 1]
+    slopes = joint_positions(model, q, order=1)
+    return np.asarray((every * slopes) @ np.eye(model.n)[sources(model)])

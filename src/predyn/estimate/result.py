@@ -162,7 +162,7 @@ class Estimate(Reported):
         return q, 0.5 * (self.v[:-1] + self.v[1:])
 
     def joint_reactions(self) -> Floats:
-        """(K, n, 6) wrench on each link through its joint at `t_tau`: moment, then force.
+        """(K, links, 6) wrench on each link through its joint at `t_tau`: moment, then force.
 
         In link axes about the joint's origin, as `predyn.joint_reactions`; the measured forces
         act. These are net loads between segments: muscles that span a joint press its surfaces

@@ -47,8 +47,8 @@ class PiecewisePolynomial:
                   if there are no breaks
 
     Outside the breaks, the function continues as a straight line with the value and slope of the
-    end. The value must be continuous. Accelerations and torques jump where a slope does, and the
-    derivatives of torques where a second derivative does.
+    end. The value must be continuous. Torques jump where the second derivative does, and their
+    first and second derivatives where the third and fourth do; this is not checked.
     """
 
     breaks: Array
