@@ -219,6 +219,8 @@ def test_no_offset_is_reported_while_someone_stands_on_the_plate(load):
         ({"force_shift": "a"}, "force_shift: expected a number"),
         ({"force_baseline": "first"}, "force_baseline: expected 'auto'"),
         ({"force_baseline": (0.2,)}, "force_baseline: expected 'auto'"),
+        ({"force_baseline": 0.2}, "force_baseline: expected 'auto'"),
+        ({"force_baseline": np.array([0.1, 0.2])}, "force_baseline: expected 'auto'"),
         ({"force_baseline": (0.2, 0.1)}, "force_baseline: expected start before end"),
         ({"force_baseline": (0.4, 0.7)}, "force 'p' is loaded between 0.4 and 0.7 s"),
         ({"force_baseline": (5.0, 6.0)}, "has no samples from 5 to 6 s"),

@@ -44,6 +44,11 @@ def test_usual_interval_ignores_gaps():
     assert 1.0 / float(np.median(np.diff(t))) == pytest.approx(58.8, abs=0.1)  # what was used
 
 
+def test_usual_interval_of_alternating_steps_is_one_of_them():
+    t = np.cumsum([0.0, 0.001, 1.0, 0.001, 1.0])
+    assert usual_interval(t) in (pytest.approx(0.001), pytest.approx(1.0))
+
+
 def test_a_repeated_last_row_is_skipped(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("t,a [rad]\n0,1\n0.1,2\n0.2,3\n0.2,3\n")

@@ -50,6 +50,7 @@ def test_files_that_are_not_positions(load, title, names, what):
 @pytest.mark.parametrize(
     "title",
     ["Coordinates", "walking_trial_3", "states", "Speed 1.4 coordinates", "subject01_Kinematics_q",
+     "control_03_walk", "controls_walk_01", "walk_slow_speed", "speed_1.mot", "length 3",
      "name subject01_walk1_IK.mot", "Inverse Kinematics Results"],
 )  # fmt: skip
 def test_positions(load, title):

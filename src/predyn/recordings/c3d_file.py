@@ -187,6 +187,9 @@ class _Reader:
             self.fail(f"{frames} frames of {words} values: expected a recording with points or "
                       f"analog channels, but the file is {what}")  # fmt: skip
         warnings = []
+        if scale > 0.0 and abs(header.scale - scale) > 1e-3 * scale:
+            warnings.append(f"POINT:SCALE is {scale:.6g}, but the header has {header.scale:.6g}; "
+                            "POINT:SCALE was used: check the size of the body")  # fmt: skip
         if first + frames - 1 == LAST_COUNTED:
             frames = max(frames, self._count_frames(at, words * size))
         have = max(0, len(self.data) - at) // (words * size)

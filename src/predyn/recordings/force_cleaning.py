@@ -38,9 +38,9 @@ class ForceCleaning:
         for what, value in (("force_cutoff", self.cutoff), ("force_threshold", self.threshold)):
             if not check_number(what, value, 1.0) > 0.0:
                 raise InputError(f"{what}: expected a number above 0, got {value!r}")
-        if self.baseline is None or self.baseline == AUTO:
+        if self.baseline is None or (isinstance(self.baseline, str) and self.baseline == AUTO):
             return
-        if isinstance(self.baseline, str) or len(tuple(self.baseline)) != 2:
+        if not isinstance(self.baseline, tuple | list) or len(self.baseline) != 2:
             raise InputError(
                 f"force_baseline: expected {AUTO!r}, or the start and end of a time without load "
                 f"in s, got {self.baseline!r:.60}"

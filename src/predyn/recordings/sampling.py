@@ -17,8 +17,8 @@ def usual_interval(t: Floats) -> float:
     The median of intervals is wrong for rounded times: 60 Hz in milliseconds has steps of 16 and
     17 ms, whose median is 58.8 Hz.
     """
-    steps = np.diff(t)
-    median = float(np.median(steps))
+    steps = np.sort(np.diff(t))
+    median = float(steps[len(steps) // 2])  # one of them, also of an even number
     return float(np.mean(steps[np.abs(steps - median) < 0.75 * median]))
 
 

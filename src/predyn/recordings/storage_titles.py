@@ -9,31 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-TITLES = {  # a word in the title: what the file contains
+TITLES = {  # the last word of the title: what the file contains
     "speeds": "speeds",
-    "speed": "speeds",
-    "velocity": "speeds",
     "velocities": "speeds",
-    "acceleration": "accelerations",
     "accelerations": "accelerations",
     "controls": "controls",
-    "control": "controls",
     "excitations": "controls",
     "activations": "muscle activations",
-    "activation": "muscle activations",
-    "emg": "EMG",
     "moments": "joint moments",
     "torques": "joint moments",
-    "generalized": "joint moments",
-    "power": "powers",
     "powers": "powers",
-    "actuation": "forces or powers of actuators",
-    "reaction": "joint reactions",
+    "reactions": "joint reactions",
     "errors": "errors of inverse kinematics",
-    "momentarm": "muscle moment arms",
-    "length": "lengths of muscles",
 }
-POSITIONS = ("coordinates", "positions", "states", "kinematics")  # words that outweigh those above
+WORDS = {"emg": "EMG", "generalized": "joint moments"}  # anywhere in the title
 FILES = {  # how names that OpenSim's analyses give to files end
     "kinematics_u": "speeds",
     "kinematics_dudt": "accelerations",
@@ -61,11 +50,14 @@ def find_other_contents(title: str, names: Sequence[str]) -> str:
     for end, what in FILES.items():
         if lowered.removesuffix(".sto").endswith(end):
             return what
+    # "control_03_walk" and "slow_speed" are names of trials, "ModelControls" is not
     words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", title).lower())
-    if not any(word in POSITIONS for word in words):
-        for word in words:
-            if word in TITLES:
-                return TITLES[word]
+    words = words[:-1] if words[-1:] in (["sto"], ["mot"]) else words
+    for word in words:
+        if word in WORDS:
+            return WORDS[word]
+    if words and words[-1] in TITLES:
+        return TITLES[words[-1]]
     for what, share in (
         ("speeds", _share(names, lambda name: name.endswith(("/speed", "_u")))),
         ("accelerations", _share(names, lambda name: name.endswith(("/accel", "_dudt")))),
