@@ -163,7 +163,9 @@ def test_unmatched_names_are_reported_with_similar_ones() -> None:
 
 def test_no_matching_name_is_an_error() -> None:
     data = Measurements(T, {"J1": Q[:, 1], "elbow": Q[:, 0]})
-    with pytest.raises(InputError, match=r"J1 \(similar: j1\); elbow; joints of the model: j0, j1"):
+    with pytest.raises(
+        InputError, match=r"J1 \(similar: j1\); elbow; .*; joints of the model: j0, j1"
+    ):
         estimate_torques(MODEL, data)
 
 

@@ -20,7 +20,7 @@ from predyn.load.urdf_elements import (
     read_pose,
     read_shapes,
 )
-from predyn.load.urdf_xml import Element, read_xml
+from predyn.load.xml_file import Element, read_xml
 from predyn.model import Model
 from predyn.model.builder import ModelBuilder, friction_speed
 from predyn.model.edits import number

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from predyn.errors import unknown_name
-from predyn.load.urdf_xml import Element
+from predyn.load.xml_file import Element
 from predyn.model.parts import LARGEST, Array, pack_inertia, turn
 
 NO_POSE = (np.eye(3), np.zeros(3))

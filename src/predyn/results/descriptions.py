@@ -24,6 +24,7 @@ from predyn.problem import (
 )
 from predyn.problem.quantities import unit_of
 from predyn.recordings.measurements import AXES, Measurements
+from predyn.recordings.sampling import usual_interval
 
 MOST = 60  # joints listed
 RATES = {"q": "", "v": "/s", "a": "/s^2"}
@@ -49,9 +50,12 @@ def model_text(model: Model, limits: Limits | None = None) -> str:
 def recording_text(recording: Measurements) -> str:
     """Angles, markers and forces with their gaps and ranges, and what the reader assumed."""
     t = recording.t
-    rate = (len(t) - 1) / (t[-1] - t[0])
-    lines = [f"recording {recording.source!r}: {len(t)} samples from {t[0]:g} to {t[-1]:g} s, "
-             f"{rate:.6g} per second"]  # fmt: skip
+    if len(t) > 1:
+        rate = 1.0 / usual_interval(t)
+        times = f"{len(t)} samples from {t[0]:g} to {t[-1]:g} s, {rate:.6g} per second"
+    else:
+        times = f"1 sample at {t[0]:g} s"
+    lines = [f"recording {recording.source!r}: {times}"]
     rows: list[tuple[str, ...]] = [("name", "kind", "missing", "smallest", "largest")]
     for name, values in recording.angles.items():
         given = recording.units.get(name, "rad or m")

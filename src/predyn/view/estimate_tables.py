@@ -6,6 +6,7 @@ from html import escape
 
 import numpy as np
 
+from predyn.analysis.curves import base_joints
 from predyn.estimate.channel_warnings import COLOURED
 from predyn.estimate.result import BAND, Channel, Estimate, OrderTrial
 from predyn.model import PRISMATIC
@@ -141,6 +142,13 @@ def torque_words(estimate: Estimate) -> str:
         words += (
             f" Thin line: the usual method, for comparison: zero-lag Butterworth filter "
             f"({shown(estimate.comparison.cutoff, 3)} Hz), finite differences, inverse dynamics."
+        )
+    base = sorted(base_joints(estimate.model))
+    if base:
+        names = ", ".join(estimate.model.joint_names[j] for j in base)
+        words += (
+            f" Residuals, not joint torques: {names}; what acts there is what the motion and the "
+            "measured forces leave unexplained."
         )
     if estimate.unactuated:
         words += f" Without a motor: {', '.join(estimate.unactuated)}."
