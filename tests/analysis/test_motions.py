@@ -7,6 +7,7 @@ import pytest
 
 import predyn
 from analysis.walkers import SHANK, THIGH, person, walking_estimate
+from coupled_trees import coupled_tree
 from fake_solution import fake_solution
 from loaded_solution import loaded_solution
 from predyn.analysis import motion_of
@@ -29,7 +30,7 @@ def test_joint_moments_are_torques_without_springs_and_friction() -> None:
         sprung = replace(
             model, stiffness=np.full(7, 3.0), damping=np.full(7, 2.0), armature=np.full(7, 0.1)
         )
-        found = joint_moments(sprung, predyn.joint_reactions(sprung, q, v, a))
+        found = joint_moments(sprung, predyn.joint_reactions(sprung, q, v, a), q)
         assert found == pytest.approx(plain, rel=1e-11, abs=1e-11 * np.abs(plain).max())
 
 
@@ -102,3 +103,10 @@ def test_interpolation_by_lines_and_cubics(estimate: Estimate) -> None:
 def test_frames_of_the_person() -> None:
     place = frame_kinematics(person(), "heel_r", np.zeros(person().n)).p
     assert place == pytest.approx([-0.05, -0.09, -0.05 - THIGH - SHANK - 0.05])
+
+
+def test_moments_of_joints_that_follow_count_for_their_source() -> None:
+    model = coupled_tree(2, forces=False)
+    q, v, a = np.random.default_rng(5).uniform(-1.0, 1.0, (3, 6, model.n))
+    found = joint_moments(model, predyn.joint_reactions(model, q, v, a), q)
+    np.testing.assert_allclose(found, predyn.inverse_dynamics(model, q, v, a), atol=1e-10)

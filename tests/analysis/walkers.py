@@ -120,4 +120,6 @@ def walking_estimate(forces: bool = True) -> Estimate:
         t_tau=0.5 * (t[:-1] + t[1:]), a=a, tau_sd=np.ones_like(a), grid_error=np.zeros_like(a),
         measurements=Measurements(t, angles, {}, plates), force_links=names, comparison=None,
     )  # fmt: skip
-    return replace(whole, tau=joint_moments(model, whole.joint_reactions()))
+    return replace(
+        whole, tau=joint_moments(model, whole.joint_reactions(), whole.middle_states()[0])
+    )
