@@ -18,6 +18,7 @@ from predyn.errors import InputError, ModelError
 from predyn.model import Model
 from predyn.model.builder import ModelBuilder
 from predyn.model.couplings import sources
+from predyn.published.links_from_model import natural_links_of
 
 SEEDS = range(6)
 SAMPLES = 4
@@ -249,6 +250,10 @@ def test_given_arrays_are_filled_and_wrong_ones_named() -> None:
     mask = np.ones(model.n, bool)
     with pytest.raises(ModelError, match="joints that follow others"):
         dynamics.hybrid_recursion_dynamics(model, *given, given[2], mask)
+    with pytest.raises(ModelError, match=r"natural coordinates: .*follow others"):
+        natural_links_of(model, stiffness=1.0, damping=1.0)
+    with pytest.raises(ModelError, match="no standard Denavit-Hartenberg table"):
+        dynamics.lagrangian_dh_torques(model, *given)
 
 
 def test_a_coordinate_without_an_axis_of_its_own() -> None:

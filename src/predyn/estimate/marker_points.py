@@ -88,6 +88,7 @@ def point_tree(model: Model, points: Sequence[Point], factor: Floats | None = No
 
 def find_points(model: Model, view: PointTree, q: Floats) -> tuple[Floats, Floats]:
     """Places (B, K, 3) of points at poses q (B, n), and their slopes (B, K, 3, n)."""
+    q = np.ascontiguousarray(q)
     batch, links, count = len(q), len(model.parent), len(view.row)
     places, slopes = np.empty((batch, 3 * count)), np.empty((batch, 3 * count * links))
     if not model.couplings:

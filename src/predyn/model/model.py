@@ -43,6 +43,8 @@ __all__ = [
     "Shape",
 ]
 
+NO_TURN, NO_SHIFT = frozen(np.eye(3), "R", (3, 3)), frozen(np.zeros(3), "p", (3,))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model(Shown):
@@ -161,12 +163,12 @@ class Model(Shown):
         """The frame or the link frame with this name, or "world"."""
         text(name, "frame or link")
         if name == "world":
-            return Frame("world", -1, np.eye(3), np.zeros(3))
+            return Frame("world", -1, NO_TURN, NO_SHIFT)
         for frame in self.frames:
             if frame.name == name:
                 return frame
         if name in self.link_names:
-            return Frame(name, self.link_names.index(name), np.eye(3), np.zeros(3))
+            return Frame(name, self.link_names.index(name), NO_TURN, NO_SHIFT)
         raise unknown_name("frame or link", name, self.frame_names)
 
     def link_index(self, name: str) -> int:

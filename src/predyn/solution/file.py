@@ -61,7 +61,8 @@ def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
     """Write a solution to an HDF5 file, whole or not at all; equal solutions give equal bytes."""
     try:
         statuses = {solution.status, *(start.get("status") for start in solution.starts)}
-        version = 1 if is_plain(solution) and EXCEEDS not in statuses else VERSION
+        plain = is_plain(solution) and not solution.model.couplings
+        version = 1 if plain and EXCEEDS not in statuses else VERSION
         data = hdf5_tree.encode(_tree_of(solution), _notes(solution.model), KIND, version)
     except (ValueError, OSError, RuntimeError) as error:  # of a value, or of the HDF5 library
         raise FileError(f"{path}: this solution cannot be saved: {error}") from error
