@@ -355,7 +355,7 @@ def test_report_and_check_take_estimates(answered: Callable[[Estimate], Calls]) 
     for source in ("trial", "trial/result.h5"):
         result = run("check", source)
         assert result.exit_code == 0
-        assert "order 1, independent joints" in result.stdout
+        assert "differences of torques of joints" in result.stdout
         assert "model 'two_link'" in result.stdout
 
 

@@ -65,7 +65,7 @@ def away(estimate: Estimate) -> float:
 
 
 REFUSED: dict[str, tuple[dict[str, object], str]] = {
-    "order 3": ({"order": 3}, "order: expected 0, 1, 2"),
+    "order 4": ({"order": 4}, "order: expected 0, 1, 2"),
     "order -1": ({"order": -1}, "order: expected 0, 1, 2"),
     "order 1.5": ({"order": 1.5}, "order: expected 0, 1, 2"),
     "order as text": ({"order": "1"}, "order: expected 0, 1, 2"),

@@ -133,7 +133,7 @@ def test_trials_are_in_order():
     first, second, third = estimate.orders
     trials = (third, second, first._replace(independent="accelerations"), first)
     words = orders(replace(estimate, orders=trials))
-    assert "Penalised" in words
+    assert "Assumed" in words
     places = [words.index(text) for text in (
         ">torques of joints", ">accelerations of joints", ">differences of torques",
         ">second differences of torques")]  # fmt: skip

@@ -66,9 +66,9 @@ def estimate(
         int | None,
         typer.Option(
             min=0,
-            max=2,
-            help="Penalise torques (0), their differences (1) or second differences (2) "
-            "(default: chosen by evidence).",
+            max=3,
+            help="Penalise torques (0), their differences (1) or second differences (2); 3: a "
+            "process with a corner frequency (default: chosen by evidence).",
         ),
     ] = None,
     total_variation: Annotated[
@@ -78,7 +78,7 @@ def estimate(
     independent: Annotated[
         str | None,
         typer.Option(
-            help="What changes independently: joints, links or accelerations "
+            help="What changes independently: joints, links, accelerations or none "
             "(default: chosen by evidence)."
         ),
     ] = None,

@@ -245,6 +245,21 @@ def sample_variances(interval, basis, start, J, C, S, y, out):
             out[r] = total
 
 
+@kept
+def summed_covariance(interval, basis, C, S):
+    """S (n, n) += the covariances of the positions at all samples."""
+    n, band = S.shape[0], (C.shape[1] - 1) // 2
+    for s in range(len(interval)):
+        for i in range(n):
+            for left in range(3):
+                at = (interval[s] + left) * n + i
+                for right in range(3):
+                    share = basis[s, left] * basis[s, right]
+                    away = band + (right - left) * n - i
+                    for k in range(n):
+                        S[i, k] += share * C[at, away + k]
+
+
 def factored(H: Floats, block: int = 1, own: int = 1) -> Floats | None:
     """The lower factor of H in the same storage; None if a pivot has not its sign."""
     L = H.copy()

@@ -24,8 +24,11 @@ FEWEST = 20  # samples needed to estimate a correlation
 AWAY = 0.05  # distance of a marker from its place, over the model's lengths, worth a warning
 
 
-def warn_of_residuals(channels: Sequence[Channel], astray: Mapping[str, float]) -> list[str]:
-    """Warnings about residuals; `astray`: markers that do not fit, with distances in m."""
+def warn_of_residuals(
+    channels: Sequence[Channel], astray: Mapping[str, float], white: bool = True
+) -> list[str]:
+    """Warnings about residuals; `astray`: markers that do not fit, with distances in m; white:
+    whether the noise is taken as white."""
     out = []
     if astray:
         distances = [f"{name} ({distance:.2g} m)" for name, distance in astray.items()]
@@ -51,7 +54,7 @@ def warn_of_residuals(channels: Sequence[Channel], astray: Mapping[str, float]) 
             )
     looked_at = [x for x in channels if marker_name(x) not in astray and not noise_too_large(x)]
     coloured = [(x.name, c) for x in looked_at if (c := lag_correlation(x)) > 0.0]
-    if coloured:
+    if coloured and white:
         out.append(
             f"residuals of {join_names([name for name, _ in coloured])}: neighbouring samples are "
             f"correlated (up to {max(c for _, c in coloured):.2f}): the residuals are not white "

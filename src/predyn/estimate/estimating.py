@@ -28,9 +28,12 @@ from predyn.estimate.options import (
     orders_of,
     pose_of,
     positive,
+    process_orders,
+    requested_processes,
     weights_of,
 )
 from predyn.estimate.plausibility import find_mistakes
+from predyn.estimate.process_trials import process_trials
 from predyn.estimate.progress import Report, shown_progress
 from predyn.estimate.result import (
     CONVERGED,
@@ -117,6 +120,8 @@ def estimate_torques(
     recording = data if isinstance(data, Measurements) else load_measurements(data)
     orders = orders_of(order, total_variation)
     kinds = kinds_of(independent, total_variation, weight)
+    processes = process_orders(order, independent, total_variation, weight)
+    requested = requested_processes(order, independent)
     matched = match(model, recording)
     plan = plan_forces(model, recording, forces, matched.warnings)
     grid = grid_of(model, recording.t, step)
@@ -156,6 +161,7 @@ def estimate_torques(
     try:
         with shown_progress(verbose, search.report) as search.report:
             trials = search.trials(orders, kinds, grid.through(nodes))
+            trials = process_trials(search, processes, trials, requested)
             estimate = _finished(search, trials, total_variation, wrong)
     except InputError as error:  # earlier warnings may name the cause
         raise InputError("; ".join((*matched.warnings, str(error)))) from None
@@ -182,7 +188,7 @@ def _finished(
 
     wrong: mistakes in the recording with which no torques can be right.
     """
-    best = max(trials, key=lambda trial: trial.log_evidence)
+    best = search.chosen(trials)
     smoother, levels, c = best.smoother, best.levels, best.c
     model = search.driving.model
     bounds = search.bounds(smoother)
@@ -195,11 +201,11 @@ def _finished(
             reached = False
         elif total_variation:
             report = search.reporter("sum of |changes|, total variation")
-            end = switching(best, search.free_noise, search.free_scale, bounds, report)
+            end = switching(best, search.free_noise, search.free_scale, bounds, report, search.pool)
             c, levels, scale, posterior = end.c, end.levels, end.mean, end.posterior
             reached = reached and end.reached
         else:
-            if np.isfinite(best.log_evidence):
+            if np.isfinite(best.log_evidence) and not smoother.corner:
                 with held_back():
                     levels = relaxed(best, search.free_scale, smoother.sizes[-1])
                 scale = levels.scale
@@ -215,9 +221,8 @@ def _finished(
                 known = posterior or smoother.posterior(c, levels)
                 result = _described(search, trials, best, c, levels, scale, known, interrupted)
                 noise = levels.noise[search.observations.thing]
-                about = known.linear.about
                 unmeasured, passive = torque_warnings.find_unmeasured_joints(
-                    model, about.seen, noise, search.passive
+                    model, search.observations.bare_rows(c), noise, search.passive
                 )
                 result["warnings"] += tuple(torque_warnings.warn_of_unmeasured_passive(passive))
                 usual = search.by_filter.tau
@@ -251,7 +256,7 @@ def _described(
     tau_sd[:, search.unactuated] = 0.0
     q, v = grid.at_nodes(c)
     q_sd, v_sd = node_deviations(grid, posterior.C)
-    channels = channels_of(search.observations, c, levels, search.free_noise)
+    channels = channels_of(smoother.observations, c, levels, search.free_noise)
     error = torque_warnings.grid_error(smoother, c)
     root = None if search.base is None else root_residual(model, search.base, tau)
     messages: list[str] = []
@@ -265,7 +270,7 @@ def _described(
             messages += torque_warnings.warn_of_bursts(model, smoother, c, levels)
             messages += search.warn_of_rivals(trials, best, tau, tau_sd)
     weights = np.zeros(model.n)
-    weights[search.active] = scale
+    weights[search.active] = scale if levels.scale is not scale else smoother.usual_sizes(levels)
     return {
         "t": grid.nodes,
         "q": q,
@@ -279,6 +284,8 @@ def _described(
         "grid_error": error,
         "channels": channels,
         "order": smoother.order,
+        "corner": smoother.corner,
+        "noise_model": smoother.observations.noise_model,
         "independent": best.of,
         "weights": weights,
         "orders": tuple(
@@ -294,8 +301,17 @@ def _described(
 
 def _order_trial(search: Search, trial: Trial, chosen: bool) -> OrderTrial:
     weights = np.zeros(search.driving.model.n)
-    weights[search.active] = trial.levels.scale
-    return OrderTrial(trial.smoother.order, trial.of, trial.log_evidence, weights, chosen)
+    weights[search.active] = trial.smoother.usual_sizes(trial.levels)
+    smoother = trial.smoother
+    return OrderTrial(
+        smoother.order,
+        trial.of,
+        trial.log_evidence,
+        weights,
+        chosen,
+        smoother.corner,
+        smoother.observations.noise_model,
+    )
 
 
 def _status(

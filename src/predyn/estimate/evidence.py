@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.estimate import band
+from predyn.estimate.noise_pooling import Pool
 from predyn.estimate.result import JOINTS
 from predyn.estimate.smoother import Levels, Posterior, Smoother
 from predyn.estimate.spline_grid import Floats, Ints
@@ -58,7 +59,7 @@ def log_evidence(smoother: Smoother, c: Floats, levels: Levels, posterior: Poste
     total -= float(np.log(posterior.L[:, 0]).sum())
     total -= float(counts @ np.log(levels.noise)) + float(np.log(levels.of_changes(rows)).sum())
     total -= sum(float(np.log(size).sum()) for size in smoother.sizes[:-1])
-    return total + smoother.volume
+    return total + smoother.volume + smoother.observations.log_volume
 
 
 def fit_levels(
@@ -72,12 +73,14 @@ def fit_levels(
     report: Callable[[float, float], None] | None = None,
     enough: float = SETTLED,
     first: int = 4,
+    pool: Pool | None = None,
 ) -> Trial:
     """The levels that make the evidence largest, and the motion that goes with them.
 
     free_noise, free_scale say which to estimate. A trial that falls behind `best` ends early;
     evidence is flat at its top, so that levels that are nearly settled do to compare it. `first`
-    says how many steps bring the motion near its minimum before the levels are looked at.
+    says how many steps bring the motion near its minimum before the levels are looked at; `pool`
+    holds noise levels together.
     """
     settled, interrupted, iteration, value = False, False, 0, -np.inf
     measured, thing = np.zeros(len(free_scale)), smoother.observations.thing
@@ -91,9 +94,12 @@ def fit_levels(
                     value = -np.inf
                     break
                 value = log_evidence(smoother, c, levels, posterior)
+                value += pool.log_prior(levels.noise) if pool is not None else 0.0
                 if report is not None:
                     report(value, float(np.abs(posterior.step).max()))
-                new, measured = _updated(levels, posterior, thing, free_noise, free_scale, bounds)
+                new, measured = _updated(
+                    levels, posterior, thing, free_noise, free_scale, bounds, pool
+                )
                 c, _ = smoother.moved(c, levels, posterior)
                 matters = measured > NOTHING  # scales that no datum asks about may wander
                 ratios = (new.noise / levels.noise, (new.scale / levels.scale)[matters])
@@ -146,9 +152,10 @@ def _updated(
     free_noise: NDArray[np.bool_],
     free_scale: NDArray[np.bool_],
     bounds: tuple[Levels, Levels],
+    pool: Pool | None = None,
 ) -> tuple[Levels, Floats]:
     """Levels of the next iteration, from residuals as the step will leave them."""
-    noise = updated_noise(levels.noise, posterior, thing, free_noise, bounds)
+    noise = updated_noise(levels.noise, posterior, thing, free_noise, bounds, pool)
     rows, m = posterior.linear.about.changes.rows, len(levels.scale)
     change = (rows.value + band.product(rows.first, rows.J, posterior.step)).reshape(-1, m)
     spread = band.variances(rows.first, rows.J, posterior.C).reshape(-1, m)
@@ -164,15 +171,17 @@ def updated_noise(
     thing: Ints,
     free: NDArray[np.bool_],
     bounds: tuple[Levels, Levels],
+    pool: Pool | None = None,
 ) -> Floats:
     """Noise levels of the next iteration; `thing` says which of them each row has."""
     if not free.any():
         return noise
     seen, count = posterior.linear.about.seen, len(noise)
-    squares = np.bincount(thing, seen.after(posterior.step) ** 2, count)
+    squares = np.bincount(thing, seen.after(posterior.step) ** 2, count).astype(np.float64)
     used = np.bincount(thing, seen.variances(posterior.C), count) / noise**2
     counts = np.bincount(thing, minlength=count)
-    estimated = np.sqrt(squares / np.maximum(counts - used, 1e-3 * counts))
+    left = np.maximum(counts - used, 1e-3 * counts)
+    estimated = np.sqrt(squares / left) if pool is None else pool.estimated(squares, left, noise)
     return _limited(estimated, noise, free, bounds[0].noise, bounds[1].noise)
 
 

@@ -77,3 +77,93 @@ def half_squares(value, sd, which):
         x = value[r] / sd[which[r]]
         total += x * x
     return 0.5 * total
+
+
+@kept
+def filtered_rows(value, J, steady, start, rows, wide):
+    """rows (K, m): sums of neighbouring values, with slopes in as many blocks more.
+
+    Row k >= p is the sum of steady[i] value[k - i], row k < p that of start[k, i] value[i].
+    """
+    order, count, width = len(start), value.shape[0], J.shape[2]
+    n = (wide.shape[2] - width) // order
+    for k in range(count):
+        before = min(k, order)
+        at = max(k - order, 0)
+        for j in range(value.shape[1]):
+            rows[k, j] = 0.0
+            for i in range(before + 1):
+                share = steady[i] if k >= order else start[k, k - i]
+                rows[k, j] += share * value[k - i, j]
+                away = (k - i - at) * n
+                for b in range(width):
+                    wide[k, j, away + b] += share * J[k - i, j, b]
+
+
+@kept
+def lag_moments(value, J, C, n, half, out):
+    """out[l, k] = E x_k x'_{k-l} of x with means `value` (K, m), slopes J (K, m, w) in blocks of n.
+
+    C has the covariances of the unknowns in a band; half (m, w) is room.
+    """
+    lags, m, width = out.shape[0], value.shape[1], J.shape[2]
+    middle = (C.shape[1] - 1) // 2
+    for k in range(value.shape[0]):
+        for lag in range(min(lags, k + 1)):
+            other = k - lag
+            for i in range(m):
+                for b in range(width):
+                    half[i, b] = 0.0
+                for a in range(width):
+                    x = J[k, i, a]
+                    if x != 0.0:
+                        row, at = k * n + a, middle - lag * n - a
+                        for b in range(width):
+                            half[i, b] += x * C[row, at + b]
+                for j in range(m):
+                    total = value[k, i] * value[other, j]
+                    for b in range(width):
+                        total += half[i, b] * J[other, j, b]
+                    out[lag, k, i, j] = total
+
+
+@kept
+def serial_rows(J, value, interval, basis, before, depth, steady, start, last, n, first, wide, out):
+    """Rows of residuals less what those of the samples before predict, see serial_noise.py."""
+    order = len(start)
+    for r in range(len(value)):
+        d = depth[r]
+        base = min(interval[before[d, r]], last)
+        first[r] = base * n
+        for i in range(d + 1):
+            share = steady[i] if d == order else start[d, d - i]
+            q = before[i, r]
+            out[r] += share * value[q]
+            for left in range(3):
+                at = (interval[q] + left - base) * n
+                weight = share * basis[q, left]
+                for a in range(n):
+                    wide[r, at + a] += weight * J[q, a]
+
+
+@kept
+def serial_moments(J, value, interval, basis, before, C, n, half, out):
+    """out[l, r] = E e_r e_q, q the row l samples before r; half (n,) is room."""
+    middle = (C.shape[1] - 1) // 2
+    for lag in range(out.shape[0]):
+        for r in range(len(value)):
+            q = before[lag, r]
+            if q < 0:
+                continue
+            total = value[r] * value[q]
+            for left in range(3):
+                for a in range(n):
+                    x = basis[r, left] * J[r, a]
+                    if x == 0.0:
+                        continue
+                    row = (interval[r] + left) * n + a
+                    for right in range(3):
+                        at = middle + (interval[q] + right - interval[r] - left) * n - a
+                        for b in range(n):
+                            total += x * basis[q, right] * J[q, b] * C[row, at + b]
+            out[lag, r] = total

@@ -6,13 +6,15 @@ unknowns: rows are kept by sample, with their slopes in q alone.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from copy import copy
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from predyn.estimate import band, grid_kernels
 from predyn.estimate.marker_points import Point, find_points, point_tree
-from predyn.estimate.spline_grid import Floats, Grid, Ints
+from predyn.estimate.result import OF_JOINTS, OF_TIME, WHITE
+from predyn.estimate.spline_grid import TOUCHED, Floats, Grid, Ints
 from predyn.model import Model
 
 
@@ -85,6 +87,8 @@ class Observations:
 
     def __init__(self, model: Model, grid: Grid, t: Floats, observed: list[Observed]) -> None:
         self.model, self.grid, self.t, self.observed = model, grid, t, observed
+        self.mixing: Floats | None = None
+        self.serial: Any = None  # see serial_noise.py
         self.interval, self.basis = grid.place(t)
         self.counts = np.array([len(x.measured) for x in observed], np.int64)
         sample = np.concatenate([x.samples for x in observed])
@@ -108,11 +112,63 @@ class Observations:
         frames = [model.frame(x.name) for x in markers]
         self.points = point_tree(model, [Point(frame.link, frame.p) for frame in frames])
 
+    @property
+    def noise_model(self) -> str:
+        if self.serial is not None:
+            return OF_TIME
+        return WHITE if self.mixing is None else OF_JOINTS
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of unknowns a row touches."""
+        return TOUCHED if self.serial is None else int(self.serial.blocks)
+
+    @property
+    def log_volume(self) -> float:
+        """What the evidence gains where rows are not the residuals themselves."""
+        return 0.0 if self.serial is None else float(self.serial.log_volume)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every sample has all of several joints, and there are no markers."""
+        several = len(self.observed) > 1 and not len(self.of_points)
+        return several and len(self.sample) == len(self.observed) * len(self.t)
+
+    def correlated(self, mixing: Floats) -> Observations:
+        """The same with noise that is correlated between joints: row i of a sample plus the sum of
+        mixing[i, j] times row j before it has the noise level of i alone."""
+        other = copy(self)
+        other.mixing = mixing
+        return other
+
+    def in_time(self, serial: Any) -> Observations:
+        """The same with noise that is correlated from sample to sample, see serial_noise.py."""
+        other = copy(self)
+        other.serial = serial
+        return other
+
+    def deviations(self, noise: Floats) -> Floats:
+        """Standard deviation of the noise of each observed thing, for levels of the rows."""
+        if self.mixing is None:
+            return noise
+        return np.asarray(np.sqrt(((np.linalg.inv(self.mixing) * noise) ** 2).sum(axis=1)))
+
     def fitted(self, c: Floats) -> Floats:
         """What the motion makes of each row, (R,)."""
-        return np.asarray(self.rows(c).value + self.measured)
+        return np.asarray(self.bare_rows(c).value + self.measured)
 
-    def rows(self, c: Floats) -> Seen:
+    def rows(self, c: Floats) -> Any:
+        """Fitted minus measured, with slopes; made independent if the noise is correlated."""
+        seen, U = self.bare_rows(c), self.mixing
+        if self.serial is not None:
+            return self.serial.seen(seen)
+        if U is None:
+            return seen
+        shape = (len(self.t), len(U), self.grid.n)
+        J, value = U @ seen.J.reshape(shape), seen.value.reshape(shape[:2]) @ U.T
+        return seen._replace(J=np.ascontiguousarray(J.reshape(seen.J.shape)), value=value.ravel())
+
+    def bare_rows(self, c: Floats) -> Seen:
         """Fitted minus measured, with slopes."""
         q = self.grid.at(c, self.interval, self.basis)
         J, value = np.zeros((len(self.sample), self.grid.n)), np.empty(len(self.sample))

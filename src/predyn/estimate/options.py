@@ -11,7 +11,7 @@ import numpy as np
 from predyn.errors import InputError, unknown_name
 from predyn.estimate.matching import Matched
 from predyn.estimate.observations import Marker
-from predyn.estimate.result import INDEPENDENT, JOINTS, LINKS, ORDERS
+from predyn.estimate.result import ACCELERATIONS, INDEPENDENT, JOINTS, LINKS, NONE, ORDERS
 from predyn.estimate.samples import roughness
 from predyn.estimate.spline_grid import Floats, Grid
 from predyn.model import Model
@@ -51,19 +51,52 @@ def orders_of(order: Any, total_variation: bool) -> tuple[int, ...]:
         raise InputError(f"total_variation: expected True or False, got {total_variation!r:.40}")
     whole = isinstance(order, int | np.integer) and not isinstance(order, bool)
     if order is not None and not (whole and order in ORDERS):
-        raise InputError(f"order: expected 0, 1, 2 or None (by evidence), got {order!r:.40}")
+        raise InputError(f"order: expected 0, 1, 2, 3 or None (by evidence), got {order!r:.40}")
     if total_variation and order not in (None, 1):
         raise InputError(f"total_variation penalises changes, order 1; got order={order!r:.40}")
     if total_variation:
         return (1,)
-    return (1, 2, 0) if order is None else (int(order),)
+    if order is None:
+        return (1, 2, 0)
+    return (min(int(order), 2),)  # a process of order 3 starts from second differences
+
+
+def process_orders(
+    order: Any, independent: Any, total_variation: bool, weight: Any
+) -> tuple[int, ...]:
+    """Orders of processes with a corner frequency to try; none if differences are asked for."""
+    if order == 0 and independent == NONE:
+        raise InputError("order: expected 1, 2 or 3 for independent='none', got 0")
+    if weight is not None and (order == 3 or independent == NONE):
+        raise InputError(
+            "weight: applies to differences, not to processes with a corner frequency (order 3, or "
+            "independent='none'), whose scales are estimated; omit one of them"
+        )
+    if order == 3 and independent not in (None, LINKS, NONE):
+        raise InputError(
+            "order: 3 is for processes with a corner frequency; expected independent to be 'links' "
+            f"or 'none', got {independent!r:.40}"
+        )
+    if total_variation or weight is not None or independent in (JOINTS, ACCELERATIONS):
+        return ()
+    if order is None:
+        return (1, 2, 3)
+    return (int(order),) if order == 3 or independent == NONE else ()
+
+
+def requested_processes(order: Any, independent: Any) -> tuple[str, ...]:
+    """Kinds of processes with a corner frequency that are asked for."""
+    if independent == NONE or order == 3:
+        return (NONE, LINKS) if independent is None else (str(independent),)
+    return ()
 
 
 def kinds_of(independent: Any, total_variation: bool, weight: Any) -> tuple[str, ...]:
-    """What to take as changing independently: torques if these switch or sizes are given."""
+    """What to take as changing independently in differences: torques if these switch or sizes are
+    given."""
     torques = (JOINTS, LINKS)
     if independent is None:
-        return torques if total_variation or weight is not None else INDEPENDENT
+        return torques if total_variation or weight is not None else (*torques, ACCELERATIONS)
     if not isinstance(independent, str) or independent not in INDEPENDENT:
         raise unknown_name("independent", independent, INDEPENDENT)
     if total_variation and independent not in torques:
@@ -71,7 +104,7 @@ def kinds_of(independent: Any, total_variation: bool, weight: Any) -> tuple[str,
             f"total_variation: applies to torques, not accelerations; expected independent to be "
             f"{JOINTS!r} or {LINKS!r}, got {independent!r}"
         )
-    return (str(independent),)
+    return (ACCELERATIONS if independent == NONE else str(independent),)
 
 
 def grid_of(model: Model, t: Floats, step: float | None) -> Grid:

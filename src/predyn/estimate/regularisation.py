@@ -59,14 +59,15 @@ def combination(model: Model, active: NDArray[np.bool_], of: str) -> Floats:
     return A[active]
 
 
-def inertias(active: NDArray[np.bool_], U: Floats, h: float) -> tuple[Floats, float]:
-    """Matrix (m, n) that makes torques of accelerations, and the logarithm of a volume.
+def inertias(active: NDArray[np.bool_], U: Floats, h: float) -> tuple[Floats, float, float]:
+    """Matrix (m, n) that makes torques of accelerations, and the logarithms of two volumes.
 
     U: slopes (K, n, 3 n) of the torques about some motion. B = h^2 d tau_k / d c_{k+2} is the mass
     matrix, with what friction and springs add over a step. The matrix is diagonal: the geometric
     means over time of what accelerates a joint alone. The unknowns of an interval are a motion by
     d a = d c_{k+2} / h^2, or torques by B: the evidence needs the logarithm of the ratio of volumes
-    that the products and the torques of active joints fill, summed over the intervals.
+    that the products and the torques of active joints fill, summed over the intervals; the second
+    one is that of the accelerations themselves.
     """
     n = len(active)
     B = h**2 * U[:, :, 2 * n :]
@@ -74,8 +75,8 @@ def inertias(active: NDArray[np.bool_], U: Floats, h: float) -> tuple[Floats, fl
     D = np.exp(np.log(np.maximum(own, 1e-300)).mean(axis=0))
     _, whole = np.linalg.slogdet(B)
     _, passive = np.linalg.slogdet(B[:, ~active][:, :, ~active])
-    volume = len(B) * float(np.log(D).sum()) - float(whole.sum()) + float(passive.sum())
-    return np.diag(D) @ np.eye(n)[active], volume
+    bare = float(passive.sum()) - float(whole.sum())
+    return np.diag(D) @ np.eye(n)[active], len(B) * float(np.log(D).sum()) + bare, bare
 
 
 def changes(tau: Floats, U: Floats, A: Floats | None, order: int) -> Changes:

@@ -34,8 +34,10 @@ STATUSES = CONVERGED, LIMITED, UNIDENTIFIABLE, IMPLAUSIBLE, INTERRUPTED = (
     "implausible",
     "interrupted",
 )
-ORDERS = (0, 1, 2)  # of regularisation
-INDEPENDENT = JOINTS, LINKS, ACCELERATIONS = "joints", "links", "accelerations"
+ORDERS = (0, 1, 2, 3)  # of regularisation
+INDEPENDENT = JOINTS, LINKS, ACCELERATIONS, NONE = "joints", "links", "accelerations", "none"
+
+NOISES = WHITE, OF_JOINTS, OF_TIME = "white", "joints", "time"  # how noise is correlated
 
 
 class Channel(NamedTuple):
@@ -62,14 +64,41 @@ class Filtered(NamedTuple):
     tau: Floats  # (K + 1, n)
 
 
+def prior_words(order: int, independent: str, corner: float) -> str:
+    """A prior in plain words."""
+    what = {
+        JOINTS: "torques of joints",
+        LINKS: "torques on links",
+        ACCELERATIONS: "accelerations of joints",
+        NONE: "accelerations of links, correlated",
+    }[independent]
+    if corner:
+        return f"{what}, falling off above {corner:.2g} Hz (order {order})"
+    return ("", "differences of ", "second differences of ")[order] + what
+
+
 class OrderTrial(NamedTuple):
     """One order of regularisation, its best weights, and how well it explains the data."""
 
     order: int
-    independent: str  # "joints", "links" or "accelerations"
-    log_evidence: float
+    independent: str  # "joints", "links", "accelerations" or "none"
+    log_evidence: float  # less what a corner and correlations are charged
     weights: Floats
     chosen: bool
+    corner: float = 0.0  # Hz; 0: differences, without a corner frequency
+    noise: str = WHITE  # "white", "joints" (correlated between them) or "time" (between samples)
+
+    @property
+    def words(self) -> str:
+        """What is taken as small or as a process, in plain words."""
+        return prior_words(self.order, self.independent, self.corner)
+
+    @property
+    def name(self) -> str:
+        """As in summaries."""
+        corner = ", corner" if self.corner else ""
+        noise = f", noise correlated in {self.noise}" if self.noise != WHITE else ""
+        return f"order {self.order}{corner}, {self.independent}{noise}"
 
 
 class RootResidual(NamedTuple):
@@ -126,7 +155,8 @@ class Estimate(Reported):
     channels: tuple[Channel, ...]
     order: int
     total_variation: bool
-    independent: str  # what changes independently: torques of "joints", on "links", "accelerations"
+    independent: str  # what changes independently: torques of "joints", on "links",
+    # "accelerations" of joints; "none": accelerations of links, correlated with each other
     weights: Floats  # (n,) size of a torque (0), of its difference (1) or second difference (2)
     orders: tuple[OrderTrial, ...]
     lcurve: LCurve
@@ -136,6 +166,8 @@ class Estimate(Reported):
     warnings: tuple[str, ...]
     iterations: int
     solve_seconds: float
+    corner: float = 0.0  # Hz, above which torques or accelerations fall off; 0: no corner
+    noise_model: str = WHITE  # "white", or correlated between "joints" or in "time"
     root_residual: RootResidual | None = None  # of a floating base; None: the model has none
 
     @property
@@ -197,6 +229,8 @@ class Estimate(Reported):
             "order": self.order,
             "total_variation": self.total_variation,
             "independent": self.independent,
+            "corner": self.corner,
+            "noise_model": self.noise_model,
             "weights": dict(zip(names, self.weights.tolist(), strict=True)),
             "noise": {c.name: c.sd for c in self.channels},
             "noise_estimated": {c.name: c.estimated for c in self.channels},
@@ -210,10 +244,7 @@ class Estimate(Reported):
             "rms_grid_error": dict(
                 zip(names, np.sqrt(np.mean(self.grid_error**2, axis=0)).tolist(), strict=True)
             ),
-            "log_evidence": {
-                f"order {trial.order}, {trial.independent}": trial.log_evidence
-                for trial in self.orders
-            },
+            "log_evidence": {trial.name: trial.log_evidence for trial in self.orders},
             "filter_cutoff": None if self.comparison is None else self.comparison.cutoff,
             "unactuated": list(self.unactuated),
             "root_residual": self._root_summary(),
@@ -287,6 +318,7 @@ class Estimate(Reported):
 
     def __repr__(self) -> str:
         what = "total variation" if self.total_variation else f"order {self.order}"
+        what += f", corner {self.corner:.2g} Hz" if self.corner else ""
         return (
             f"Estimate({self.name!r}, {self.status}, {what}, {len(self.t_tau)} intervals of "
             f"{self.t[1] - self.t[0]:.4g} s, {self.model.n} joints)"

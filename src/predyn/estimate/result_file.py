@@ -15,8 +15,10 @@ import numpy as np
 from predyn.errors import FileError, unknown_name
 from predyn.estimate.result import (
     INDEPENDENT,
+    NOISES,
     ORDERS,
     STATUSES,
+    WHITE,
     Channel,
     Estimate,
     Filtered,
@@ -60,6 +62,7 @@ def load_estimate(path: str | os.PathLike[str]) -> Estimate:
 
 def _tree_of(estimate: Estimate) -> Tree:
     tree: Tree = {name: kind(getattr(estimate, name)) for name, kind in SCALARS.items()}
+    tree["corner"], tree["noise_model"] = float(estimate.corner), estimate.noise_model
     for name in ("t", "t_tau", *AT_NODES, *AT_MIDDLES, "weights"):
         tree[name] = np.asarray(getattr(estimate, name), np.float64)
     tree["channels"] = [_record(channel) for channel in estimate.channels]
@@ -136,6 +139,8 @@ def _estimate_of(file: TreeReader) -> Estimate:
         comparison=None if filtered is None else _filtered_of(file.group("comparison"), n),
         force_links=file.mapping("force_links", lambda group, key: group.value(key, str)),
         root_residual=_root_of(file),
+        corner=_corner_of(file),
+        noise_model=_noise_of(file, "noise_model"),
         **entries,
     )
     _check_values(file, estimate)
@@ -147,7 +152,7 @@ def _check_values(file: TreeReader, estimate: Estimate) -> None:
     file.choice("status", STATUSES)
     file.choice("independent", INDEPENDENT)
     file.count("iterations")
-    file.require(estimate.order in ORDERS, "order", "0, 1 or 2")
+    file.require(estimate.order in ORDERS, "order", "0, 1, 2 or 3")
     file.require(np.diff(estimate.t) > 0.0, "t", "strictly increasing times")
     file.require(len(estimate.t_tau) == len(estimate.t) - 1, "t_tau", "one time for each interval")
     for name in ("q_sd", "v_sd", "tau_sd"):  # infinite where the data do not determine them
@@ -182,14 +187,26 @@ def _channel_of(group: TreeReader) -> Channel:
 
 def _trial_of(group: TreeReader, n: int) -> OrderTrial:
     order = group.value("order", int)
-    group.require(order in ORDERS, "order", "0, 1 or 2")
+    group.require(order in ORDERS, "order", "0, 1, 2 or 3")
     return OrderTrial(
         order,
         group.choice("independent", INDEPENDENT),
         group.value("log_evidence", float),
         group.array("weights", (n,)),
         group.value("chosen", bool),
+        _corner_of(group),
+        _noise_of(group, "noise"),
     )
+
+
+def _noise_of(group: TreeReader, name: str) -> str:
+    """How noise is correlated; files of older versions know none but white noise."""
+    return group.choice(name, NOISES) if name in group.tree else WHITE
+
+
+def _corner_of(group: TreeReader) -> float:
+    """Hz; files of older versions have none."""
+    return float(group.value("corner", float)) if "corner" in group.tree else 0.0
 
 
 def _lcurve_of(group: TreeReader) -> LCurve:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from predyn.errors import InputError
 from predyn.estimate import band, zero_torques
 from predyn.estimate.driving import Driving
 from predyn.estimate.grid_kernels import half_squares
-from predyn.estimate.observations import Observations, Seen
+from predyn.estimate.observations import Observations
 from predyn.estimate.regularisation import Changes, changes, is_unit
 from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
 from predyn.storage.interrupts import held_back
@@ -65,7 +65,7 @@ class Small(NamedTuple):
 class About(NamedTuple):
     """Rows about one motion, whatever their weights."""
 
-    seen: Seen
+    seen: Any  # Seen, or WideSeen
     changes: Changes
     tau: Floats  # (K, n)
     U: Floats  # (K, n, 3 n) its slopes
@@ -123,6 +123,8 @@ class Posterior(NamedTuple):
 class Smoother:
     """A recording, the mechanism, and what is likely of its torques."""
 
+    corner = 0.0  # Hz, of a prior that has one (stationary_prior.py)
+
     def __init__(
         self,
         observations: Observations,
@@ -178,6 +180,10 @@ class Smoother:
             return changes(a, self.grid.of_acceleration, self._mixing, self.order)
         return changes(tau, U, self._mixing, self.order)
 
+    def usual_sizes(self, levels: Levels) -> Floats:
+        """Sizes (m,) of what must be small, N m or N."""
+        return levels.scale
+
     def objective(
         self,
         c: Floats,
@@ -209,7 +215,8 @@ class Smoother:
         It changes nothing where they are zero, but lets the past alone determine a block.
         """
         about, n = self.about(c), self.grid.n
-        H = np.zeros((self.grid.size, (TOUCHED + self.order) * n))
+        blocks = max(TOUCHED + self.order, self.observations.blocks)
+        H = np.zeros((self.grid.size, blocks * n))
         g = np.zeros(self.grid.size)
         about.seen.add(((1.0 / levels.noise) ** 2)[self.observations.thing], H, g)
         rows = about.changes.rows

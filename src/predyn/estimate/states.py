@@ -38,10 +38,10 @@ def channels_of(
 ) -> tuple[Channel, ...]:
     """Measured against fitted; markers by component."""
     model, fitted = observations.model, observations.fitted(c)
-    out = []
+    out, deviations = [], observations.deviations(levels.noise)
     for number, x in enumerate(observations.observed):
         rows = np.flatnonzero(observations.thing == number)
-        sd, free = float(levels.noise[number]), bool(estimated[number])
+        sd, free = float(deviations[number]), bool(estimated[number])
         parts = [(x.name, "rad", rows)]
         if isinstance(x, Marker):
             axis = observations.column[rows] % 3

@@ -19,7 +19,7 @@ from predyn.estimate.channel_warnings import (
 )
 from predyn.estimate.driving import acting
 from predyn.estimate.observations import Seen
-from predyn.estimate.result import BAND, Channel
+from predyn.estimate.result import BAND, OF_TIME, WHITE, Channel
 from predyn.estimate.smoother import Levels, Smoother
 from predyn.estimate.spline_grid import Floats, Ints
 from predyn.model import Model
@@ -167,10 +167,11 @@ def collect_warnings(
     if len(low):
         out.append(f"noise of {join_names(low)}: estimated as zero; the bands are not reliable")
     astray = find_misplaced(model, channels)
+    lasting = smoother.observations.noise_model == OF_TIME
     noisy = [
         f"{name} ({noise / before:.2g} times)"
         for name, noise, before in zip(things, levels.noise, likely, strict=True)
-        if noise > EXCESS * before and name not in astray
+        if noise > EXCESS * before and name not in astray and not lasting
     ]
     if noisy:
         out.append(
@@ -179,7 +180,9 @@ def collect_warnings(
             "for this"
         )
     rest = [x for x in channels if (marker_name(x) or x.name) not in low and not noise_too_small(x)]
-    return out + warn_of_residuals(channels, astray) + warn_of_common_noise(rest)
+    out += warn_of_residuals(channels, astray, not lasting)
+    white = smoother.observations.noise_model == WHITE
+    return out + warn_of_common_noise(rest) if white else out
 
 
 def check_plausibility(
@@ -215,14 +218,17 @@ def rms(values: Floats) -> Floats:
 
 def warn_of_bursts(model: Model, smoother: Smoother, c: Floats, levels: Levels) -> list[str]:
     """Torques that change far more at one time than elsewhere: one weight does not fit all."""
-    smooth = smoother.grid.middle(c)[2] if smoother.of_motion else smoother.driving.torques(c)
-    share = np.abs(np.diff(smooth @ smoother.A.T, smoother.order, axis=0)) / levels.scale
+    rows = smoother.about(c).changes.rows.value
+    share = np.abs(rows.reshape(-1, len(levels.scale))) / levels.scale
     names = np.array(model.joint_names)
     active = np.setdiff1d(np.arange(model.n), smoother.unactuated)
     large = np.flatnonzero(share.max(axis=0) > BURST)
     if not len(large):
         return []
-    at = smoother.grid.middles[share[:, large].argmax(axis=0) + (smoother.order + 1) // 2]
+    place = share[:, large].argmax(axis=0)
+    if not smoother.corner:
+        place += (smoother.order + 1) // 2  # a difference is between intervals
+    at = smoother.grid.middles[place]
     places = [f"{name} (at {t:.4g} s)" for name, t in zip(names[active[large]], at, strict=True)]
     return [
         f"torque of {join_names(places)}: changes far more there than elsewhere, so its band is "

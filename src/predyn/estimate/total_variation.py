@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from predyn.estimate import band
 from predyn.estimate.evidence import Trial, updated_noise
+from predyn.estimate.noise_pooling import Pool
 from predyn.estimate.smoother import Levels, Posterior, Smoother, lowered
 from predyn.estimate.spline_grid import Floats
 from predyn.storage.interrupts import held_back
@@ -44,6 +45,7 @@ def switching(
     free_scale: NDArray[np.bool_],
     bounds: tuple[Levels, Levels],
     report: Callable[[float, float], None] | None = None,
+    pool: Pool | None = None,
 ) -> Switching:
     """From the best smooth torques of order 1 to those of least total variation."""
     smoother, c, levels = trial.smoother, trial.c, trial.levels
@@ -60,7 +62,7 @@ def switching(
             change = about.value + band.product(about.first, about.J, posterior.step)
             size = np.sqrt(change**2 + band.variances(about.first, about.J, posterior.C))
             new_mean = np.where(free_scale, size.reshape(-1, m).mean(axis=0), mean)
-            noise = updated_noise(levels.noise, posterior, thing, free_noise, bounds)
+            noise = updated_noise(levels.noise, posterior, thing, free_noise, bounds, pool)
             moved = np.abs(np.log(np.concatenate((new_mean / mean, noise / levels.noise)))).max()
             if report is not None:
                 report(float(np.abs(change).sum()), float(np.abs(posterior.step).max()))

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from predyn.estimate.driving import Driving
 from predyn.estimate.evidence import NEARLY, SETTLED, Trial, fit_levels
 from predyn.estimate.matching import Matched
-from predyn.estimate.observations import Observations
+from predyn.estimate.noise_pooling import Pool, pool_of
+from predyn.estimate.observations import Marker, Observations
 from predyn.estimate.options import usual_size
 from predyn.estimate.progress import Report
 from predyn.estimate.regularisation import combination, inertias
-from predyn.estimate.result import ACCELERATIONS, BAND, JOINTS, LINKS, Filtered
+from predyn.estimate.result import ACCELERATIONS, BAND, JOINTS, LINKS, Filtered, prior_words
 from predyn.estimate.root_residual import Base
 from predyn.estimate.smoother import Levels, Small, Smoother
 from predyn.estimate.spline_grid import Floats, Ints
@@ -24,6 +25,7 @@ from predyn.estimate.spline_grid import Floats, Ints
 LEAST_SCALE, MOST_SCALE = 1e-5, 1e4  # over the usual size of a change
 OUTGROWN = 3.0  # torques over their usual size that show it to be wrong
 ALIKE, BEYOND = 3.0, 0.2  # log evidence of a rival; share of its torques outside the bands
+NEARLY_AS_GOOD = 6.0  # log evidence by which a lower order may be behind
 CONDITION = 1e15  # of the normal equations, about; the smallest scales are those that make it so
 
 
@@ -51,6 +53,12 @@ class Search:
     @property
     def active(self) -> NDArray[np.bool_]:
         return ~np.isin(np.arange(self.driving.model.n), self.unactuated)
+
+    @cached_property
+    def pool(self) -> Pool:
+        """Markers whose noise is estimated."""
+        on_marker = np.array([isinstance(x, Marker) for x in self.observations.observed])
+        return pool_of(self.observations.counts, on_marker & self.free_noise)
 
     @property
     def small(self) -> Small | None:
@@ -82,9 +90,12 @@ class Search:
 
     def bounds(self, smoother: Smoother) -> tuple[Levels, Levels]:
         """Levels within which to search: scales not so small that rounding errors take over."""
+        if smoother.corner:  # the scales of a process are in its covariance
+            none, (low, high) = np.zeros(len(smoother.sizes[-1])), self.noise_bounds
+            return Levels(low, none), Levels(high, none + np.inf)
         size, (least, most) = smoother.sizes[-1], self.noise_bounds
         noise = self.noise[self.observations.thing]
-        known = self.observations.rows(self.about).information(noise)
+        known = self.observations.bare_rows(self.about).information(noise)
         weakest = known[known > 0.0].min(initial=np.inf) / (smoother.grid.K + 2)
         J = smoother.changes_about(self.about, *self.torques_about).rows.J
         stiffest = (J**2).sum(axis=1).reshape(-1, len(size)).max(axis=0)
@@ -103,7 +114,7 @@ class Search:
         model, active = self.driving.model, self.active
         if of == ACCELERATIONS:
             _, U = self.torques_about
-            A, volume = inertias(active, U, self.driving.grid.h)
+            A, volume, _ = inertias(active, U, self.driving.grid.h)
             sizes = self.sizes[1]
         else:
             A, volume, sizes = combination(model, active, of), 0.0, None
@@ -141,6 +152,7 @@ class Search:
             self.reporter(f"log evidence, order {smoother.order}, {of}"),
             enough,
             4 if not self.iterations else 1,
+            self.pool,
         )
         trial.of = of
         return trial
@@ -160,6 +172,23 @@ class Search:
             return done
         self.sizes = np.maximum(self.sizes[0], sizes[0]), np.maximum(self.sizes[1], sizes[1])
         return self._trials(orders, kinds, best.c)
+
+    def chosen(self, trials: Sequence[Trial]) -> Trial:
+        """The trial of the largest evidence; of a process, the lowest order that is nearly as good.
+
+        The bands of a high order are too narrow where torques jump, and evidence hardly notices.
+        """
+        best = max(trials, key=lambda trial: trial.log_evidence)
+        if not best.smoother.corner:
+            return best
+        alike = [
+            trial
+            for trial in trials
+            if trial.smoother.corner
+            and trial.of == best.of
+            and trial.log_evidence > best.log_evidence - NEARLY_AS_GOOD
+        ]
+        return min(alike, key=lambda trial: trial.smoother.order)
 
     def _trials(self, orders: Sequence[int], kinds: Sequence[str], c: Floats) -> list[Trial]:
         """Orders and kinds, each with nearly its best levels, the best one with its very best.
@@ -201,11 +230,14 @@ class Search:
             away = np.abs(self.driving.torques(trial.c) - tau)[:, self.active]
             share = float((away > BAND * tau_sd[:, self.active]).mean())
             if share > BEYOND:
-                other, own = trial.smoother.order, best.smoother.order
+                other, own = (
+                    prior_words(x.smoother.order, x.of, x.smoother.corner) for x in (trial, best)
+                )
                 messages.append(
-                    f"order {other} of {trial.of} explains the data as well as order {own} of "
-                    f"{best.of}, with {share:.0%} of its torques outside the bands: the bands are "
-                    "too narrow; choose with order and independent, or measure more"
+                    f"{other} (order {trial.smoother.order}) explain the data as well as {own} "
+                    f"(order {best.smoother.order}), with {share:.0%} of their torques outside the "
+                    "bands: the bands are too narrow; choose with order and independent, or "
+                    "measure more"
                 )
         on_floor = [
             str(trial.smoother.order)

@@ -9,18 +9,13 @@ import numpy as np
 from predyn.analysis.curves import base_joints
 from predyn.estimate.channel_warnings import COLOURED
 from predyn.estimate.filter_advice import filter_advice
-from predyn.estimate.result import BAND, Channel, Estimate, OrderTrial
+from predyn.estimate.result import BAND, INDEPENDENT, Channel, Estimate, OrderTrial, prior_words
 from predyn.model import PRISMATIC
 from predyn.view.estimate_charts import DEGREES, residuals
 from predyn.view.numbers import NOTHING, seconds, shown
 from predyn.view.tables import Card, card_list, table
 
-DIFFERENCES = ("", "differences of ", "second differences of ")  # by order
-INDEPENDENT = {
-    "joints": "torques of joints",
-    "links": "torques on links",
-    "accelerations": "accelerations of joints",
-}
+NOISES = {"white": "white", "joints": "correlated between joints", "time": "correlated in time"}
 
 
 def badge(estimate: Estimate) -> str:
@@ -79,8 +74,8 @@ def _order_card(estimate: Estimate) -> Card:
     if len(tried) < 2:
         return Card("Order of regularisation", str(estimate.order), "as given")
     note = f"log evidence {shown(tried[0], 6)}, {shown(tried[0] - tried[1], 3)} above the next"
-    value = f"{estimate.order}, {INDEPENDENT[estimate.independent]}"
-    return Card("Order of regularisation", value, note)
+    value = prior_words(estimate.order, estimate.independent, estimate.corner)
+    return Card("Assumed smoothness", value, note)
 
 
 def _noise_cards(estimate: Estimate) -> list[Card]:
@@ -189,7 +184,8 @@ def torques(estimate: Estimate) -> str:
 
 ASSUMED_WORDS = (
     "Assumed size: that of the torque (order 0), of its difference between intervals (1) or of its "
-    "second difference (2); for accelerations, multiplied by an inertia."
+    "second difference (2); with a corner frequency, its standard deviation; for accelerations, "
+    "multiplied by an inertia."
 )
 
 
@@ -198,26 +194,28 @@ def orders(estimate: Estimate) -> str:
         return "<p>Total variation, as requested: few, sudden changes of the torques.</p>"
     if not estimate.orders:
         return f"<p>Order {estimate.order}, as given.</p>"
-    best, kinds = max(trial.log_evidence for trial in estimate.orders), list(INDEPENDENT)
+    best = max(trial.log_evidence for trial in estimate.orders)
     rows = [
         (
             str(trial.order) + (" ✓" if trial.chosen else ""),
-            _penalised(trial),
+            trial.words,
+            NOISES[trial.noise],
             shown(trial.log_evidence, 7),
             shown(best - trial.log_evidence, 4),
         )
-        for trial in sorted(estimate.orders, key=lambda x: (x.order, kinds.index(x.independent)))
+        for trial in sorted(estimate.orders, key=_rank)
     ]
     words = (
-        '<p class="note">Evidence: how probable the data are if the penalised quantity is small, '
-        "with the best weight and noise for it. ✓ chosen.</p>"
+        '<p class="note">Evidence: how probable the data are if the quantity is small, or varies '
+        "as a process with a corner frequency, with the best levels for it; less 3 for a corner "
+        "and 1 for each correlation. ✓ chosen: the largest, or the lowest order within 6 of it.</p>"
     )
-    head = ("Order", "Penalised", "Log evidence", "Below best")
-    return table(head, rows, "wtnn") + words
+    head = ("Order", "Assumed", "Noise", "Log evidence", "Below best")
+    return table(head, rows, "wttnn") + words
 
 
-def _penalised(trial: OrderTrial) -> str:
-    return f"{DIFFERENCES[trial.order]}{INDEPENDENT[trial.independent]}"
+def _rank(trial: OrderTrial) -> tuple[object, ...]:
+    return bool(trial.corner), trial.order, INDEPENDENT.index(trial.independent), trial.noise
 
 
 def noise(estimate: Estimate) -> str:
@@ -243,9 +241,10 @@ def noise(estimate: Estimate) -> str:
 
 
 NOISE_WORDS = (
-    "White noise, which the estimate assumes, has a lag-1 autocorrelation near 0 or slightly "
-    f"below. Above {COLOURED:g} (⚠) the noise is coloured: the data were filtered before, skin "
-    "moves over bone, or the model does not fit; the bands are then too narrow."
+    "White noise, which the estimate assumes unless a correlation is chosen by evidence, has a "
+    f"lag-1 autocorrelation near 0 or slightly below. Above {COLOURED:g} (⚠) the noise is coloured: the "
+    "data were filtered before, skin moves over bone, or the model does not fit; bands that assume "
+    "white noise are then too narrow."
 )
 LCURVE_WORDS = (
     "Each point is one weight. The corner, where the curve turns, is shown for comparison; the "

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from predyn.estimate.result import prior_words
 from predyn.published.trujillo_example import ENDS, WEIGHT, two_links
 from predyn.results.trujillo import METHODS, PaperRun, at_joints, corner_weight, succeeded
 from predyn.view.estimate_charts import lcurve_chart
-from predyn.view.estimate_tables import INDEPENDENT
 from predyn.view.numbers import NOTHING, shown
 from predyn.view.pages import assembled
 from predyn.view.sheets import Floats, Spec, Times, chart, page_data, series
@@ -80,9 +80,9 @@ def _section(run: PaperRun) -> str:
         (
             "others",
             "Other estimates from the same data",
-            f"Torques at the joints. The smoother estimated order {estimate.order}, "
-            f"{INDEPENDENT[estimate.independent]} that change independently, noise {noise}, and "
-            f"the initial state; the filter has a cut-off of {cutoff} Hz.",
+            "Torques at the joints. Assumed smoothness, chosen by evidence: "
+            f"{prior_words(estimate.order, estimate.independent, estimate.corner)}; noise {noise}; "
+            f"the initial state is estimated. The filter has a cut-off of {cutoff} Hz.",
         ),
     )
     body = "".join(
