@@ -198,7 +198,7 @@ def test_absurd_torques_are_not_a_valid_estimate() -> None:
     q = 0.01 * np.sin(t)
     q[51] += 1.0
     data = Measurements(t, {"shoulder": q})
-    found = estimated(builder.build(), data, weight=1e9, noise=1e-9)
+    found = estimated(builder.build(), data, weight=1e9, noise=1e-9, step=0.01)
     assert found.status == IMPLAUSIBLE
     assert re.match(
         r"torques reach 8\.8e\+03 N m, but a low-pass filter gives 0\.00\d+; check for single",

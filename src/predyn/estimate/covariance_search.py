@@ -221,7 +221,7 @@ class CovarianceSearch:
             return
         phi = float(np.exp(-2.0 * np.pi * USUAL_CORNER * smoother.grid.h))
         size = np.exp(0.5 * autoregression(smoother.order, phi).log_variance)
-        self.best = self.at(noise, N, np.eye(m) / size, USUAL_CORNER, c)
+        self.best = self.at(noise, N, np.eye(m) * size, USUAL_CORNER, c)
         for _ in range(2):
             if self.best is None:
                 return

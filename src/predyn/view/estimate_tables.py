@@ -241,8 +241,8 @@ def noise(estimate: Estimate) -> str:
 
 
 NOISE_WORDS = (
-    "White noise, which the estimate assumes unless a correlation is chosen by evidence, has a "
-    f"lag-1 autocorrelation near 0 or slightly below. Above {COLOURED:g} (⚠) the noise is coloured: the "
+    "White noise, which the estimate assumes unless evidence favours a correlation, has a lag-1 "
+    f"autocorrelation near 0 or slightly below. Above {COLOURED:g} (⚠) the noise is coloured: the "
     "data were filtered before, skin moves over bone, or the model does not fit; bands that assume "
     "white noise are then too narrow."
 )
