@@ -15,7 +15,7 @@ import pytest
 
 import predyn
 
-PACKAGES = ("dynamics", "models", "terms")
+PACKAGES = ("analysis", "dynamics", "models", "terms")
 NAMES = [name for name in dir(predyn) if name != "__version__" and name not in PACKAGES]
 
 

@@ -29,6 +29,7 @@ PAGES = (
     "sensitivities",
     "simulation",
     "estimation",
+    "gait",
     "recordings",
 )
 BASE = {  # what a part of a task file is added to
@@ -130,7 +131,18 @@ def test_the_page_of_terms_names_every_term_with_its_parameters() -> None:
 
 
 LISTED = (
-    *("", "channels", "cli", "curves", "dynamics", "estimate", "kernels", "load", "model"),
+    *(
+        "",
+        "analysis",
+        "channels",
+        "cli",
+        "curves",
+        "dynamics",
+        "estimate",
+        "kernels",
+        "load",
+        "model",
+    ),
     *(
         "models",
         "nlp",

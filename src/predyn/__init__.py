@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from predyn import analysis as analysis
     from predyn import dynamics as dynamics
     from predyn import models as models
     from predyn import terms as terms
@@ -46,12 +47,17 @@ if TYPE_CHECKING:
     from predyn.kernels.forces import ExternalForce as ExternalForce
     from predyn.load.dh import DHRow as DHRow
     from predyn.load.dh import load_dh as load_dh
+    from predyn.load.external_loads import ExternalLoads as ExternalLoads
+    from predyn.load.external_loads import load_external_loads as load_external_loads
+    from predyn.load.osim import load_osim as load_osim
     from predyn.load.urdf import load_urdf as load_urdf
     from predyn.model import Frame as Frame
     from predyn.model import Limits as Limits
     from predyn.model import Model as Model
     from predyn.model import Shape as Shape
     from predyn.model.builder import ModelBuilder as ModelBuilder
+    from predyn.model.couplings import Coupling as Coupling
+    from predyn.model.couplings import PiecewisePolynomial as PiecewisePolynomial
     from predyn.nlp import SolverOptions as SolverOptions
     from predyn.problem import Constraint as Constraint
     from predyn.problem import Cost as Cost
@@ -80,17 +86,19 @@ if TYPE_CHECKING:
 
 __version__ = "0.3.0.dev0"
 
-_PACKAGES = ("dynamics", "models", "terms")
+_PACKAGES = ("analysis", "dynamics", "models", "terms")
 
 # public name -> the module that defines it
 _NAMES = {
     "Constraint": "predyn.problem",
     "Cost": "predyn.problem",
+    "Coupling": "predyn.model.couplings",
     "DHRow": "predyn.load.dh",
     "DataWarning": "predyn.errors",
     "Duration": "predyn.problem",
     "Estimate": "predyn.estimate.result",
     "ExternalForce": "predyn.kernels.forces",
+    "ExternalLoads": "predyn.load.external_loads",
     "FileError": "predyn.errors",
     "Frame": "predyn.model",
     "Hybrid": "predyn.problem",
@@ -106,6 +114,7 @@ _NAMES = {
     "Parameter": "predyn.problem",
     "Payload": "predyn.dynamics.system",
     "Phase": "predyn.problem",
+    "PiecewisePolynomial": "predyn.model.couplings",
     "Placed": "predyn.estimate.placing",
     "PredynError": "predyn.errors",
     "Problem": "predyn.problem",
@@ -133,7 +142,9 @@ _NAMES = {
     "joint_reactions": "predyn.dynamics.reactions",
     "load_dh": "predyn.load.dh",
     "load_estimate": "predyn.estimate.result_file",
+    "load_external_loads": "predyn.load.external_loads",
     "load_measurements": "predyn.recordings.loading",
+    "load_osim": "predyn.load.osim",
     "load_solution": "predyn.solution.file",
     "load_task": "predyn.config",
     "load_urdf": "predyn.load.urdf",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from predyn.analysis.gait import GaitCycles
     from predyn.view.panels import Motion
 
 
@@ -89,11 +90,15 @@ class Moving(Shown):
 class Reported(Moving):
     """A result with a report."""
 
-    def report(self: Any, path: str | os.PathLike[str]) -> None:
-        """Write the report: one HTML file that needs nothing but a browser."""
-        from predyn.view.showing import write_page
+    def report(self: Any, path: str | os.PathLike[str], *, gait: GaitCycles | None = None) -> None:
+        """Write the report: one HTML file that needs nothing but a browser.
 
-        write_page(self, path)
+        gait: from `predyn.analysis.gait_cycles`, with your feet, norms or signs; by default the
+        gait cycles that the motion has, if any.
+        """
+        from predyn.view.showing import write_estimate_page
+
+        write_estimate_page(self, path, gait)
 
 
 class Compared(Moving):

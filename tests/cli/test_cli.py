@@ -431,6 +431,10 @@ def test_check_of_a_task_a_model_and_a_solution(solved: Path) -> None:
     model = run("check", tasks.FOLDER / "arm6.urdf")
     assert model.exit_code == 0
     assert "model 'arm6': 6 joints, 17.35 kg" in model.stdout
+    jig = run("check", Path(__file__).parents[1] / "load" / "data" / "jig_v3.osim")
+    assert jig.exit_code == 0
+    assert "model 'jig': 21 joints, 11.3 kg, gravity (0, -9.80665, 0) m/s^2" in jig.stdout
+    assert "note: not read: forces: 1 CoordinateLimitForce ('stop')" in jig.stdout
     for path in (solved, solved / "solution.h5"):
         result = run("check", path)
         assert result.exit_code == 0

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from analysis.walkers import walking_estimate
 from fake_estimate import WARNING, fake_estimate
 from fake_solution import fake_solution
 from predyn import cli
@@ -112,6 +113,30 @@ def test_options_reach_the_estimator(answered: Callable[[Estimate], Calls]) -> N
     }
 
 
+def test_norms_and_feet_of_gait_cycles(answered: Callable[[Estimate], Calls]) -> None:
+    answered(walking_estimate())
+    rows = [f"{p},{p},2" for p in range(0, 101, 5)]
+    Path("norms.csv").write_text("\n".join(["percent,knee_angle_mean,knee_angle_sd", *rows]) + "\n")
+    feet = ("--foot", "left=heel_l", "--foot", "right=heel_r")
+    result = run("estimate", "two-link", "trial.csv", "--norms", "norms.csv", *feet)
+    assert result.exit_code == 0, result.output
+    assert "wrote trial/gait.csv" in result.stdout
+    assert '"name":"norm"' in Path("trial/report.html").read_text("utf-8")
+    summary = json.loads(Path("trial/summary.json").read_text())
+    assert summary["gait"]["feet"] == {"left": "heel_l", "right": "heel_r"}
+    for options, message in (
+        (("--foot", "left=heel_l"), "feet: expected"),
+        (("--foot", "left"), "expected SIDE=LINK"),
+        (("--norms", "absent.csv"), "absent.csv: cannot be read"),
+    ):
+        result = run("estimate", "two-link", "trial.csv", *options)
+        assert message in result.stderr
+    answered(fake_estimate())
+    result = run("estimate", "two-link", "trial.csv", "--norms", "norms.csv", "--out", "arm")
+    assert result.exit_code == 0
+    assert "no gait cycles as asked for by --norms or --foot" in result.stderr
+
+
 def test_forces_come_from_a_file_of_their_own(answered: Callable[[Estimate], Calls]) -> None:
     calls = answered(fake_estimate())
     rows = "".join(f"{0.1 * k},0,0,700,0.1,0,0\n" for k in range(20))
@@ -159,7 +184,7 @@ def test_all_or_nothing(
     before = {path.name: path.read_bytes() for path in Path("trial").iterdir()}
     answered(replace(fake_estimate(), iterations=99))
 
-    def broken(_: Estimate) -> str:
+    def broken(*_: object) -> str:
         raise FileError("trial: no space")
 
     monkeypatch.setattr("predyn.view.estimate_report.estimate_html", broken)
@@ -289,6 +314,36 @@ def test_the_model_of_a_task_or_urdf(answered: Callable[[Estimate], Calls]) -> N
         assert run("estimate", source, "trial.csv", "--no-report").exit_code == 0
     assert calls[0]["model"].n == 2
     assert len(calls) == 2
+
+
+JIG = Path(__file__).parents[1] / "load" / "data" / "jig_v4.osim"
+LOADS = """<OpenSimDocument Version="40000"><ExternalLoads name="l"><objects>
+<ExternalForce name="a"><applied_to_body>plate</applied_to_body>
+<force_identifier>ground_force_v</force_identifier>
+<point_identifier>ground_force_p</point_identifier></ExternalForce></objects>
+<datafile>{}</datafile></ExternalLoads></OpenSimDocument>"""
+
+
+def test_opensim_models_and_external_loads(answered: Callable[[Estimate], Calls]) -> None:
+    calls = answered(fake_estimate())
+    columns = "\t".join(f"ground_force_{part}{axis}" for part in "vp" for axis in "xyz")
+    rows = "\n".join(f"{t}\t1\t2\t3\t0\t0\t0" for t in (0, 1, 2))
+    Path("grf.mot").write_text(f"endheader\ntime\t{columns}\n{rows}\n")
+    Path("loads.xml").write_text(LOADS.format("grf.mot"))
+    arguments = ("estimate", JIG, "trial.csv", "--no-report", "--loads", "loads.xml")
+    assert run(*arguments).exit_code == 0
+    assert calls[0]["model"].n == 21
+    assert calls[0]["forces"] == {"ground": "plate"}
+    assert calls[0]["data"].forces["ground"].force[0].tolist() == [1.0, 2.0, 3.0]
+    assert run(*arguments, "--force", "ground=drone").exit_code == 0
+    assert calls[1]["forces"] == {"ground": "drone"}
+    Path("loads.xml").write_text(LOADS.format("none.mot"))
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "data file 'none.mot': not found" in result.stderr
+    assert "add --forces-from" in result.stderr
+    assert run(*arguments, "--forces-from", "grf.mot").exit_code == 0
+    assert calls[2]["forces"] == {"ground": "plate"}
 
 
 def test_report_and_check_take_estimates(answered: Callable[[Estimate], Calls]) -> None:

@@ -136,6 +136,74 @@ def test_check_lists_units_forces_and_problems() -> None:
     assert "cut.c3d" in result.stderr
 
 
+def test_options_of_recordings() -> None:
+    """Names with a prefix, no unit, a part of the time, and one plate for both links in turn."""
+    text = write(".trc").read_text().replace("\tmm\t", "\t\t").replace("end", "S:end")
+    Path("trial.trc").write_text(text)
+    times = np.arange(120) / 100.0
+    rows = [f"{t},0,{20.0 * (t < 0.5) + 1.0},0.1,0" for t in times.tolist()]
+    head = "t [s],p_fx [N],p_fy [N],p_px [m],p_py [m]"
+    Path("plate.csv").write_text("\n".join([head, *rows]) + "\n")
+    links = [MODEL.link_names[0], MODEL.link_names[1]]
+    result = run(
+        "estimate", "trujillo-two-link", "trial.trc", "--units", "mm", "--rename", "S:*=*",
+        "--start", "0.1", "--end", "0.9", "--forces-from", "plate.csv", "--force-shift", "-0.1",
+        "--force-threshold", "5", "--rename", "p=plate", "--noise", str(NOISE),
+        "--force", f"plate={links[0]}@-0.2-0.3,{links[1]}@0.3-2",
+    )  # fmt: skip
+    assert result.exit_code in (0, 3), result.output
+    folder = "trial" if result.exit_code == 0 else "trial/not-converged"
+    found = load_estimate(
+        Path(folder) / "result.h5" if Path(folder).is_dir() else "trial/result.h5"
+    )
+    data = found.measurements
+    assert data.t[[0, -1]] == pytest.approx([0.1, 0.9])
+    assert set(data.markers) == {"end1", "end2"}
+    assert np.abs(data.markers["end2"]).max() < 5.0
+    assert found.force_links == {f"plate@{link}": link for link in links}
+    first, second = (data.forces[f"plate@{link}"] for link in links)
+    assert first.force[first.t < 0.299, 1] == pytest.approx(21.0)
+    assert np.abs(first.force[first.t > 0.301]).max() == 0.0
+    assert second.force[(second.t > 0.301) & (second.t < 0.395), 1] == pytest.approx(21.0)
+    assert np.abs(second.force[second.t > 0.405]).max() == 0.0  # below the threshold
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--units", "inch"], "units: unknown unit 'inch'"),
+        (["--rename", "a"], "--rename: expected OLD=NEW, got 'a'"),
+        (["--rename", "a=b"], "unknown name to rename 'a'"),
+        (["--start", "7"], "no samples from 7 to inf s"),
+        (["--force-shift", "1"], "the file contains no forces"),
+        (["--force-units", "mm"], "--force-units: applies to the file of --forces-from"),
+        (["--force-baseline", "0,b"], "--force-baseline: expected a number, got 'b'"),
+        (["--force", "p=a@0-1,b"], "--force: expected LINK@START-END with times in s for every"),
+    ],
+)
+def test_bad_options_of_recordings(options: list[str], message: str) -> None:
+    result = run("estimate", "trujillo-two-link", write(".trc"), *options)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+
+
+def test_check_takes_units() -> None:
+    write(".trc")
+    Path("trial.trc").write_text(Path("trial.trc").read_text().replace("\tmm\t", "\t\t"))
+    result = run("check", "trial.trc")
+    assert result.exit_code == 2
+    assert "units='mm', or --units mm" in " ".join(result.stderr.split())
+    assert "unit of length as given: mm" in run("check", "trial.trc", "--units", "mm").stdout
+
+
+def test_one_sample_is_described_but_not_estimated() -> None:
+    write(".csv", 1)
+    assert "1 sample at 0 s" in run("check", "trial.csv").stdout
+    result = run("estimate", "trujillo-two-link", "trial.csv")
+    assert result.exit_code == 2
+    assert "1 samples; expected at least 8 to estimate torques" in " ".join(result.stderr.split())
+
+
 def test_unmatched_names_are_reported_with_similar_ones() -> None:
     text = write(".csv").read_text().replace("end2_", "end3_").replace("end1_", "toe_")
     Path("trial.csv").write_text(text)

@@ -299,6 +299,20 @@ def test_urdf_beside_below_and_elsewhere(tmp_path: Path) -> None:
     assert "this is a folder" in refused(folder, text.format("models"))
 
 
+def test_opensim_models_have_smooth_functions_unless_stated(tmp_path: Path) -> None:
+    shutil.copy(Path(__file__).parents[1] / "load" / "data" / "jig_v4.osim", tmp_path)
+    text = '[model]\nosim = "jig_v4.osim"\n{}[[phases]]\nduration = 1.0\n'
+    smooth = loaded(tmp_path, text.format('axes = "x-zy"\n')).model
+    assert smooth.gravity.tolist() == [0.0, 0.0, -9.80665]
+    assert any("by a refit of degree 5" in note for note in smooth.notes)
+    exact = loaded(tmp_path, text.format('functions = "file"\n')).model
+    assert not any("refit" in note for note in exact.notes)
+    assert "valid names: 'file', 'smooth'" in refused(
+        tmp_path, text.format("functions = 'cubic'\n")
+    )
+    assert "'locked'" in refused(tmp_path, text.format("lock = 'free'\n"))
+
+
 def test_code_runs_only_when_allowed(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     (tmp_path / "own.py").write_text(

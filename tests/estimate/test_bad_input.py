@@ -163,7 +163,9 @@ def test_unmatched_names_are_reported_with_similar_ones() -> None:
 
 def test_no_matching_name_is_an_error() -> None:
     data = Measurements(T, {"J1": Q[:, 1], "elbow": Q[:, 0]})
-    with pytest.raises(InputError, match=r"J1 \(similar: j1\); elbow; joints of the model: j0, j1"):
+    with pytest.raises(
+        InputError, match=r"J1 \(similar: j1\); elbow; .*; joints of the model: j0, j1"
+    ):
         estimate_torques(MODEL, data)
 
 
@@ -372,7 +374,7 @@ def test_markers_that_do_not_fit_are_reported_in_one_sentence(case: str) -> None
     found = estimated(ODD[case]())
     (about,) = [text for text in found.warnings if "from where the model can place them" in text]
     assert re.match(r"markers m\d_\d \([\d.e+]+ m\), .*check units, axes, names, link", about)
-    assert len(found.warnings) < 4, found.warnings
+    assert len(found.warnings) < 8, found.warnings
 
 
 def test_one_marker_at_the_end_allows_several_motions() -> None:

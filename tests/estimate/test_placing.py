@@ -85,6 +85,12 @@ def assert_same_leg(found: Model, tolerance: float) -> None:
         np.testing.assert_allclose(found.frame(frame.name).p, frame.p, rtol=0, atol=tolerance)
 
 
+def test_one_frame_is_enough() -> None:
+    placed = place_markers(leg(), leg_recording(samples=1), SITES, lengths=LENGTHS)
+    assert placed.scales == pytest.approx(TRUE_SCALES, rel=1e-12)
+    assert placed.pose == pytest.approx(TRUE_POSE, abs=1e-9)
+
+
 @pytest.mark.parametrize("pose", [None, {"knee": -0.4}, TRUE_POSE])
 def test_lengths_pose_and_marker_positions_are_recovered(pose: dict | None) -> None:
     placed = place_markers(leg(), leg_recording(), SITES, pose=pose, lengths=LENGTHS)

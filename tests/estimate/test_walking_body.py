@@ -112,7 +112,8 @@ def test_the_true_torques_are_those_of_opensim() -> None:
         for name in sum(GROUPS.values(), ()):
             column = np.interp(t, file["time"], file[f"{name}_moment"])
             off = found[:, body().joint_index(name)] - column
-            assert rms(off[inside]) / MASS < 1e-4
+            # OpenSim takes the times of the forces as the file rounds them, to 0.1 ms
+            assert rms(off[inside]) / MASS < 3e-4
 
 
 def test_torques_of_a_cheap_cell() -> None:

@@ -43,6 +43,8 @@ def write_plate(path, kind, z_up, seed=3, frames=20):
     analog["UNITS"]["value"] = ["N"] * 8 if kind == 3 else ["N"] * 3 + ["Nmm"] * 3
     samples = 50.0 * rng.normal(size=(1, count, 10 * frames))
     samples[0, slice(4, 8) if kind == 3 else 2] -= 500.0
+    if kind == 1:
+        analog["UNITS"]["value"] = ["N"] * 3 + ["mm"] * 2 + ["Nmm"]
     c3d["data"]["analogs"] = samples
     whole(c3d, "USED", [1], (1,))
     whole(c3d, "TYPE", [kind], (1,))
@@ -57,6 +59,18 @@ def write_plate(path, kind, z_up, seed=3, frames=20):
     if kind == 4:
         matrix = 5.0 * np.eye(6) + rng.normal(size=(6, 6))
         c3d.add_parameter("FORCE_PLATFORM", "CAL_MATRIX", matrix[:, :, None])
+    c3d.write(str(path))
+
+
+def write_loaded_plate(path, offset):
+    """The plate of type 2 with an offset (N) throughout and 700 N from the middle on."""
+    write_plate(path, 2, False)
+    c3d = ezc3d.c3d(str(path))
+    samples = np.zeros((6, 200))
+    samples[2] = -offset
+    samples[2, 100:] -= 700.0
+    c3d["data"]["analogs"][:] = samples
+    whole(c3d, "ZERO", [1, 5], (2,))
     c3d.write(str(path))
 
 

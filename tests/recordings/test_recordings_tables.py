@@ -97,13 +97,12 @@ BAD_TRC = [
     ("\t3\t2\t", "\t9\t2\t", "line 9: line 3 announces 9 frames, got 3: the file is truncated"),
     ("Frame#", "Number", "line 4: expected 'Frame#', 'Time' and names of markers"),
     ("LASI\t\t\t", "LASI\t\tA\t", "line 4: expected three columns for each marker, got 'A'"),
-    ("toe 1", "LASI", "line 4: 'LASI' is the name of columns 1 and 2"),
     ("LASI\t\t\ttoe 1\t\t", "", "line 4: expected names of markers after"),
     ("\tZ2", "", "line 5: expected X1, Y1, Z1, ... for 2 markers, got 5 cells"),
     ("\t8\t9", "\t8", "line 8: expected 8 cells, got 7"),
     ("\tNaN\t15", "", "line 9: expected 8 cells, got 6; the file may be truncated"),
     ("\t8\t9", "\t8\tx", "line 8: column 'toe 1.z': expected a number, got 'x'"),
-    ("0.02", "0.01", "line 9: time repeats: 0.01 s after 0.01 s"),
+    ("0.01", "0.00", "line 8: time repeats: 0 s after 0 s"),
     ("0.02", "", "line 9: the time is missing"),
 ]
 
@@ -173,9 +172,6 @@ BAD_STORAGE = [
     (MOT, "endheader", "", "line 10: expected a MOT or STO storage file, found no line 'end"),
     (MOT, "inDegrees=yes", "", "header: expected inDegrees=yes or inDegrees=no, got no such line"),
     (MOT, "=yes", "=maybe", "expected inDegrees=yes or inDegrees=no, got 'maybe'"),
-    (MOT, "nRows=2", "nRows=3", "line 10: the header announces nrows=3, got 2"),
-    (MOT, "nRows=2", "nRows=x", "nrows: expected a whole number, got 'x'"),
-    (MOT, "nColumns=4", "nColumns=5", "line 8: the header announces ncolumns=5, got 4"),
     (MOT, "time\t", "clock\t", "line 8: expected 'time' as the first column, got 'clock'"),
     (MOT, "hip", "knee_r", "line 8: 'knee_r' is the name of columns 2 and 4"),
     (MOT, "\tnan", "", "line 10: expected 4 cells, got 3; the file may be truncated"),
@@ -198,8 +194,8 @@ def test_bad_storage(load, text, old, new, message):
 
 
 def test_storage_without_motion_or_rows(load):
-    with pytest.raises(FileError, match=r"no column of a joint or ground force; got 'a_moment'"):
-        load("x\nendheader\ntime a_moment\n0 1\n1 2\n", ".sto")
+    with pytest.raises(FileError, match=r"no column of a joint or ground force; got 'a/b', 'c_mo"):
+        load("x\nendheader\ntime a/b c_moment\n0 1 2\n1 2 3\n", ".sto")
     for end, message in (
         ("endheader\n", "names of columns"),
         ("endheader\ntime a\n", "without rows"),

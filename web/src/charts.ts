@@ -99,8 +99,8 @@ export class Chart {
         for (const _ of line.band) series.push({ paths, points: { show: false }, width: 0 });
       }
       const stroke = () => resolved(strokeOf(line)), points = { show: Boolean(line.dots || this.given.points), size: 4, fill: stroke, stroke, width: 0, space: 0 };
-      const dash = dashesOf(line).split(" ").filter(Boolean).map(Number), alpha = line.dots ? 0.6 : line.faint ? 0.75 : 1;
-      series.push({ paths, stroke, points, dash, alpha, width: line.faint ? 1.2 : 1.8 });
+      const dash = dashesOf(line).split(" ").filter(Boolean).map(Number), alpha = line.dots ? 0.6 : line.thin ? 0.45 : line.faint ? 0.75 : 1;
+      series.push({ paths, stroke, points, dash, alpha, width: line.faint || line.thin ? 1.2 : 1.8 });
       const x = this.page.times[line.x], padded = (y: Series["y"]) => (y.length < x.length ? [...y, y[y.length - 1] ?? null] : y);
       return [x, ...[...(line.band ?? []), line.y].map(padded)] as uPlot.AlignedData;
     });
@@ -198,7 +198,7 @@ export class Chart {
     const { given, offered, hidden, legend } = this;
     legend.replaceChildren();
     if (!this.timed && !given.legend) return;
-    this.values = offered.map((line) => {
+    this.values = offered.filter(({ thin }) => !thin).map((line) => {
       const entry = button(tag("li", legend), "", () => {
         if (!hidden.delete(line.name)) hidden.add(line.name);
         this.make();
@@ -214,7 +214,7 @@ export class Chart {
       item.append(name);
     };
     const band = offered.find((line) => line.band), limited = offered.some((line) => line.limits?.some((bound) => bound !== null));
-    if (band) explain({ width: 24, height: 10, fill: colourOf(band.joint), "fill-opacity": 0.2 }, "95 % band", "rect");
+    if (band) explain({ width: 24, height: 10, fill: colourOf(band.joint), "fill-opacity": 0.2 }, given.bandName ?? "95 % band", "rect");
     if (limited) explain({ stroke: "var(--soft)", "stroke-width": 2, "stroke-dasharray": "2 3" }, given.limitName ?? "limit");
   }
 

@@ -15,7 +15,7 @@ export interface Series {
   y: Numbers;
   limits?: Bounds; band?: [Numbers, Numbers]; joined?: boolean; // joined: the band is not that of one value
   step?: boolean; dots?: boolean; dashed?: boolean; // step: y[k] holds from x[k] to x[k+1]; dots: no curve
-  faint?: boolean; // for comparison; may leave the chart
+  faint?: boolean; thin?: boolean; // faint: for comparison, may leave the chart; thin: one of several of a name, not in the legend
 }
 
 export interface ChartData {
@@ -23,8 +23,8 @@ export interface ChartData {
   timed: boolean; // follows the clock
   series: Series[];
   log?: boolean; logX?: boolean; points?: boolean; // logarithmic axes; dots on the curves
-  legend?: boolean; limitName?: string; note?: string; // charts over time always have a legend
-  marks?: { x: number; y: number; label: string }[];
+  legend?: boolean; limitName?: string; bandName?: string; note?: string; // charts over time always have a legend
+  marks?: { x: number; y: number; label: string }[]; verticals?: { x: number; joint: number; label: string }[];
   shows?: number[]; // values that the axis has room for, whatever is drawn
 }
 

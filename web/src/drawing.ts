@@ -29,10 +29,10 @@ export function adorn(under: Element, over: Element, { spec, lines, phases, span
     if (bound !== null && bound >= spans[1][0] && bound <= spans[1][1]) owners.set(bound, [...(owners.get(bound) ?? []), line]);
   }
   for (const [bound, limited] of owners) { // in the colour of a series, or grey if several share it
-    const stroke = limited.length > 1 ? "var(--soft)" : colourOf(limited[0].joint);
-    const path = draw("path", over, { class: "limit", d: `M0 ${plane.y(bound).toFixed(1)}H${plane.width}`, stroke, "stroke-width": 1.4, "stroke-dasharray": "2 3" });
+    const stroke = limited.length > 1 ? "var(--soft)" : colourOf(limited[0].joint), path = draw("path", over, { class: "limit", d: `M0 ${plane.y(bound).toFixed(1)}H${plane.width}`, stroke, "stroke-width": 1.4, "stroke-dasharray": "2 3" });
     draw("title", path, {}, `${spec.limitName ?? "limit"} of ${limited.map((line) => line.name).join(", ")}: ${readable(bound, 6)}`);
   }
+  for (const { x, joint, label } of spec.verticals ?? []) draw("title", draw("path", over, { class: "limit", d: `M${plane.x(x).toFixed(1)} 0V${plane.height}`, stroke: colourOf(joint), "stroke-dasharray": "4 3" }), {}, label);
   (spec.marks ?? []).forEach(({ x, y, label }, k) => {
     const [cx, cy] = [plane.x(x), plane.y(y)], left = cx > plane.width / 2;
     if (cx < -1 || cx > plane.width + 1) return;
@@ -61,7 +61,7 @@ function drawLine(parent: Element, line: Series, x: number[], plane: Plane): voi
   const found = pieces(line, x, line.y, plane), pen = { fill: "none", stroke: strokeOf(line) };
   const d = line.dots ? found.flat().map((corner) => `M${corner}h0`).join("") : found.map((piece) => `M${piece.join("L")}`).join("");
   const look: Attributes = line.dots ? { class: "cloud", "stroke-width": 3, "stroke-linecap": "round", opacity: 0.6 }
-    : { class: line.faint ? "curve faint" : "curve", "stroke-width": line.faint ? 1.2 : 1.8, "stroke-dasharray": dashesOf(line) };
+    : { class: line.faint ? "curve faint" : "curve", "stroke-width": line.faint || line.thin ? 1.2 : 1.8, opacity: line.thin ? 0.45 : 1, "stroke-dasharray": dashesOf(line) };
   draw("path", parent, { ...pen, ...look, d, "stroke-linejoin": "round" });
 }
 
@@ -86,7 +86,7 @@ export function drawChart(drawing: Drawing): SVGElement {
   for (const line of lines) drawLine(inner, line, times[line.x], plane);
   adorn(under, draw("g", frame), drawing, plane);
   draw("text", frame, { y: -24, fill: "var(--ink)", "font-size": 13, "font-weight": 600 }, `${spec.title}${spec.unit ? ` [${spec.unit}]` : ""}`);
-  lines.forEach((line, k) => {
+  lines.filter(({ thin }) => !thin).forEach((line, k) => {
     const x = width / columns * (k % columns), y = height + 46 + 16 * Math.floor(k / columns);
     draw("path", frame, { d: `M${x} ${y - 4}h18`, stroke: strokeOf(line), "stroke-width": 3, "stroke-dasharray": dashesOf(line) });
     draw("text", frame, { x: x + 23, y, fill: "var(--ink)" }, line.name.length > 50 ? `${line.name.slice(0, 49)}…` : line.name);

@@ -136,6 +136,10 @@ def derived_channel(
 
     parameters: those that stand for numbers of the model or of the forces.
     """
+    if model.couplings:  # few models have them
+        from predyn.channels.coupled import coupled_channel
+
+        return coupled_channel(model, name, states, forces, parameters)
     module, member = implementation(name)
     if parameters is not None:
         from predyn.channels.parametric import Parametric, twin

@@ -27,6 +27,8 @@ from predyn.kernels.tree import (
 from predyn.model import Model
 from predyn.samples import FRAME_PARTS
 
+PER_JOINT = False  # components are not forces of the joints
+
 
 def values(model: Model, member: str, states: States, forces: Sequence[ExternalForce]) -> Floats:
     """(instants, 24) for q, v, a (instants, n), in the order of FRAME_PARTS."""

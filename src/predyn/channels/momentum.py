@@ -6,20 +6,28 @@ p equals the inverse dynamics for accelerations v at rest, without gravity and s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from predyn.channels.derived import Derived, Floats, States
 from predyn.channels.torques import Torques
+from predyn.dynamics.chain_rule import Chain
 from predyn.dynamics.rnea import inverse_dynamics
 from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
+from predyn.model.coupled import changed
+
+PER_JOINT = True  # components are momenta of the joints
 
 
 def values(model: Model, member: str, states: States, forces: Sequence[ExternalForce]) -> Floats:
     """(instants, n) for q, v, a (instants, n)."""
     q, v, _ = states
+    if model.couplings:
+        chain = Chain(model, q, v)
+        still = np.zeros_like(chain.joints.v)
+        tree = _weightless(chain.tree)
+        return chain.forces(inverse_dynamics(tree, chain.joints.q, still, chain.joints.v))
     return inverse_dynamics(_weightless(model), q, np.zeros_like(v), v)
 
 
@@ -31,7 +39,7 @@ def in_lanes(
 
 
 def _weightless(model: Model) -> Model:
-    return replace(model, gravity=np.zeros(3), stiffness=np.zeros(model.n))
+    return changed(model, gravity=np.zeros(3), stiffness=np.zeros(model.n))
 
 
 class Momentum(Derived):

@@ -10,7 +10,6 @@ channel's own values and first partials at the present model with those at a few
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from functools import partial
 from itertools import combinations_with_replacement, pairwise
 
@@ -23,6 +22,7 @@ from predyn.errors import InputError
 from predyn.kernels.batch import aligned
 from predyn.kernels.lanes import WIDTH
 from predyn.model import Model
+from predyn.model.coupled import changed
 
 # d/dx of a polynomial by its degree: (offset in steps, weight), for a step of 1. Masses only grow:
 # where one and that of a payload added up to zero, there would be no centre of mass.
@@ -220,10 +220,7 @@ class Parametric(Derived):
 
 def twin(model: Model) -> Model:
     """A copy of a model, not checked again, with trees of its own whose numbers may change."""
-    copy = object.__new__(Model)
-    for field in fields(Model):
-        object.__setattr__(copy, field.name, getattr(model, field.name))
-    return copy
+    return changed(model)
 
 
 def _outputs(chosen: Ints, channel: Derived) -> Floats:

@@ -10,6 +10,8 @@ from predyn.dynamics.reactions_hessian import REACTIONS_HESSIAN
 from predyn.kernels.forces import ExternalForce, UnknownForce
 from predyn.model import Model
 
+PER_JOINT = False  # components belong to links, not to coordinates
+
 
 def values(model: Model, member: str, states: States, forces: Sequence[ExternalForce]) -> Floats:
     """(instants, 6 n) for q, v, a (instants, n)."""

@@ -14,6 +14,8 @@ from predyn.errors import InputError
 from predyn.kernels.forces import ExternalForce, UnknownForce
 from predyn.model import Model
 
+PER_JOINT = True  # components are forces of the joints
+
 
 def values(model: Model, member: str, states: States, forces: Sequence[ExternalForce]) -> Floats:
     """(instants, n) for q, v, a (instants, n)."""

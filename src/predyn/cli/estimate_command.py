@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,9 +23,19 @@ from predyn.cli.guard import (
     say,
     show,
 )
-from predyn.errors import DataWarning, InputError, unknown_name
+from predyn.cli.option_values import (
+    read_baseline,
+    read_force_links,
+    read_numbers,
+    read_numbers_by_name,
+    read_pairs,
+)
+from predyn.errors import DataWarning, InputError, PredynError, unknown_name
 
 if TYPE_CHECKING:
+    from predyn.analysis.gait import GaitCycles
+    from predyn.analysis.norms import Norms
+    from predyn.estimate.force_links import ForceLink
     from predyn.estimate.result import Estimate
     from predyn.model import Model
 
@@ -35,8 +46,8 @@ def estimate(
     model: Annotated[
         str,
         typer.Argument(
-            help="A .urdf file, a task (.toml) for its model, or the name of a model such as "
-            "trujillo-two-link.",
+            help="A .urdf or .osim file, a task (.toml) for its model, or the name of a model such "
+            "as trujillo-two-link.",
         ),
     ],
     data: Annotated[
@@ -98,11 +109,51 @@ def estimate(
     ] = None,
     force: Annotated[
         list[str] | None,
-        typer.Option(help="PLATE=LINK: link a recorded force acts on (repeatable)."),
+        typer.Option(
+            help="PLATE=LINK: link a recorded force acts on (repeatable). PLATE=LINK,LINK: the "
+            "nearest link for each contact. PLATE=LINK@START-END,...: times in s."
+        ),
     ] = None,
     forces_from: Annotated[
         Path | None, typer.Option(help="File with the forces, if DATA has none (same axes).")
     ] = None,
+    loads: Annotated[
+        Path | None,
+        typer.Option(
+            help="External-loads file of OpenSim (.xml): its forces and the links they act on."
+        ),
+    ] = None,
+    force_shift: Annotated[
+        float | None, typer.Option(help="Added to the times of forces, s.")
+    ] = None,
+    force_baseline: Annotated[
+        str | None,
+        typer.Option(help="Subtract the offset of unloaded plates: auto, or START,END in s."),
+    ] = None,
+    force_cutoff: Annotated[
+        float | None, typer.Option(help="Low-pass of the forces, Hz (default: none).")
+    ] = None,
+    force_threshold: Annotated[
+        float | None, typer.Option(help="Forces below this count as zero, N (default: none).")
+    ] = None,
+    units: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Unit of DATA where it states none or a wrong one: mm, deg (repeatable)."
+        ),
+    ] = None,
+    force_units: Annotated[
+        list[str] | None, typer.Option(help="The same for the file of --forces-from (repeatable).")
+    ] = None,
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="OLD=NEW: another name of a joint, marker or force (repeatable); 'Subject:*=*' "
+            "removes a prefix."
+        ),
+    ] = None,
+    start: Annotated[float | None, typer.Option(help="First time to use, s.")] = None,
+    end: Annotated[float | None, typer.Option(help="Last time to use, s.")] = None,
     guess: Annotated[
         list[str] | None,
         typer.Option(help="JOINT=NUMBER: a pose near the first one, rad or m (repeatable)."),
@@ -116,7 +167,15 @@ def estimate(
     ] = None,
     step: Annotated[
         float | None,
-        typer.Option(help="Interval of constant torque, s (default: the median sample interval)."),
+        typer.Option(help="Interval of constant torque, s (default: the mean sample interval)."),
+    ] = None,
+    norms: Annotated[
+        Path | None,
+        typer.Option(help="CSV file of normative gait curves, drawn as bands (columns: docs)."),
+    ] = None,
+    foot: Annotated[
+        list[str] | None,
+        typer.Option(help="SIDE=LINK: link or frame of the left or right foot (repeatable)."),
     ] = None,
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,
@@ -127,14 +186,17 @@ def estimate(
     """Estimate the torques behind a recorded motion, with 95 % bands.
 
     Joints and markers of the recording are matched by name to joints and frames of the model.
-    Writes result.h5, torques.csv, summary.json and report.html. Exit code 0: converged; 2: invalid
-    input; 3: not converged, or the data do not determine the torques; 130: interrupted. Partial
-    results are written for 3 and 130 too, but never replace a result that converged.
+    Writes result.h5, torques.csv, summary.json and report.html, and of walking gait.csv. Exit code
+    0: converged; 2: invalid input; 3: not converged, or the data do not determine the torques; 130:
+    interrupted. Partial results are written for 3 and 130 too, but never replace a result that
+    converged.
 
     `predyn estimate trujillo-two-link` without data runs the published example.
     """
+    from predyn.analysis.norms import load_norms
     from predyn.estimate.estimating import estimate_torques
     from predyn.estimate.progress import shown_progress
+    from predyn.recordings.editing import rename_channels, trim_recording
     from predyn.recordings.loading import load_measurements
     from predyn.results import estimates as estimate_results
     from predyn.results import stored as results
@@ -147,15 +209,40 @@ def estimate(
         _paper(out or Path(PAPER), quiet, not no_report)
         return
     mechanism = _model(model, allow_absolute, allow_code, packages)
-    recording = load_measurements(data, axes=axes)
-    if forces_from is not None:
-        plates = load_measurements(forces_from, axes=axes).forces
-        if not plates:
+    load = partial(
+        load_measurements,
+        axes=axes,
+        force_shift=force_shift,
+        force_baseline=read_baseline(force_baseline),
+        force_cutoff=force_cutoff,
+        force_threshold=force_threshold,
+    )
+    links = read_force_links(force)
+    if loads is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # the file is read again below
+            recorded = forces_from is None and bool(load_measurements(data, units=units).forces)
+        links, forces_from = _apply_loads(loads, links, forces_from, recorded)
+    if forces_from is None:
+        if force_units:
+            raise InputError("--force-units: applies to the file of --forces-from, which is absent")
+        recording = load(data, units=units)
+    else:
+        plates = load(forces_from, units=force_units)
+        if not plates.forces:
             raise InputError(f"--forces-from {forces_from}: the file contains no forces")
-        recording = replace(recording, forces=plates)
+        recording = load_measurements(data, axes=axes, units=units)
+        recording = replace(
+            recording, forces=plates.forces, notes=(*recording.notes, *plates.notes)
+        )
+    recording = rename_channels(recording, read_pairs("--rename", rename, "OLD=NEW"))
+    recording = trim_recording(recording, start, end)
+    bands = None if norms is None else load_norms(norms)
+    feet = read_pairs("--foot", foot, "SIDE=LINK")
     folder = out or Path(results.folder_name(data.stem))
     report_compiling(quiet)
-    names = (results.ESTIMATE, results.SUMMARY, results.REPORT, estimate_results.TORQUES)
+    names = (results.ESTIMATE, results.SUMMARY, results.REPORT, estimate_results.TORQUES,
+             estimate_results.GAIT)  # fmt: skip
     with locked(folder, names):
         results.refuse_other(folder, results.SOLUTION)
         results.refuse_obstacles(folder)
@@ -167,12 +254,12 @@ def estimate(
                 order=order,
                 total_variation=total_variation,
                 independent=independent,
-                weight=_numbers("--weight", weight),
-                noise=_numbers("--noise", noise),
+                weight=read_numbers("--weight", weight),
+                noise=read_numbers("--noise", noise),
                 unactuated=tuple(unactuated or ()),
                 base_residual=base_residual,
-                forces=_pairs("--force", force, "PLATE=LINK"),
-                guess=_numbers_by_name("--guess", guess),
+                forces=links,
+                guess=read_numbers_by_name("--guess", guess),
                 step=step,
                 cutoff=cutoff,
                 name=data.stem,
@@ -180,10 +267,40 @@ def estimate(
                 verbose=False,
             )
         with held_back():
-            written = estimate_results.write_estimate(result, folder, not no_report)
+            gait = _gait(result, feet, bands)
+            written = estimate_results.write_estimate(result, folder, not no_report, gait)
             show(estimate_results.estimate_text(result))
             show("\n".join(["", *(f"wrote {path}" for path in written)]))
     _end(result)
+
+
+def _apply_loads(
+    loads: Path, links: Mapping[str, ForceLink] | None, forces_from: Path | None, recorded: bool
+) -> tuple[dict[str, ForceLink], Path | None]:
+    """Links of forces and the file of forces, from an external-loads file and other options."""
+    from predyn.load.external_loads import load_external_loads
+
+    given = load_external_loads(loads)
+    for note in given.notes:
+        say(f"predyn: note: {loads}: {note}")
+    if forces_from is None and not recorded:
+        if given.data is None:
+            raise InputError(f"--loads {loads}: its data file cannot be used; add --forces-from")
+        forces_from = Path(given.data)
+    return {**given.links, **(links or {})}, forces_from
+
+
+def _gait(result: Estimate, feet: dict[str, str] | None, norms: Norms | None) -> GaitCycles | None:
+    """Gait cycles with what the options ask for; a message if that cannot be."""
+    from predyn.analysis.cycles import gait_cycles
+
+    if feet is None and norms is None:
+        return None  # found by the report, if there are any
+    try:
+        return gait_cycles(result, feet=feet, norms=norms)
+    except PredynError as error:  # the estimate is not lost by it
+        say(f"predyn: no gait cycles as asked for by --norms or --foot: {error}")
+        return None
 
 
 def _end(result: Estimate) -> None:
@@ -199,14 +316,13 @@ def _end(result: Estimate) -> None:
 def _model(
     source: str, allow_absolute: bool, allow_code: bool, packages: list[Path] | None
 ) -> Model:
-    """A built-in model by its name, that of a URDF file, or that of a task."""
+    """A built-in model by its name, that of a model file, or that of a task."""
     from predyn import models
+    from predyn.load import model_files
 
     suffix = Path(source).suffix.lower()
-    if suffix in (".urdf", ".xml"):
-        from predyn.load.urdf import load_urdf
-
-        return load_urdf(source, packages=packages)
+    if suffix in model_files.SUFFIXES:
+        return model_files.load_model_file(source, packages)
     if suffix == ".toml" or source in tasks.NAMES:
         from predyn.config import load_task
 
@@ -214,48 +330,14 @@ def _model(
     names = [name.replace("_", "-") for name in models.__all__ if name not in SIZED]
     if source.replace("_", "-") not in names:
         raise InputError(
-            f"{unknown_name('model', source, names)}; a .urdf file or a task (.toml) also works"
+            f"{unknown_name('model', source, names)}; a .urdf or .osim file and a task (.toml) "
+            "also work"
         )
     mechanism: Model = getattr(models, source.replace("-", "_"))()
     return mechanism
 
 
 SIZED = ("random_tree", "pendulum_chain")  # models that need a size
-
-
-def _numbers(option: str, given: Sequence[str] | None) -> float | dict[str, float] | None:
-    """One number for all, or one by name."""
-    if not given:
-        return None
-    if len(given) == 1 and "=" not in given[0]:
-        return _number(option, given[0])
-    return _numbers_by_name(option, given)
-
-
-def _numbers_by_name(option: str, given: Sequence[str] | None) -> dict[str, float] | None:
-    pairs = _pairs(option, given, "NAME=NUMBER")
-    return None if pairs is None else {name: _number(option, x) for name, x in pairs.items()}
-
-
-def _number(option: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{option}: expected a number, got {text!r:.60}") from None
-
-
-def _pairs(option: str, given: Sequence[str] | None, form: str) -> dict[str, str] | None:
-    if not given:
-        return None
-    pairs: dict[str, str] = {}
-    for text in given:
-        name, sign, value = text.rpartition("=")
-        if not sign or not name or not value:
-            raise InputError(f"{option}: expected {form}, got {text!r:.60}")
-        if name in pairs:
-            raise InputError(f"{option}: {name!r:.60} is given twice")
-        pairs[name] = value
-    return pairs
 
 
 def _paper(folder: Path, quiet: bool, report: bool) -> None:

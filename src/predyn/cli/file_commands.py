@@ -27,25 +27,28 @@ def check(
     file: Annotated[
         str,
         typer.Argument(
-            help="A task (.toml or name), a model (.urdf), a recording (.csv, .trc, .c3d, .mot, "
-            ".sto) or a result (.h5)."
+            help="A task (.toml or name), a model (.urdf, .osim), a recording (.csv, .trc, .c3d, "
+            ".mot, .sto) or a result (.h5)."
         ),
     ],
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,
     packages: Packages = None,
+    units: Annotated[
+        list[str] | None,
+        typer.Option(help="Unit of a recording that states none: mm, deg (repeatable)."),
+    ] = None,
 ) -> None:
     """Show what a file contains and what is wrong with it."""
+    from predyn.load import model_files
     from predyn.recordings.loading import READERS, load_measurements
     from predyn.results import descriptions
 
     suffix = Path(file).suffix.lower()
-    if suffix in (".urdf", ".xml"):
-        from predyn.load.urdf import load_urdf
-
-        show(descriptions.model_text(load_urdf(file, packages=packages)))
+    if suffix in model_files.SUFFIXES:
+        show(descriptions.model_text(model_files.load_model_file(file, packages)))
     elif suffix in READERS:
-        show(descriptions.recording_text(load_measurements(file)))
+        show(descriptions.recording_text(load_measurements(file, units=units)))
     elif file not in tasks.NAMES and (
         suffix in (".h5", ".hdf5") or (Path(file).is_dir() and path_of_result(Path(file)).is_file())
     ):
@@ -62,8 +65,8 @@ def check(
         warn_if_implausible(problem)
     else:
         raise InputError(
-            f"{file}: expected a task (.toml, or a name from `predyn examples`), a model (.urdf), "
-            f"a recording ({', '.join(READERS)}) or a result (.h5)"
+            f"{file}: expected a task (.toml, or a name from `predyn examples`), a model (.urdf, "
+            f".osim), a recording ({', '.join(READERS)}) or a result (.h5)"
         )
 
 

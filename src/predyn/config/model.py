@@ -1,4 +1,4 @@
-"""The mechanism of a task file: a built-in model, URDF file or DH table; payloads and forces."""
+"""The mechanism of a task file: a built-in model, a model file or DH table; payloads, forces."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from predyn.curves.profile import Profile
 from predyn.errors import FileError, InputError, PredynError, unknown_name
 from predyn.kernels.forces import ExternalForce
 from predyn.load.dh import DHRow, load_dh
+from predyn.load.osim import load_osim
 from predyn.load.urdf import load_urdf
 from predyn.model import Model
 from predyn.storage.reading import refuse_irregular
 
 WHERE: Path = ("model",)
-OWN_KEYS = ("builtin", "urdf", "dh", "gravity", "payloads")
+KINDS = ("builtin", "urdf", "osim", "dh")
+OWN_KEYS = (*KINDS, "gravity", "payloads")
 ANGLES = ("theta", "alpha", "position", "velocity", "acceleration", "rest")
 
 
@@ -75,10 +77,10 @@ class Folder:
 
 def model_of(table: ModelTable, folder: Folder, findings: Findings) -> Model | None:
     """Build the model; None if there are errors."""
-    kinds = [key for key in ("builtin", "urdf", "dh") if getattr(table, key) is not None]
+    kinds = [key for key in KINDS if getattr(table, key) is not None]
     if len(kinds) != 1:
         got = " and ".join(kinds) or "none"
-        findings.add(WHERE, f"expected one of builtin, urdf or dh, got {got}")
+        findings.add(WHERE, f"expected one of builtin, urdf, osim or dh, got {got}")
         return None
     key = kinds[0]
     arguments = dict(table.model_extra or {})
@@ -93,6 +95,9 @@ def model_of(table: ModelTable, folder: Folder, findings: Findings) -> Model | N
             make, first = load_urdf, [folder.file(table.urdf)]
             if "packages" in arguments:
                 arguments["packages"] = folder.packages(arguments["packages"])
+        elif table.osim is not None:
+            make, first = load_osim, [folder.file(table.osim)]
+            arguments.setdefault("functions", "smooth")  # second derivatives of programs need it
         else:
             make, first = load_dh, [_rows(table.dh or [], findings)]
     except PredynError as error:

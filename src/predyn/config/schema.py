@@ -46,6 +46,7 @@ class ModelTable(Table):
 
     builtin: str | None = None
     urdf: str | None = None
+    osim: str | None = None
     dh: list[Row] | None = None
     gravity: list[Finite] | None = Field(None, min_length=3, max_length=3)
     payloads: list[Payload] = []

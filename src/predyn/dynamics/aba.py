@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled
 from predyn.dynamics.articulated import (
     BIAS,
     COLUMNS,
@@ -128,6 +129,8 @@ def forward_dynamics(
     joints, it goes unnoticed when rounding keeps the result finite.
     """
     n = joints(model)
+    if model.couplings:
+        return _check_finite(model, coupled.forward_dynamics(model, q, v, tau, forces, out))
     inputs = (("q", q, n), ("v", v, n), ("tau", tau, n))
     if not has_coupled_rotors(model):
         return _check_finite(model, ABA(model, inputs, forces, out)[0])

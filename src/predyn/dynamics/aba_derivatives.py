@@ -15,10 +15,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled
 from predyn.dynamics.aba import forward_dynamics
 from predyn.dynamics.actuation import view_with_mask
 from predyn.dynamics.hybrid_derivatives import HYBRID_PARTIALS
-from predyn.kernels.arguments import prepare_outputs
+from predyn.kernels.arguments import joints, prepare_outputs
 from predyn.kernels.fields import dense
 from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
@@ -37,7 +38,10 @@ def forward_dynamics_derivatives(
 
     [i, k] is d a_i / d q_k and so on; da_dtau is the inverse of the mass matrix.
     """
-    n = model.n
+    (n,) = joints(model)
+    if model.couplings:
+        found = coupled.forward_dynamics_derivatives(model, q, v, tau, forces, out)
+        return found[0], found[1], found[2], found[3]
     a = forward_dynamics(model, q, v, tau, forces=forces)
     fields = (dense(n), dense(n, n), dense(n, n), dense(n, n))
     state = [np.asarray(x) for x in (q, v, tau)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled
 from predyn.dynamics.forward import AXIS, END, center, place, symmetric, world_row
 from predyn.kernels.arguments import joints
 from predyn.kernels.batch import Kernel
@@ -71,7 +72,10 @@ CRBA = Kernel(
 
 def mass_matrix(model: Model, q: ArrayLike, *, out: NDArray | None = None) -> NDArray:
     """M(q), (..., n, n), with armature and rotor inertia: tau = M a + tau at a = 0."""
-    (M,) = CRBA(model, (("q", q, joints(model)),), out=out)
+    n = joints(model)
+    if model.couplings:
+        return coupled.mass_matrix(model, q, out)
+    (M,) = CRBA(model, (("q", q, n),), out=out)
     if has_coupled_rotors(model):
         M += model.rotor
     return M

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled
 from predyn.dynamics.forward import END, VELOCITY, center, place, symmetric, world_row
 from predyn.kernels.arguments import joints
 from predyn.kernels.batch import Kernel
@@ -62,10 +63,14 @@ ENERGIES = Kernel(
 def kinetic_energy(model: Model, q: ArrayLike, v: ArrayLike) -> NDArray:
     """Kinetic energy (...), J: half v M v, reflected rotor inertia included."""
     n = joints(model)
+    if model.couplings:
+        return coupled.energies(model, q, v)[0]
     return ENERGIES(model, (("q", q, n), ("v", v, n)))[0]
 
 
 def potential_energy(model: Model, q: ArrayLike) -> NDArray:
     """Potential energy (...), J, of gravity (zero at the world origin) and of the springs."""
     n = joints(model)
+    if model.couplings:
+        return coupled.energies(model, q, None)[1]
     return ENERGIES(model, (("q", q, n), ("v", [0.0] * model.n, n)))[1]

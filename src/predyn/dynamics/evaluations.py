@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from predyn.dynamics.aba import ABA, forward_dynamics
+from predyn.dynamics.expansion import A, expand_states, expansion_of
 from predyn.errors import ModelError
 from predyn.kernels.batch import Kernel
 from predyn.kernels.forces import ExternalForce, pack_forces
@@ -19,11 +20,12 @@ class Evaluation:
     """The single output (B, n) of a kernel at flat contiguous float64 states (B, n).
 
     Inputs are not checked: numbers that are not finite give results that are not. Forces broadcast
-    with (B,).
+    with (B,). Of a coupled model, states are q, v, a and outputs forces.
     """
 
     def __init__(self, kernel: Kernel, model: Model, forces: Sequence[ExternalForce]) -> None:
-        self._kernel, self._tree = kernel, kernel.view(model)
+        self._kernel, self._tree = kernel, kernel.view(model.expanded)
+        self._coupled = model if model.couplings else None
         self._loads, self._wrenches = pack_forces(model, self._tree, forces)
         self._values = np.zeros((0, 0))
 
@@ -33,6 +35,13 @@ class Evaluation:
         self._values = np.zeros((0, 0))
 
     def __call__(self, *states: Floats) -> Floats:
+        if self._coupled is not None:
+            joints = expand_states(self._coupled, *states)
+            tau = self._run(joints.q, joints.v, joints.a) * joints.slopes[A]
+            return np.asarray(tau @ expansion_of(self._coupled).select)
+        return self._run(*states)
+
+    def _run(self, *states: Floats) -> Floats:
         batch = len(states[0])
         if len(self._values) != batch:
             self._values = np.empty((batch, 3 * len(self._wrenches)))
@@ -48,16 +57,17 @@ class Accelerations:
 
     def __init__(self, model: Model, forces: Sequence[ExternalForce]) -> None:
         self._model, self._forces = model, forces
-        self._coupled = has_coupled_rotors(model)
-        self._recursion = Evaluation(ABA, model, forces)
+        dense = bool(model.couplings) or has_coupled_rotors(model)
+        self._recursion = None if dense else Evaluation(ABA, model, forces)
 
     def load(self, forces: Sequence[ExternalForce]) -> None:
         """Other numbers for the same forces: links, points and axes stay as they were."""
         self._forces = forces
-        self._recursion.load(forces)
+        if self._recursion is not None:
+            self._recursion.load(forces)
 
     def __call__(self, q: Floats, v: Floats, tau: Floats) -> Floats:
-        if not self._coupled:
+        if self._recursion is not None:
             return self._recursion(q, v, tau)
         a = np.full(q.shape, np.nan)
         known = np.isfinite([q, v, tau]).all(axis=(0, 2))

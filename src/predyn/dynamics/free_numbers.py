@@ -82,7 +82,7 @@ class FreeNumbers:
         self._now: tuple[float, ...] | None = None
         moves, tree = self._moves, trees[0]
         self._joints = [name for name in PER_JOINT if moves(name).any()]
-        self._armature = tree.armature - model.armature  # rotors
+        self._armature = tree.armature - model.expanded.armature  # rotors
         links = np.array(moves("inertia").any(axis=1))
         for k, unit in enumerate(self._payloads):
             links[unit.link] |= moves("payload")[k] | self._displaced(unit.frame)
@@ -106,7 +106,7 @@ class FreeNumbers:
             "inertia": model.inertia,
             "p": model.p,
             "frames": frames,
-            **{name: getattr(model, name) for name in PER_JOINT},
+            **{name: getattr(model.expanded, name) for name in PER_JOINT},
             "payload": np.array([load.mass for load in given.payloads], float),
             "forces": np.zeros((given.forces, 2, 3)),
         }

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled
 from predyn.dynamics.actuation import Actuated, pack_on_tree, read_mask, view_with_mask
 from predyn.dynamics.articulated import (
     BIAS,
@@ -182,6 +183,9 @@ def hybrid_dynamics(
     """
     mask = read_mask(model, active)
     inputs = hybrid_inputs(model, q, v, a, tau, mask)
+    if model.couplings:
+        states = [value for _, value, _ in inputs]
+        return check_finite(model, mask, *coupled.hybrid_dynamics(model, states, mask, forces, out))
     view = view_with_mask(model, mask)
     kernel = HYBRID_PARTITIONED if has_coupled_rotors(model) else HYBRID
     result = kernel(model, inputs, forces, out, view=view)

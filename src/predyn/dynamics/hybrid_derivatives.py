@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled
 from predyn.dynamics.actuation import Actuated, Mask, pack_on_tree, read_mask, view_with_mask
 from predyn.dynamics.composite import SUMS_END
 from predyn.dynamics.hybrid import hybrid_dynamics
@@ -129,6 +130,13 @@ def hybrid_dynamics_derivatives(
     a, tau = hybrid_dynamics(
         model, q, v, a, tau, mask, forces=forces, out=None if given is None else given[:2]
     )
+    if model.couplings:
+        parts = coupled.hybrid_partials(model, q, v, a, mask, forces)
+        if given is not None:
+            for mine, x in zip(given[2:], (*parts[0], *parts[1]), strict=True):
+                _fill(mine, x)
+            return a, tau, given[2:6], given[6:]
+        return a, tau, tuple(parts[0]), tuple(parts[1])  # type: ignore[return-value]
     constant = _constant(mask, a.shape[:-1])
     if given is not None:
         constant = {k: _fill(given[2 + k], x) for k, x in constant.items()}

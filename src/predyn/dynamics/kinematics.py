@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled_motion
 from predyn.dynamics.composite import PSI2
 from predyn.dynamics.forward import (
     ACCELERATION,
@@ -213,6 +214,8 @@ def frame_kinematics(
     frame: name of a frame or of a link. q, v, a: (..., n); v and a are zero if not given.
     """
     inputs = motion(model, q, v, a)
+    if model.couplings:
+        return coupled_motion.frame_kinematics(model, frame, q, v, a, point, out)
     target = target_of(model, frame, point)
     return FrameMotion(*FRAME_MOTION(model, inputs, out=out, constants=target))
 
@@ -229,5 +232,8 @@ def frame_kinematics_derivatives(
 ) -> FrameDerivatives:
     """Exact partials of a frame's motion in q, v and a; arguments as for frame_kinematics."""
     inputs = motion(model, q, v, a)
+    if model.couplings:
+        found = coupled_motion.frame_kinematics_derivatives(model, frame, q, v, a, point, out)
+        return FrameDerivatives(*found)
     target = target_of(model, frame, point)
     return FrameDerivatives(*FRAME_DERIVATIVES(model, inputs, out=out, constants=target))

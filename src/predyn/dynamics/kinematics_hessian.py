@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled_motion
 from predyn.dynamics.composite import PSI2
 from predyn.dynamics.forward import AXIS, PSI
 from predyn.dynamics.kinematics import COLUMNS, FrameMotion, outward_path, target_of
@@ -176,6 +177,11 @@ def frame_kinematics_hessian(
     n = joints(model)
     if not isinstance(weights, FrameMotion):
         raise InputError(f"weights: expected a FrameMotion, got {type(weights).__name__}")
+    if model.couplings:
+        qq, qv, vv, qa = coupled_motion.frame_kinematics_hessian(
+            model, frame, (q, v, a), weights, point, out
+        )
+        return Hessian(qq, qv, vv, qa)
     shapes = ((3, 3), *((3,) for _ in range(5)))
     parts = zip(FrameMotion._fields, weights, shapes, strict=True)
     inputs: list[Input] = [("q", q, n), ("v", v, n), ("a", a, n)]

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.chain_rule import Chain
 from predyn.dynamics.reactions import REACTIONS, REACTIONS_DERIVATIVES
 from predyn.kernels.arguments import finite, joints, real
 from predyn.kernels.batch import Kernel
@@ -32,6 +33,8 @@ _UNITS = np.eye(6)
 def _apply_unit_loads(kernel: Kernel, model: Model, q: ArrayLike, f: ExternalForce) -> tuple:
     """The kernel's results with a sixth axis before the last ones: unit moments, then forces."""
     n = joints(model)
+    if model.couplings:
+        return _apply_unit_loads(kernel, model.expanded, Chain(model, q).joints.q, f)
     state = finite("q", real(model, "q", q, n))[..., None, :]
     unit = replace(f, moment=_UNITS[:, :3], force=_UNITS[:, 3:])
     rest = np.zeros(model.n)
@@ -54,4 +57,8 @@ def reaction_force_hessian(
     w = np.asarray(weights, dtype=np.float64)
     placed = placed_forces(model, forces)
     results = (_apply_unit_loads(LOAD_REACTIONS_DERIVATIVES, model, q, f)[1] for f, _, _ in placed)
-    return tuple(np.einsum("...kjxi,...jx->...ik", dq, w) for dq in results)
+    found = (np.einsum("...kjxi,...jx->...ik", dq, w) for dq in results)
+    if model.couplings:
+        chain = Chain(model, q)
+        return tuple(chain.rows(x) for x in found)
+    return tuple(found)

@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled_motion
+from predyn.dynamics.chain_rule import Chain
 from predyn.dynamics.composite import (
     FORCE,
     MASS,
@@ -175,7 +177,11 @@ def spatial_momentum(
     q, v, a: (..., n); v and a are zero if not given. Armature and rotors, which spin inside the
     joints, are not included. out: the five arrays after the mass.
     """
-    parts = CENTROIDAL_MOTION(model, _inputs(model, q, v, a), out=out)
+    inputs = _inputs(model, q, v, a)
+    if model.couplings:
+        chain = Chain(model, q, v, a)
+        return spatial_momentum(chain.tree, *chain.motion, out=out)
+    parts = CENTROIDAL_MOTION(model, inputs, out=out)
     return CentroidalMotion(float(model.inertia[:, 0].sum()), *parts)
 
 
@@ -188,7 +194,11 @@ def spatial_momentum_derivatives(
     out: tuple[NDArray, ...] | None = None,
 ) -> CentroidalDerivatives:
     """Exact partials of spatial_momentum in q, v and a."""
-    return CentroidalDerivatives(*CENTROIDAL_DERIVATIVES(model, _inputs(model, q, v, a), out=out))
+    inputs = _inputs(model, q, v, a)
+    if model.couplings:
+        found = coupled_motion.spatial_momentum_derivatives(model, q, v, a, out)
+        return CentroidalDerivatives(*found)
+    return CentroidalDerivatives(*CENTROIDAL_DERIVATIVES(model, inputs, out=out))
 
 
 def center_of_mass(model: Model, q: ArrayLike) -> NDArray:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled
 from predyn.dynamics.composite import (
     FORCE,
     SUMS_END,
@@ -155,6 +156,8 @@ def placement_sensitivity(
     First three: small rotations about the placed origin. Last three: shifts, as d / d model.p[j].
     """
     n = joints(model)
+    if model.couplings:
+        return coupled.placement_sensitivity(model, q, v, a, forces, out)
     return PLACEMENT(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces, out)[0]
 
 

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled_motion
+from predyn.dynamics.chain_rule import Chain
 from predyn.dynamics.composite import (
     FORCE,
     PSI2,
@@ -161,6 +163,9 @@ def joint_reactions(
     friction; reflected rotor inertia (armature, rotor matrix) stays inside the motor.
     """
     n = joints(model)
+    if model.couplings:
+        chain = Chain(model, q, v, a)
+        return joint_reactions(chain.tree, *chain.motion, forces=forces, out=out)
     return REACTIONS(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces, out)[0]
 
 
@@ -175,5 +180,8 @@ def joint_reactions_derivatives(
 ) -> ReactionDerivatives:
     """The wrenches of joint_reactions and their exact partials in q, v and a."""
     n = joints(model)
+    if model.couplings:
+        found = coupled_motion.joint_reactions_derivatives(model, q, v, a, forces, out)
+        return ReactionDerivatives(*found)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n))
     return ReactionDerivatives(*REACTIONS_DERIVATIVES(model, inputs, forces, out))

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled_motion
 from predyn.dynamics.composite import outward_composites
 from predyn.dynamics.forward import ORIGIN
 from predyn.dynamics.load_reactions import reaction_force_hessian
@@ -66,6 +67,12 @@ def joint_reactions_hessian(
 ) -> Hessian:
     """Exact second partials in (q, v, a) and the forces of weights (..., n, 6) times wrenches."""
     n = joints(model)
+    if model.couplings:
+        blocks, with_forces = coupled_motion.joint_reactions_hessian(
+            model, (q, v, a), weights, forces, out
+        )
+        qq, qv, vv, qa = blocks
+        return Hessian(qq, qv, vv, qa, with_forces)
     inputs = (("q", q, n), ("v", v, n), ("a", a, n), ("weights", weights, (model.n, 6)))
     qq, qv, vv, qa = REACTIONS_HESSIAN(model, inputs, forces, out)
     qf = reaction_force_hessian(model, q, weights, forces)

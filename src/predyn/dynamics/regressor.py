@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled
 from predyn.dynamics.forward import AXIS, END, move, place, world_row
 from predyn.dynamics.reactions import link_axes
 from predyn.kernels.arguments import joints
@@ -77,4 +78,6 @@ def torque_regressor(
     Springs, friction, armature, rotors and external forces are not included.
     """
     n = joints(model)
+    if model.couplings:
+        return coupled.torque_regressor(model, q, v, a, out)
     return REGRESSOR(model, (("q", q, n), ("v", v, n), ("a", a, n)), out=out)[0]

@@ -186,8 +186,9 @@ if not config.DISABLE_JIT:
 
 
 def can_march(model: Model) -> bool:
-    """Whether this model can be simulated in lanes: no coupled rotors, and compiled code."""
-    return not has_coupled_rotors(model) and not config.DISABLE_JIT
+    """Whether the model can be simulated in lanes: no coupled joints or rotors, compiled code."""
+    plain = not model.couplings and not has_coupled_rotors(model)
+    return plain and not config.DISABLE_JIT
 
 
 def empty_march(B: int, K: int, n: int) -> Marched:

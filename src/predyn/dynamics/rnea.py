@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled
 from predyn.dynamics.forward import (
     AXIS,
     END,
@@ -122,4 +123,6 @@ def inverse_dynamics(
     model's springs, friction, armature and rotors; external forces are given.
     """
     n = joints(model)
+    if model.couplings:
+        return coupled.inverse_dynamics(model, q, v, a, forces, out)
     return RNEA(model, (("q", q, n), ("v", v, n), ("a", a, n)), forces, out)[0]

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled
 from predyn.dynamics.composite import (
     FORCE,
     PSI2,
@@ -125,6 +126,9 @@ def inverse_dynamics_derivatives(
     arrays with out=(tau, dtau_dq, dtau_dv, dtau_da): new memory costs more than the computation.
     """
     n = joints(model)
+    if model.couplings:
+        found = coupled.inverse_dynamics_derivatives(model, q, v, a, forces, out)
+        return found[0], found[1], found[2], found[3]
     inputs = (("q", q, n), ("v", v, n), ("a", a, n))
     tau, dq, dv, da = RNEA_DERIVATIVES(model, inputs, forces, out)
     if has_coupled_rotors(model):

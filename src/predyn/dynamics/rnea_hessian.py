@@ -33,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled
 from predyn.dynamics.composite import (
     FORCE,
     MASS,
@@ -271,8 +272,12 @@ def inverse_dynamics_hessian(
     forces except together with q. out: arrays for qq, qv, vv, qa.
     """
     n = joints(model)
-    inputs = (("q", q, n), ("v", v, n), ("a", a, n), ("weights", weights, n))
-    qq, qv, vv, qa = RNEA_HESSIAN(model, inputs, forces, out)
+    if model.couplings:
+        blocks = coupled.inverse_dynamics_hessian(model, q, v, a, weights, forces, out)
+    else:
+        inputs = (("q", q, n), ("v", v, n), ("a", a, n), ("weights", weights, n))
+        blocks = RNEA_HESSIAN(model, inputs, forces, out)
+    qq, qv, vv, qa = blocks
     qf = force_hessian(model, q, weights, forces)
     shape = (*qq.shape[:-1], 6)
     return Hessian(qq, qv, vv, qa, tuple(np.array(np.broadcast_to(x, shape)) for x in qf))

@@ -1,7 +1,6 @@
 """The usual way, for comparison: low-pass filter, differentiate twice, inverse dynamics.
 
-The filter is a Butterworth of order 2 run forwards and backwards, so that nothing is delayed.
-By default its cut-off comes from the residuals (Winter, Biomechanics and Motor Control of Human
+By default the cut-off comes from the residuals (Winter, Biomechanics and Motor Control of Human
 Movement): what the filter takes off falls with the cut-off along a straight line once only noise is
 left; that line, followed back to zero, says how much of it is noise, and the cut-off is where the
 filter takes off just that.
@@ -10,7 +9,6 @@ filter takes off just that.
 from __future__ import annotations
 
 import numpy as np
-from scipy.signal import butter, filtfilt
 
 from predyn.dynamics.rnea import inverse_dynamics
 from predyn.errors import InputError
@@ -18,19 +16,11 @@ from predyn.estimate.driving import acting, push
 from predyn.estimate.result import Filtered
 from predyn.estimate.spline_grid import Floats
 from predyn.model import Model
+from predyn.recordings.low_pass import butterworth as butterworth
 from predyn.recordings.measurements import Measurements
 
-TWICE = (np.sqrt(2.0) - 1.0) ** 0.25  # two passes have their half-power point lower by this
 SLOWEST, TRIED = 1.0, 40  # Hz
 LOWEST, HIGHEST = 0.1, 0.49  # of a given cut-off: over the length, and times the rate of samples
-
-
-def butterworth(t: Floats, values: Floats, cutoff: float) -> Floats:
-    """Values (K, n) at equal steps in t, without what is faster than `cutoff` (Hz)."""
-    rate = (len(t) - 1) / (t[-1] - t[0])
-    b, a = butter(2, 2.0 / np.pi * np.arctan(np.tan(np.pi * cutoff / rate) / TWICE))
-    beyond = min(len(t) - 1, max(9, round(rate / cutoff)))  # samples mirrored at each end
-    return np.asarray(filtfilt(b, a, values, axis=0, padlen=beyond))
 
 
 def residual_cutoff(t: Floats, values: Floats) -> float:

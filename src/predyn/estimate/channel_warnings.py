@@ -53,7 +53,7 @@ def warn_of_residuals(
                 "estimated"
             )
     looked_at = [x for x in channels if marker_name(x) not in astray and not noise_too_large(x)]
-    coloured = [(x.name, c) for x in looked_at if (c := _lag_correlation(x)) > 0.0]
+    coloured = [(x.name, c) for x in looked_at if (c := lag_correlation(x)) > 0.0]
     if coloured and white:
         out.append(
             f"residuals of {join_names([name for name, _ in coloured])}: neighbouring samples are "
@@ -67,7 +67,7 @@ def warn_of_common_noise(channels: Sequence[Channel]) -> list[str]:
     """Channels with the same residuals at the same times, though each alone looks like noise."""
     groups: dict[bytes, list[Channel]] = {}
     for channel in channels:
-        if len(channel.t) > FEWEST and not _lag_correlation(channel):
+        if len(channel.t) > FEWEST and not lag_correlation(channel):
             groups.setdefault(channel.t.tobytes(), []).append(channel)
     pairs = []
     for group in groups.values():
@@ -133,7 +133,7 @@ def noise_too_large(channel: Channel) -> bool:
     return given and not noise_too_small(channel)
 
 
-def _lag_correlation(channel: Channel) -> float:
+def lag_correlation(channel: Channel) -> float:
     """Correlation of neighbouring residuals if it is more than chance, else 0."""
     left = channel.measured - channel.fitted
     lag_one = correlation(left) if len(left) > FEWEST else 0.0

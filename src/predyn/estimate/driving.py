@@ -60,7 +60,7 @@ class Driving:
         links: Mapping[str, str],
     ) -> None:
         self.model, self.grid = model, grid
-        self._tree, self._coupled = tree_of(model), has_coupled_rotors(model)
+        self._coupled = has_coupled_rotors(model)
         self._partials = tuple(np.empty((grid.K, grid.n, grid.n)) for _ in range(3))
         self.pushes = [push(grid.middles, link, forces[name]) for name, link in links.items()]
 
@@ -72,13 +72,13 @@ class Driving:
         """Torques, and their partials (K, n, 3 n) in the three blocks of each interval."""
         q, v, a = self.grid.middle(c)
         dq, dv, da = self._partials
-        if self.pushes:
+        if self.pushes or self.model.couplings:
             forces, out = acting(self.model, self.pushes, q), (np.empty_like(q), dq, dv, da)
             tau, *_ = inverse_dynamics_derivatives(self.model, q, v, a, forces=forces, out=out)
         else:
             tau, flat = np.empty_like(q), (x.reshape(len(q), -1) for x in self._partials)
             none = np.empty((len(q), 0))
-            RNEA_DERIVATIVES.run(self._tree, NO_LOADS, (q, v, a, none), (tau, *flat))
+            RNEA_DERIVATIVES.run(tree_of(self.model), NO_LOADS, (q, v, a, none), (tau, *flat))
             if self._coupled:
                 da += self.model.rotor
         for push in self.pushes:

@@ -14,9 +14,10 @@ from predyn.errors import DataWarning, InputError
 from predyn.estimate import torque_warnings
 from predyn.estimate.butterworth import filtered
 from predyn.estimate.curve_of_weights import curve_of_weights
-from predyn.estimate.driving import Driving
+from predyn.estimate.driving import Driving, push
 from predyn.estimate.evidence import Trial, relaxed
-from predyn.estimate.matching import match, match_forces, match_joints
+from predyn.estimate.force_links import ForceLink, assign_forces, plan_forces
+from predyn.estimate.matching import match, match_joints
 from predyn.estimate.observations import Observations
 from predyn.estimate.options import (
     called,
@@ -31,10 +32,12 @@ from predyn.estimate.options import (
     requested_processes,
     weights_of,
 )
+from predyn.estimate.plausibility import find_mistakes
 from predyn.estimate.process_trials import process_trials
 from predyn.estimate.progress import Report, shown_progress
 from predyn.estimate.result import (
     CONVERGED,
+    IMPLAUSIBLE,
     INTERRUPTED,
     LIMITED,
     UNIDENTIFIABLE,
@@ -70,7 +73,7 @@ def estimate_torques(
     noise: float | Mapping[str, float] | None = None,
     unactuated: Sequence[str] = (),
     base_residual: float | None = None,
-    forces: Mapping[str, str] | None = None,
+    forces: Mapping[str, ForceLink] | None = None,
     step: float | None = None,
     cutoff: float | None = None,
     guess: Mapping[str, float] | None = None,
@@ -95,8 +98,9 @@ def estimate_torques(
     unactuated  joints without torque, such as those of a floating base
     base_residual  standard deviation of the residual force of a floating base, over the body's
                 weight (default: 0.04 if the base has no motor; 0: exactly zero; inf: not held)
-    forces      recorded force -> link it acts on
-    step        s, interval over which each torque is constant (default: the median sample interval)
+    forces      recorded force -> link it acts on; several links (the nearest one for each contact);
+                or [(link, start, end), ...] in s if it acts on links in turn
+    step        s, interval over which each torque is constant (default: the mean sample interval)
     cutoff      Hz, of the filter in the comparison (default: by residual analysis)
     guess       joint -> rad or m, a pose near the first one, if the markers allow several
     report      called with iteration, value, largest step, text
@@ -119,12 +123,13 @@ def estimate_torques(
     processes = process_orders(order, independent, total_variation, weight)
     requested = requested_processes(order, independent)
     matched = match(model, recording)
-    links = match_forces(model, recording, forces, matched.warnings)
+    plan = plan_forces(model, recording, forces, matched.warnings)
     grid = grid_of(model, recording.t, step)
     free = match_joints(model, unactuated)
     start = pose_of(model, guess)
     with held_back():
         q, messages = track_poses(model, recording.t, matched.angles, matched.markers, start)
+        recording, links = assign_forces(model, recording, plan, q, messages)
         nodes = np.stack([np.interp(grid.nodes, recording.t, column) for column in q.T], axis=1)
         by_filter = filtered(model, grid.nodes, nodes, recording, links, None)
         comparison = by_filter
@@ -133,6 +138,10 @@ def estimate_torques(
     matched.warnings.extend(messages)
     base = assumed_base(model, free, bool(links), by_filter, base_residual)
     matched.warnings.extend(warn_of_base(base, free, bool(links)))
+    pushes = {name: push(grid.nodes, link, recording.forces[name]) for name, link in links.items()}
+    mistakes = find_mistakes(model, by_filter, pushes, base)
+    matched.warnings.extend(mistake.text for mistake in mistakes)
+    wrong = "; ".join(mistake.text for mistake in mistakes if mistake.fatal)
     zero = zero_torques_of(base, free)
     least, likely, most = noise_range(matched)
     known = known_noise(matched, noise)
@@ -153,7 +162,7 @@ def estimate_torques(
         with shown_progress(verbose, search.report) as search.report:
             trials = search.trials(orders, kinds, grid.through(nodes))
             trials = process_trials(search, processes, trials, requested)
-            estimate = _finished(search, trials, total_variation)
+            estimate = _finished(search, trials, total_variation, wrong)
     except InputError as error:  # earlier warnings may name the cause
         raise InputError("; ".join((*matched.warnings, str(error)))) from None
     for text in estimate["warnings"]:
@@ -172,8 +181,13 @@ def estimate_torques(
     )
 
 
-def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dict[str, Any]:
-    """The best trial brought to its minimum, with bands, warnings and the L-curve."""
+def _finished(
+    search: Search, trials: list[Trial], total_variation: bool, wrong: str
+) -> dict[str, Any]:
+    """The best trial brought to its minimum, with bands, warnings and the L-curve.
+
+    wrong: mistakes in the recording with which no torques can be right.
+    """
     best = search.chosen(trials)
     smoother, levels, c = best.smoother, best.levels, best.c
     model = search.driving.model
@@ -217,6 +231,8 @@ def _finished(search: Search, trials: list[Trial], total_variation: bool) -> dic
                     model, result["channels"], tau, error, usual
                 )
                 result |= _status(interrupted, reached, known.damping, unmeasured, implausible)
+                if wrong and not interrupted:
+                    result |= {"status": IMPLAUSIBLE, "message": wrong}
         except KeyboardInterrupt:
             interrupted = True
             result |= _status(True, reached, 0.0, (), "") if result else {}
@@ -322,7 +338,7 @@ def _status(
         )
         return {"status": UNIDENTIFIABLE, "message": message}
     if implausible:
-        return {"status": LIMITED, "message": implausible}
+        return {"status": IMPLAUSIBLE, "message": implausible}
     if not reached:
         message = (
             "noise, weights or motion did not converge; give noise and weight, or remove channels "

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.dynamics.expansion import A, expand_states, expansion_of
 from predyn.dynamics.forward import AXIS, END, ORIGIN, POSE, place, vector, world_row
 from predyn.kernels.batch import Kernel
 from predyn.kernels.fields import dense
+from predyn.kernels.forces import NO_LOADS
 from predyn.kernels.lanes import jit, store
 from predyn.kernels.spatial import add, apply, at_point, load3, load6, load33, scale, store3
 from predyn.kernels.tree import weightless_tree_of
@@ -74,10 +76,26 @@ POINTS = Kernel(
 
 def point_tree(model: Model, points: Sequence[Point], factor: Floats | None = None) -> PointTree:
     """Inputs of the kernel; slopes are multiplied by the factor of their joint, 1 by default."""
-    tree = weightless_tree_of(model)
+    tree = weightless_tree_of(model.expanded)
+    factor = np.ones(model.n) if factor is None else factor
     return PointTree(
         *(tree.parent, tree.kind, tree.pitch, tree.R, tree.p, tree.gravity),
         row=np.array([link for link, _ in points], np.int64) + 1,
         point=np.array([tree.link[link] @ p for link, p in points]).reshape(len(points), 3),
-        factor=np.ones(model.n) if factor is None else factor,
+        factor=factor[expansion_of(model).functions.source] if model.couplings else factor,
     )
+
+
+def find_points(model: Model, view: PointTree, q: Floats) -> tuple[Floats, Floats]:
+    """Places (B, K, 3) of points at poses q (B, n), and their slopes (B, K, 3, n)."""
+    q = np.ascontiguousarray(q)
+    batch, links, count = len(q), len(model.parent), len(view.row)
+    places, slopes = np.empty((batch, 3 * count)), np.empty((batch, 3 * count * links))
+    if not model.couplings:
+        POINTS.run(view, NO_LOADS, (q,), (places, slopes))
+        return places.reshape(batch, count, 3), slopes.reshape(batch, count, 3, links)
+    rest = np.zeros_like(q)
+    joints = expand_states(model, q, rest, rest)
+    POINTS.run(view, NO_LOADS, (joints.q,), (places, slopes))
+    by_joint = slopes.reshape(batch, count, 3, links) * joints.slopes[A][:, None, None]
+    return places.reshape(batch, count, 3), by_joint @ expansion_of(model).select

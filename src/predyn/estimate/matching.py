@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from predyn.errors import InputError, unknown_name
+from predyn.errors import InputError
 from predyn.estimate.observations import Observed, angle, marker
 from predyn.estimate.samples import Steps, odd_steps
 from predyn.estimate.spline_grid import Floats
 from predyn.model import PRISMATIC, Model
 from predyn.recordings.measurements import Measurements
+from predyn.recordings.sampling import usual_interval
 
 LONG_GAP, LEAST_GAP = 10.0, 0.1  # sample intervals; s
 LEAST_SAMPLES, SLOW = 8, 0.2  # s
@@ -85,7 +86,7 @@ def match(model: Model, data: Measurements) -> Matched:
             + (f" and {len(fast) - 6} more" if len(fast) > 6 else "")
             + "; check the units of positions and times"
         )
-    usual = float(np.median(np.diff(data.t)))
+    usual = usual_interval(data.t)
     if usual > SLOW:
         warnings.append(
             f"samples are {usual:.3g} s apart, which is long for a motion; is the time in "
@@ -104,42 +105,6 @@ def match(model: Model, data: Measurements) -> Matched:
             "alone, and the filter for comparison on linear interpolation"
         )
     return Matched(data.t, observed, angles, markers, warnings)
-
-
-def match_forces(
-    model: Model, data: Measurements, links: Mapping[str, str] | None, warnings: list[str]
-) -> dict[str, str]:
-    """Force name -> link, checked; a recorded force without a link gives a warning."""
-    if links is not None and not isinstance(links, Mapping):
-        raise InputError(f"forces: expected a mapping, recorded force -> link, got {links!r:.60}")
-    chosen = dict(links or {})
-    for name, link in chosen.items():
-        if name not in data.forces:
-            raise unknown_name("force", name, data.forces)
-        if model.frame(link).link < 0:
-            raise InputError(
-                f"force {name!r}: {link!r} is fixed to the world; name one of the links: "
-                f"{', '.join(model.link_names)}"
-            )
-        t, times = data.forces[name].t, data.t
-        if t[-1] <= times[0] or t[0] >= times[-1]:
-            raise InputError(
-                f"force {name!r} was recorded from {t[0]:.4g} to {t[-1]:.4g} s, the motion from "
-                f"{times[0]:.4g} to {times[-1]:.4g} s: the times do not overlap"
-            )
-        step = float(times[-1] - times[0]) / (len(times) - 1)
-        if t[0] > times[0] + 1.5 * step or t[-1] < times[-1] - 1.5 * step:
-            warnings.append(
-                f"force {name}: recorded from {t[0]:.4g} to {t[-1]:.4g} s only; taken as zero in "
-                "the rest of the motion"
-            )
-    for name in data.forces:
-        if name not in chosen:
-            warnings.append(
-                f"force {name}: recorded but not used; give the link it acts on: "
-                f'forces={{"{name}": link}}, or --force {name}=LINK'
-            )
-    return chosen
 
 
 def match_joints(model: Model, names: Sequence[str]) -> list[int]:
@@ -188,7 +153,21 @@ def _plain(name: str) -> str:
 def _describe_unknown(model: Model, unknown: list[tuple[str, Sequence[str]]]) -> str:
     names = [_near(name, valid) for name, valid in unknown]
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return f"not in model {model.name}, skipped: {'; '.join(names[:8])}{more}"
+    return f"not in model {model.name}, skipped: {'; '.join(names[:8])}{more}" + _hint(unknown)
+
+
+def _hint(unknown: list[tuple[str, Sequence[str]]]) -> str:
+    """How to rename channels that the model knows without a prefix such as `Subject:`."""
+    for name, valid in unknown:
+        for sign in ":_":
+            head, found, tail = name.rpartition(sign)
+            if found and tail in valid:
+                old = f"{head}{sign}*"
+                return f"; to remove the prefix: rename={{{old!r}: '*'}}, or --rename '{old}=*'"
+        near = [x for x in valid if _plain(x) == _plain(name)]
+        if near:
+            return f"; to use other names: rename={{{name!r}: {near[0]!r}}}, or --rename OLD=NEW"
+    return ""
 
 
 def _describe_no_match(

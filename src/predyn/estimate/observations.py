@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from predyn.estimate import band, grid_kernels
-from predyn.estimate.marker_points import POINTS, Point, point_tree
+from predyn.estimate.marker_points import Point, find_points, point_tree
 from predyn.estimate.result import OF_JOINTS, OF_TIME, WHITE
 from predyn.estimate.spline_grid import TOUCHED, Floats, Grid, Ints
-from predyn.kernels.forces import NO_LOADS
 from predyn.model import Model
 
 
@@ -185,7 +184,4 @@ class Observations:
 
     def _points(self, q: Floats) -> tuple[Floats, Floats]:
         """Places of the markers and their slopes in q, by sample."""
-        wide = 3 * len(self.points.row)
-        places, slopes = np.empty((len(q), wide)), np.empty((len(q), wide * self.grid.n))
-        POINTS.run(self.points, NO_LOADS, (q,), (places, slopes))
-        return places, slopes
+        return find_points(self.model, self.points, q)

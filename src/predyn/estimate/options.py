@@ -15,6 +15,7 @@ from predyn.estimate.result import ACCELERATIONS, INDEPENDENT, JOINTS, LINKS, NO
 from predyn.estimate.samples import roughness
 from predyn.estimate.spline_grid import Floats, Grid
 from predyn.model import Model
+from predyn.recordings.sampling import usual_interval
 
 LEAST_INTERVALS, MOST_INTERVALS, MOST_EMPTY = 5, 1_000_000, 20  # the last: intervals per sample
 LEAST_NOISE, MOST_NOISE = 1e-7, 10.0  # over the range of what was measured
@@ -108,7 +109,7 @@ def kinds_of(independent: Any, total_variation: bool, weight: Any) -> tuple[str,
 
 def grid_of(model: Model, t: Floats, step: float | None) -> Grid:
     """Equal intervals over the recording."""
-    wanted = positive("step", step) or float(np.median(np.diff(t)))
+    wanted = positive("step", step) or usual_interval(t)
     length = float(t[-1] - t[0])
     count = round(min(length / wanted, 1e18))
     if step is None and count > MOST_EMPTY * len(t):

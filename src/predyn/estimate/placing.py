@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from predyn.dynamics.kinematics import frame_kinematics
 from predyn.errors import DataWarning, InputError, unknown_name
+from predyn.estimate.limited_pose import limited_pose, pose_warnings
 from predyn.estimate.marker_points import Point
 from predyn.estimate.pose_fit import PoseFit
 from predyn.estimate.scaling import Lengths, measured_scale, scaled, spans_of
 from predyn.estimate.tracking import first_poses
 from predyn.model import Frame, Model
+from predyn.model.couplings import sources
 from predyn.recordings.measurements import Measurements
 
 Floats = NDArray[np.float64]
@@ -26,7 +28,6 @@ USUAL_SCALES = (0.5, 2.0)
 FAR = 0.03  # m between a landmark and its place in the model
 MOVED = 0.05  # m between the 10th and 90th percentile of a marker that should stand still
 FARTHEST = 1e4  # rad or m, of a given joint
-ROUNDING = 1e-26  # gain in squared residuals below which a pose is as exact as numbers are
 
 
 class _Target(NamedTuple):
@@ -60,12 +61,15 @@ def place_markers(
     markers  marker: link that it sits on
     pose     joint: value (rad or m) in the static pose; the other joints are fitted
     lengths  link: (marker at its joint, marker at its far end), or with the name of the child
-             joint or frame that is its far end as a third, where it has several
+             joint or frame that is its far end as a third, where it has several; with four, the
+             third and fourth name the child joints or frames at both markers
 
     A link in `lengths` is scaled by measured over model length: its child joints, frames, shapes
     and centre of mass by that factor, its inertia by the square at equal mass. The joints are then
     fitted to markers named like frames that the model has, to the pairs in `lengths` and to
-    measured angles; what these leave open stays at 0 (or the nearest limit), with a warning. Each
+    measured angles, within the position limits of the model; what these leave open stays at 0 (or
+    the nearest limit). Warnings name such joints, those stopped at a limit, and angles of hips,
+    knees and ankles that no person reaches. Each
     marker counts by the median of its samples. A component that a marker does not have (planar
     data) is taken from the origin of its link.
     """
@@ -97,7 +101,7 @@ def place_markers(
     targets = []
     for span, (link, scale) in zip(spans, scales.items(), strict=True):
         model = scaled(model, span.link, scale)
-        targets.append(_Target(span.start, Point(span.link, np.zeros(3))))
+        targets.append(_Target(span.start, Point(span.link, scale * span.near)))
         targets.append(_Target(span.end, Point(span.link, scale * span.far)))
         if not USUAL_SCALES[0] <= scale <= USUAL_SCALES[1]:
             messages.append(
@@ -108,7 +112,8 @@ def place_markers(
         if frame.name in landmarks and frame.link >= 0 and np.isfinite(places[frame.name]).any():
             targets.append(_Target(frame.name, Point(frame.link, frame.p)))
 
-    q, seen = _fitted_pose(model, known, static, targets, places)
+    q, seen, strange = _fitted_pose(model, known, static, targets, places)
+    messages += strange
     residuals = _residuals(model, q, targets, places)
     messages += [
         f"marker {name!r} is {distance:.3g} m from its place in the model: check the lengths, the "
@@ -208,8 +213,8 @@ def _fitted_pose(
     static: Measurements,
     targets: Sequence[_Target],
     places: Mapping[str, Floats],
-) -> tuple[Floats, Bools]:
-    """The pose (n,), and which of its joints are given, measured or determined by the targets."""
+) -> tuple[Floats, Bools, list[str]]:
+    """The pose (n,), which of its joints are given, measured or determined, and warnings."""
     given = np.isfinite(known)
     angles = {}
     for name, values in static.angles.items():
@@ -220,9 +225,9 @@ def _fitted_pose(
     rest = np.where(given, known, np.clip(0.0, low, high))
     where = np.array([places[name] for name, _ in targets]).reshape(1, len(targets), 3)
     fit = PoseFit(model, [point for _, point in targets], where, angles, ~given)
-    only = np.zeros(1, np.int64)
-    best = fit.descend(first_poses(fit, 0, rest)[0][None], only, ROUNDING)
-    return best.q[0], given | fit.seen(best.normal)[0]
+    pose = limited_pose(fit, first_poses(fit, 0, rest))
+    seen = given | fit.seen(pose.fitted.normal)[0]
+    return pose.fitted.q[0], seen, pose_warnings(model, pose, given)
 
 
 def _residuals(
@@ -239,11 +244,11 @@ def _residuals(
 
 def _carrying(model: Model, links: Iterable[str]) -> Bools:
     """(n,) joints between the world and one of the links."""
-    carrying = np.zeros(model.n, bool)
+    carrying, coordinate = np.zeros(model.n, bool), sources(model)
     for link in links:
         j = model.link_index(link)
         while j >= 0:
-            carrying[j] = True
+            carrying[coordinate[j]] = True
             j = int(model.parent[j])
     return carrying
 

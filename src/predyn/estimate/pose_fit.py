@@ -12,8 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.estimate.marker_points import POINTS, Point, point_tree
+from predyn.estimate.marker_points import Point, find_points, point_tree
 from predyn.model import PRISMATIC, REVOLUTE, Model
+from predyn.model.couplings import sources
+from predyn.model.mass_check import ancestors
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -77,12 +79,12 @@ class PoseFit:
         self.counts: Ints = self.measured.sum(axis=(1, 2)) + self.angle_measured.sum(axis=1)
         self.periodic = model.kind == REVOLUTE  # joints that may be turned by full turns
         self.periodic[self.angle_joints] = False
-        above = np.zeros((n, n), bool)  # [link, joint]: the joint moves the link
-        for j, up in enumerate(model.parent):
-            above[j] = above[up] if up >= 0 else False
-            above[j, j] = True
+        above = ancestors(model.parent)  # [link, joint of the tree]: the joint moves the link
         links = [point.link for point in points]
-        self.reach = above[links].reshape(len(links), n)
+        self.carriers: Bools = above[links].reshape(len(links), len(above))
+        self.reach = self.carriers  # [point, coordinate]
+        if model.couplings:
+            self.reach = self.carriers @ (sources(model)[:, None] == np.arange(n))
         self.view = point_tree(model, points, np.where(self.free, self.units, 0.0) / self.length)
 
     def at_sample(self, sample: int, chosen: Bools, copies: int) -> PoseFit:
@@ -110,7 +112,7 @@ class PoseFit:
         gradient = np.zeros((batch, n))
         cost = np.zeros(batch)
         if self.points:
-            places, jacobian = POINTS(self.model, [("q", q, (n,))], view=self.view)
+            places, jacobian = find_points(self.model, self.view, q)
             mask = self.measured[at]
             error = np.where(mask, places - self.targets[at], 0.0) / self.length
             jacobian *= mask[:, :, :, None]

@@ -19,6 +19,7 @@ from predyn.estimate.grid_kernels import differences
 from predyn.estimate.result import LINKS
 from predyn.estimate.spline_grid import TOUCHED, Floats, Ints
 from predyn.model import PRISMATIC, Model
+from predyn.model.couplings import independent
 
 PARALLEL = 1e-9
 
@@ -42,14 +43,19 @@ def combination(model: Model, active: NDArray[np.bool_], of: str) -> Floats:
     """Matrix (m, n) that makes torques of active joints, or on links, from those of all joints."""
     A = np.eye(model.n)
     if of == LINKS:
-        for j, parent in enumerate(model.parent):
-            if parent < 0 or not (active[j] and active[parent]):
+        links = independent(model).tolist()
+        for k, j in enumerate(links):
+            parent = int(model.parent[j])
+            if parent not in links:  # the world, or a link whose joint follows another
                 continue
-            if (model.kind[j] == PRISMATIC) != (model.kind[parent] == PRISMATIC):
+            above = links.index(parent)
+            if not (active[k] and active[above]):
+                continue
+            if (model.kind[k] == PRISMATIC) != (model.kind[above] == PRISMATIC):
                 continue
             cosine = float(model.axis[parent] @ (model.R[j] @ model.axis[j]))
             if abs(abs(cosine) - 1.0) < PARALLEL:
-                A[parent, j] = -np.sign(cosine)
+                A[above, k] = -np.sign(cosine)
     return A[active]
 
 

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 BAND = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
-STATUSES = CONVERGED, LIMITED, UNIDENTIFIABLE, INTERRUPTED = (
+STATUSES = CONVERGED, LIMITED, UNIDENTIFIABLE, IMPLAUSIBLE, INTERRUPTED = (
     "converged",
     "iteration_limit",
     "unidentifiable",
+    "implausible",
     "interrupted",
 )
 ORDERS = (0, 1, 2, 3)  # of regularisation
@@ -185,6 +186,28 @@ class Estimate(Reported):
     @property
     def v_band(self) -> tuple[Floats, Floats]:
         return self.v - BAND * self.v_sd, self.v + BAND * self.v_sd
+
+    def middle_states(self) -> tuple[Floats, Floats]:
+        """Positions and speeds (K, n) at `t_tau`; the acceleration is constant on an interval."""
+        h = np.diff(self.t)[:, None]
+        q = 0.5 * (self.q[:-1] + self.q[1:]) - h**2 / 8.0 * self.a
+        return q, 0.5 * (self.v[:-1] + self.v[1:])
+
+    def joint_reactions(self) -> Floats:
+        """(K, links, 6) wrench on each link through its joint at `t_tau`: moment, then force.
+
+        In link axes about the joint's origin, as `predyn.joint_reactions`; the measured forces
+        act. These are net loads between segments: muscles that span a joint press its surfaces
+        together in addition, so contact forces in the joint are larger.
+        """
+        from predyn.dynamics.reactions import joint_reactions
+        from predyn.estimate.driving import acting, push
+
+        q, v = self.middle_states()
+        measured = self.measurements.forces
+        pushes = [push(self.t_tau, link, measured[x]) for x, link in self.force_links.items()]
+        forces = acting(self.model, pushes, q)
+        return np.asarray(joint_reactions(self.model, q, v, self.a, forces=forces))
 
     def check(self) -> Estimate:
         """Itself, or NotConverged with the reason."""

@@ -33,9 +33,5 @@ def _at_ends(estimate: Estimate) -> Table:
 
 
 def _in_middles(estimate: Estimate) -> Table:
-    """The acceleration is constant on an interval."""
-    t, q, v, a = estimate.t, estimate.q, estimate.v, estimate.a
-    h = np.diff(t)[:, None]
-    q = 0.5 * (q[:-1] + q[1:]) - h**2 / 8.0 * a
-    motion = (q, 0.5 * (v[:-1] + v[1:]), a, estimate.tau)
+    motion = (*estimate.middle_states(), estimate.a, estimate.tau)
     return Table(estimate.name, estimate.model, estimate.t_tau, *motion)

@@ -17,11 +17,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from predyn.errors import InputError
 from predyn.estimate.result import Filtered, RootResidual
 from predyn.estimate.spline_grid import Floats, Ints
 from predyn.model import PRISMATIC, REVOLUTE, Model
+from predyn.model.couplings import independent
 
 SHARE = 0.04  # standard deviation of the force over the weight
 ARM = 0.6  # m, from forces to moments
@@ -50,17 +52,22 @@ def floating_base(model: Model) -> Ints | None:
     It floats with two slides and a hinge, or three slides and three hinges.
     """
     chain, j = list[int](), -1
+    bare = ~model.inertia.any(axis=1) & ~np.isin(np.arange(len(model.parent)), model.parent)
     while True:
-        following = np.flatnonzero(np.asarray(model.parent) == j)
+        following = np.flatnonzero((np.asarray(model.parent) == j) & ~bare)
         if len(following) != 1:
             return None
         j = int(following[0])
         chain.append(j)
         if model.inertia[j, 0] > 0.0 or len(chain) > sum(SPATIAL):
             break
-    kinds = model.kind[chain]
+    links = independent(model)
+    if not np.isin(chain, links).all():  # a joint follows another
+        return None
+    joints = np.searchsorted(links, chain)
+    kinds = model.kind[joints]
     counts = int((kinds == PRISMATIC).sum()), int((kinds == REVOLUTE).sum())
-    return np.array(chain, np.int64) if counts in (PLANAR, SPATIAL) else None
+    return joints.astype(np.int64) if counts in (PLANAR, SPATIAL) else None
 
 
 def assumed_base(
@@ -94,7 +101,8 @@ def assumed_base(
         return Base(joints, weight, math.inf, note)
     if weight == 0.0:
         return Base(joints, weight, 0.0 if listed.all() else math.inf, "gravity is zero")
-    before = _smoothed_force(model, joints, by_filter) / weight
+    every = np.ones(len(by_filter.t), bool)
+    before = smoothed_force(model, joints, by_filter.t, by_filter.tau, every) / weight
     if before > LARGE:
         note = (
             f"motion and known forces leave {before:.0%} of the weight unexplained, more than "
@@ -153,13 +161,18 @@ def _share(given: Any) -> float | None:
     return float(given)
 
 
-def _smoothed_force(model: Model, joints: Ints, by_filter: Filtered) -> float:
-    """N, root mean square of the force that the filter leaves at the base."""
+def smoothed_force(
+    model: Model, joints: Ints, t: Floats, tau: Floats, counted: NDArray[np.bool_]
+) -> float:
+    """N, root mean square of the force at the slides of a base, where noise does not count: of
+    means over WINDOW, around the samples that are counted.
+    """
     slides = joints[model.kind[joints] == PRISMATIC]
-    step = float(by_filter.t[1] - by_filter.t[0])
-    count = min(max(1, round(WINDOW / step)), len(by_filter.t))
-    total = np.cumsum(np.vstack((np.zeros(len(slides)), by_filter.tau[:, slides])), axis=0)
-    return _rms(np.linalg.norm((total[count:] - total[:-count]) / count, axis=1))
+    count = min(max(1, round(WINDOW / float(t[1] - t[0]))), len(t))
+    total = np.cumsum(np.vstack((np.zeros(len(slides)), tau[:, slides])), axis=0)
+    means = np.linalg.norm((total[count:] - total[:-count]) / count, axis=1)
+    used = counted[count // 2 :][: len(means)]
+    return _rms(means[used]) if used.any() else 0.0
 
 
 def _rms(values: Floats) -> float:

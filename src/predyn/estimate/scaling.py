@@ -14,16 +14,18 @@ from predyn.model import Model
 
 Floats = NDArray[np.float64]
 
-Lengths = Mapping[str, Sequence[str]]  # link: markers at its joint and far end[, name of that end]
+# link: markers at its joint and far end[, name of that end], or two markers and two names of ends
+Lengths = Mapping[str, Sequence[str]]
 
 
 class Span(NamedTuple):
     """A link between two markers."""
 
     link: int
-    start: str  # marker at its joint
+    start: str  # marker at its joint, or at another end
     end: str  # marker at its far end
-    far: Floats  # (3,) m, the far end in the model, link axes
+    near: Floats  # (3,) m, where the first marker is in the model, link axes
+    far: Floats  # (3,) m, the far end there
 
 
 def spans_of(model: Model, lengths: Lengths | None, measured: Collection[str]) -> list[Span]:
@@ -33,10 +35,11 @@ def spans_of(model: Model, lengths: Lengths | None, measured: Collection[str]) -
     spans = []
     for link, entry in (lengths or {}).items():
         j = model.link_index(link)
-        if isinstance(entry, str) or not isinstance(entry, Sequence) or len(entry) not in (2, 3):
+        if isinstance(entry, str) or not isinstance(entry, Sequence) or not 2 <= len(entry) <= 4:
             raise InputError(
                 f"length of link {link!r}: expected (marker at its joint, marker at its far end) "
-                f"and, if it has several, the name of the far end, got {entry!r:.80}"
+                "and, if it has several, the name of the far end, or the names of both ends, got "
+                f"{entry!r:.80}"
             )
         for name in entry[:2]:
             if name not in measured:
@@ -45,8 +48,14 @@ def spans_of(model: Model, lengths: Lengths | None, measured: Collection[str]) -
             raise InputError(
                 f"length of link {link!r}: expected two markers, got {entry[0]!r} twice"
             )
-        far = _far_end(model, j, entry[2] if len(entry) == 3 else None)
-        spans.append(Span(j, entry[0], entry[1], far))
+        far = _far_end(model, j, entry[-1] if len(entry) > 2 else None)
+        near = _far_end(model, j, entry[2]) if len(entry) == 4 else np.zeros(3)
+        if not (far - near).any():
+            raise InputError(
+                f"length of link {link!r}: its ends are at the same place, so there is no length "
+                "to scale"
+            )
+        spans.append(Span(j, entry[0], entry[1], near, far))
     return spans
 
 
@@ -54,7 +63,7 @@ def _far_end(model: Model, link: int, to: str | None) -> Floats:
     """The child joint or frame called `to`; without a name the child joints, else the frames."""
     name = model.link_names[link]
     children: dict[str, Floats] = {
-        model.joint_names[k]: model.p[k] for k in np.flatnonzero(model.parent == link)
+        model.expanded.joint_names[k]: model.p[k] for k in np.flatnonzero(model.parent == link)
     }
     frames: dict[str, Floats] = {
         frame.name: frame.p for frame in model.frames if frame.link == link
@@ -93,7 +102,7 @@ def measured_scale(model: Model, span: Span, places: Mapping[str, Floats]) -> fl
     apart = places[span.end] - places[span.start]
     both = np.isfinite(apart)
     distance = float(np.linalg.norm(apart[both]))
-    length = float(np.linalg.norm(span.far))
+    length = float(np.linalg.norm(span.far - span.near))
     if both.sum() < 2:
         raise InputError(
             f"length of link {model.link_names[span.link]!r}: markers {span.start!r} and "

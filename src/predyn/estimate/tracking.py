@@ -244,9 +244,9 @@ def _outside(fit: PoseFit, q: Floats) -> Floats:
 def _levels(fit: PoseFit, usable: Bools) -> Ints:
     """(K,) how many links with usable points there are from the root to each point's link."""
     links = np.array([point.link for point in fit.points], np.int64)
-    marked = np.zeros(fit.model.n, bool)
+    marked = np.zeros(len(fit.model.parent), bool)
     marked[links[usable]] = True
-    count: Ints = (fit.reach & marked).sum(axis=1)
+    count: Ints = (fit.carriers & marked).sum(axis=1)
     return count
 
 

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.errors import ModelError
 from predyn.model import SCREW, Model
 
 Floats = NDArray[np.float64]
@@ -57,6 +58,11 @@ def trees_of(model: Model) -> tuple[Tree, Tree, Tree]:
     """
     trees = _trees.get(model)
     if trees is None:
+        if model.couplings:
+            raise ModelError(
+                f"model {model.name!r:.60} has joints that follow others, which this function "
+                "does not support"
+            )
         placed = _build_tree(model)
         near = placed.p.copy()
         near[placed.parent == 0] -= placed.p[0]
@@ -84,6 +90,9 @@ def weightless_tree_of(model: Model) -> Tree:
     relative to the world."""
     return trees_of(model)[2]
 
+
+_FULL = [4, 5, 7, 5, 6, 8, 7, 8, 9]  # columns of Model.inertia that form a full matrix
+_ROW, _COLUMN = [0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]  # of Tree.Ic
 
 MASSES = ("body", "mass", "com", "Ic")
 
@@ -163,13 +172,12 @@ def inertia_in_joint_frames(rows: Floats, A: Floats) -> tuple[Floats, Floats, Fl
     """
     mass, h = rows[:, 0], rows[:, 1:4]
     c = np.divide(h, mass[:, None], out=np.zeros_like(h), where=mass[:, None] != 0.0)
-    xx, xy, yy, xz, yz, zz = rows[:, 4:].T
-    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).transpose(2, 0, 1)  # noqa: E741
-    shift = np.einsum("i,ij,ij->i", mass, c, c)[:, None, None] * np.eye(3)
-    Ic = I - shift + mass[:, None, None] * c[:, :, None] * c[:, None, :]
+    outer = h[:, :, None] * c[:, None, :]
+    Ic = rows[:, _FULL].reshape(-1, 3, 3) + outer
+    Ic[:, [0, 1, 2], [0, 1, 2]] -= (h * c).sum(axis=1)[:, None]
     Ic = A.transpose(0, 2, 1) @ Ic @ A
-    com = np.einsum("nji,nj->ni", A, c)
-    return mass, com, Ic[:, [0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]
+    com = (c[:, None, :] @ A)[:, 0]
+    return mass, com, Ic[:, _ROW, _COLUMN]
 
 
 def has_coupled_rotors(model: Model) -> bool:

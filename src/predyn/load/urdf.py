@@ -12,8 +12,15 @@ from numpy.typing import ArrayLike
 
 from predyn.errors import FileError, InputError, ModelError, unknown_name
 from predyn.load.mesh_files import MeshFinder, Packages
-from predyn.load.urdf_elements import NO_POSE, read_inertia, read_options, read_pose, read_shapes
-from predyn.load.urdf_xml import Element, read_xml
+from predyn.load.urdf_elements import (
+    NO_POSE,
+    read_inertia,
+    read_mimics,
+    read_options,
+    read_pose,
+    read_shapes,
+)
+from predyn.load.xml_file import Element, read_xml
 from predyn.model import Model
 from predyn.model.builder import ModelBuilder, friction_speed
 from predyn.model.edits import number
@@ -57,7 +64,9 @@ def load_urdf(
 
     Joints: revolute, continuous, prismatic. A link on a fixed joint is merged into its parent, and
     its name becomes a frame; a floating joint becomes six (tx, ty, tz, rz, ry, rx) with massless
-    links between them. Planar and mimic joints are refused. Damping is read; friction becomes the
+    links between them. A joint that mimics
+    another one is coupled to it (model.couplings), through chains of such joints. Planar joints are
+    refused. Damping is read; friction becomes the
     Coulomb force friction tanh(v / coulomb_speed), where None is 2 % of the velocity limit, or 0.05
     rad/s or m/s without one. With `floating_base` the root link gets six joints named after it;
     otherwise it is the world: its name becomes a frame, and its inertia is ignored.
@@ -86,6 +95,8 @@ def load_urdf(
             _add_root(builder, links[root], meshes, notes)
         _smooth_friction(bodies, coulomb_speed, notes)
         _add_bodies(builder, bodies, meshes, notes)
+        for name, source, line in read_mimics(joints):
+            builder.couple(name, source, line)
         return builder.build(notes=notes + meshes.notes())
     except (ModelError, InputError) as error:
         raise FileError(f"{robot.path}: {error}") from None
@@ -211,13 +222,12 @@ def _read_body(
         joint.fail("planar joints are not supported: use two prismatic joints and a revolute one")
     if kind not in TYPES:
         joint.fail(str(unknown_name("joint type", kind, TYPES)))
-    if (mimic := joint.one("mimic")) is not None:
-        mimic.fail(
-            f"joint {name!r} mimics another; coupled joints are not supported: make it fixed, or "
-            "remove <mimic> to make it independent"
-        )
-    pose = read_pose(joint)
+    pose, mimic = read_pose(joint), joint.one("mimic")
+    if mimic is not None and kind == "fixed":
+        notes.append(f"joint {name!r} is fixed: its <mimic> is ignored")
     if kind == "floating":
+        if mimic is not None:
+            mimic.fail(f"joint {name!r} is floating, but only a joint with one axis can mimic")
         return _add_floating(bodies, name, child, parent, pose, f"floating joint {name!r}", notes)
     if kind == "fixed":
         return Body(child, parent, name, None, pose)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from predyn.load.urdf_xml import Element
+from predyn.errors import unknown_name
+from predyn.load.xml_file import Element
 from predyn.model.parts import LARGEST, Array, pack_inertia, turn
 
 NO_POSE = (np.eye(3), np.zeros(3))
@@ -60,6 +61,40 @@ def read_options(joint: Element, name: str, kind: str, notes: list[str]) -> dict
         _note_no_limit(limit, name, "lower", lower, notes)
         _note_no_limit(limit, name, "upper", upper, notes)
     return options
+
+
+def read_mimics(joints: dict[str, Element]) -> list[tuple[str, str, tuple[float, float]]]:
+    """Each joint that mimics another: its name, the independent joint at the end of the chain of
+    mimics, and (multiplier, offset) of that joint's position. Fixed joints do not mimic.
+    """
+    found = []
+    for name, joint in joints.items():
+        mimic = _mimic_of(joint)
+        if mimic is None:
+            continue
+        multiplier, offset, at, seen = 1.0, 0.0, mimic, [name]
+        while True:
+            factor, shift = at.number("multiplier", 1.0), at.number("offset", 0.0)
+            multiplier, offset = multiplier * factor, multiplier * shift + offset
+            source = at.text("joint")
+            if source not in joints:
+                at.fail(str(unknown_name("joint to mimic", source, joints)))
+            if source in seen:
+                mimic.fail(f"joints mimic each other in a cycle: {' -> '.join([*seen, source])}")
+            kind = joints[source].attributes.get("type", "")
+            if kind in ("fixed", "floating"):
+                at.fail(f"joint {source!r} is {kind}: expected a joint with one axis to mimic")
+            seen.append(source)
+            further = _mimic_of(joints[source])
+            if further is None:
+                break
+            at = further
+        found.append((name, source, (multiplier, offset)))
+    return found
+
+
+def _mimic_of(joint: Element) -> Element | None:
+    return None if joint.attributes.get("type") == "fixed" else joint.one("mimic")
 
 
 def _note_no_limit(limit: Element, name: str, entry: str, value: float, notes: list[str]) -> None:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from predyn.errors import InputError, ModelError, unknown_name
+from predyn.model.coupled import couple
+from predyn.model.couplings import Coupling, PiecewisePolynomial
 from predyn.model.edits import number
 from predyn.model.model import KINDS, DHTable, Frame, Limits, Model, Shape
 from predyn.model.parts import Array, dimensions, frozen, inertia_matrix, pack_inertia, text
@@ -33,6 +35,7 @@ class ModelBuilder:
         self._frames: list[tuple[str, str, Array, Array]] = []
         self._shapes: list[tuple[str, dict[str, Any]]] = []
         self._rotor: tuple[Array, tuple[str, ...]] | None = None
+        self._couplings: list[Coupling] = []
 
     def add_link(
         self,
@@ -140,6 +143,28 @@ class ModelBuilder:
         self._rotor = (frozen(matrix, "rotor", (len(names), len(names))), tuple(names))
         return self
 
+    def couple(
+        self, joint: str, source: str, function: PiecewisePolynomial | tuple[float, float]
+    ) -> ModelBuilder:
+        """Let a joint follow another one: its position is function(position of `source`).
+
+        function: a PiecewisePolynomial, or (multiplier, offset), as for a gear. The source is an
+        independent joint anywhere in the tree. Several joints may follow one source.
+        """
+        self._couplings.append(Coupling(joint, source, function))  # type: ignore[arg-type]
+        return self
+
+    def add_coordinate(
+        self, name: str, kind: str = "revolute", parent: str = "world", **joint: Any
+    ) -> ModelBuilder:
+        """Add a coordinate that moves nothing by itself, for joints that follow it.
+
+        Needed only if none of these joints has the coordinate itself as its position. It is a joint
+        with a massless link, named name + "_coordinate"; `parent` only decides its place in the
+        order. joint: limits, springs and friction of the coordinate, as for add_link.
+        """
+        return self.add_link(f"{name}_coordinate", parent, name, kind, **joint)
+
     def build(self, dh: DHTable | None = None, notes: Iterable[str] = ()) -> Model:
         """The Model, numbered depth first and checked. `dh` rows are in that order."""
         order = self.order()
@@ -163,36 +188,41 @@ class ModelBuilder:
                     raise unknown_name("joint of the rotor matrix", name, joints)
             places = [joints.index(name) for name in names]
             rotor[np.ix_(places, places)] = matrix
-        return Model(
-            name=self.name,
-            link_names=tuple(order),
-            joint_names=tuple(joints),
-            parent=np.array([index[link["parent"]] for link in links], dtype=np.int64),
-            kind=stack("kind").astype(np.int64),
-            pitch=stack("pitch"),
-            axis=stack("axis", 3),
-            R=stack("R", 3, 3),
-            p=stack("p", 3),
-            inertia=stack("inertia", 10),
-            gravity=self.gravity,
-            limits=Limits(*(stack(field, 2) for field in Limits._fields)),
-            stiffness=stack("stiffness"),
-            rest=stack("rest"),
-            damping=stack("damping"),
-            coulomb=stack("coulomb"),
-            coulomb_speed=stack("coulomb_speed"),
-            armature=stack("armature"),
-            rotor=rotor,
-            frames=tuple(
+        entries: dict[str, Any] = {
+            "name": self.name,
+            "link_names": tuple(order),
+            "joint_names": tuple(joints),
+            "parent": np.array([index[link["parent"]] for link in links], dtype=np.int64),
+            "kind": stack("kind").astype(np.int64),
+            "pitch": stack("pitch"),
+            "axis": stack("axis", 3),
+            "R": stack("R", 3, 3),
+            "p": stack("p", 3),
+            "inertia": stack("inertia", 10),
+            "gravity": self.gravity,
+            "limits": Limits(*(stack(field, 2) for field in Limits._fields)),
+            "stiffness": stack("stiffness"),
+            "rest": stack("rest"),
+            "damping": stack("damping"),
+            "coulomb": stack("coulomb"),
+            "coulomb_speed": stack("coulomb_speed"),
+            "armature": stack("armature"),
+            "rotor": rotor,
+            "frames": tuple(
                 Frame(name, link_of(f"frame {name!r}", link), R, p)
                 for name, link, R, p in self._frames
             ),
-            shapes=tuple(
+            "shapes": tuple(
                 Shape(link=link_of("a shape", link), **values) for link, values in self._shapes
             ),
-            dh=dh,
-            notes=tuple(notes),
-        )
+            "dh": dh,
+            "notes": tuple(notes),
+        }
+        if not self._couplings:
+            return Model(**entries)
+        if dh is not None:
+            raise InputError(f"model {self.name!r}: a DH table has no coupled joints")
+        return couple(Model, entries, tuple(self._couplings))
 
     def order(self) -> list[str]:
         """Link names in the depth-first order of `build`."""

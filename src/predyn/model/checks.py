@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from predyn.errors import ModelError, ModelWarning
+from predyn.model.couplings import find_problems
 from predyn.model.mass_check import singular_mass_matrix
 from predyn.model.parts import EPS, LARGEST, ROLES, SCREW, SHAPES, Array, unpack_inertia
 
@@ -29,10 +30,11 @@ def report(name: object, problems: list[str]) -> str:
 
 def check(model: Model) -> None:
     """Raise a ModelError that lists everything wrong; warn about merely odd inertias."""
-    problems = _check_names(model)
+    tree = model.expanded
+    problems = _check_names(tree) + find_problems(tree.joint_names, model.couplings)
     if not problems:
         checks = (_check_tree, _check_joints, _check_inertias, _check_attached)
-        problems = _check_numbers(model) or [text for find in checks for text in find(model)]
+        problems = _check_numbers(tree) or [text for find in checks for text in find(tree)]
     if not problems:
         problems = singular_mass_matrix(model)
     if problems:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from predyn.errors import InputError, unknown_name
+from predyn.model.coupled import couple, entries_of
 from predyn.model.parts import (
     Array,
     Frame,
@@ -121,7 +122,7 @@ def _limits_by_joint(model: Model, given: Mapping[str, ArrayLike], old: Array, w
 
 
 def with_placement(model: Model, joint: str, R: ArrayLike | None, p: ArrayLike | None) -> Model:
-    j = model.joint_index(joint)
+    j = model.expanded.joint_index(joint)
     all_R, all_p = model.R.copy(), model.p.copy()
     if R is not None:
         all_R[j] = frozen(R, "R", (3, 3))
@@ -134,7 +135,8 @@ def with_length(model: Model, link: str, length: float, to: str | None) -> Model
     j, length = model.link_index(link), number(length, "length")
     if length <= 0.0:
         raise InputError(f"length of link {link!r}: expected more than 0, got {length}")
-    children = {model.joint_names[k]: model.p[k] for k in np.flatnonzero(model.parent == j)}
+    joints = model.expanded.joint_names
+    children = {joints[k]: model.p[k] for k in np.flatnonzero(model.parent == j)}
     frames = {frame.name: frame.p for frame in model.frames if frame.link == j}
     if to is not None:
         if to not in children and to not in frames:
@@ -174,10 +176,9 @@ def _coincide(a: Array, b: Array) -> bool:
 
 
 def lock(model: Model, values: Mapping[str, float]) -> Model:
-    fixed = np.zeros(model.n, dtype=bool)
-    R, p = model.R.copy(), model.p.copy()
     if not isinstance(values, Mapping):
         raise InputError(f"lock: expected {{joint: value, ...}}, got {values!r}")
+    locked: dict[str, float] = {}
     for joint, value in values.items():
         j = model.joint_index(joint)
         q = number(value, f"value of joint {joint!r}")
@@ -187,6 +188,23 @@ def lock(model: Model, values: Mapping[str, float]) -> Model:
                 f"lock joint {joint!r} at {q}: outside its limits ({low}, {high}); "
                 "use a value inside, or change the limits with with_limits first"
             )
+        locked[joint] = q
+    notes = (*model.notes, *(f"joint {joint!r} locked at {q}" for joint, q in values.items()))
+    followers = [x for x in model.couplings if x.source in locked]
+    locked |= {x.joint: float(x.function(locked[x.source])) for x in followers}
+    entries = _weld_joints(model.expanded, locked) | {"notes": notes}
+    left = tuple(x for x in model.couplings if x not in followers)
+    if left:
+        return couple(type(model), entries_of(model) | entries, left)
+    return replace(model, **entries, couplings=(), tree=None)
+
+
+def _weld_joints(model: Model, values: Mapping[str, float]) -> dict[str, Any]:
+    """What changes in a tree whose joints with these names are fixed."""
+    fixed = np.zeros(model.n, dtype=bool)
+    R, p = model.R.copy(), model.p.copy()
+    for joint, q in values.items():
+        j = model.joint_index(joint)
         turned, slid = joint_motion(model.kind[j], model.axis[j], model.pitch[j], q)
         fixed[j] = True
         p[j] = p[j] + R[j] @ slid
@@ -222,19 +240,17 @@ def lock(model: Model, values: Mapping[str, float]) -> Model:
     ]
     per_joint = ("kind", "pitch", "axis", "stiffness", "rest", "damping", "coulomb",
                  "coulomb_speed", "armature")  # fmt: skip
-    return replace(
-        model,
-        link_names=tuple(model.link_names[j] for j in keep),
-        joint_names=tuple(model.joint_names[j] for j in keep),
-        parent=parent[keep],
-        R=R[keep],
-        p=p[keep],
-        inertia=inertia[keep],
-        limits=Limits(*(pairs[keep] for pairs in model.limits)),
-        rotor=model.rotor[np.ix_(keep, keep)],
-        frames=tuple(move_item(frame) for frame in model.frames) + tuple(stubs),
-        shapes=tuple(move_item(shape) for shape in model.shapes),
-        dh=None,
-        notes=(*model.notes, *(f"joint {joint!r} locked at {q}" for joint, q in values.items())),
+    return {
+        "link_names": tuple(model.link_names[j] for j in keep),
+        "joint_names": tuple(model.joint_names[j] for j in keep),
+        "parent": parent[keep],
+        "R": R[keep],
+        "p": p[keep],
+        "inertia": inertia[keep],
+        "limits": Limits(*(pairs[keep] for pairs in model.limits)),
+        "rotor": model.rotor[np.ix_(keep, keep)],
+        "frames": tuple(move_item(frame) for frame in model.frames) + tuple(stubs),
+        "shapes": tuple(move_item(shape) for shape in model.shapes),
+        "dh": None,
         **{field: getattr(model, field)[keep] for field in per_joint},
-    )
+    }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.model.couplings import joint_positions, sources
 from predyn.model.parts import EPS, PRISMATIC, Array, about_origin, joint_motion, unpack_inertia
 
 if TYPE_CHECKING:
@@ -64,8 +65,19 @@ def plain_mass_matrix(model: Model, q: ArrayLike) -> tuple[Array, Array]:
     return 0.5 * (M + M.T), floor + turns * (64 * EPS * size @ moves)
 
 
+def _coordinate_mass_matrix(model: Model, q: Array) -> tuple[Array, Array]:
+    """M (n, n) of the coordinates, and the rounding error of its diagonal."""
+    if not model.couplings:
+        return plain_mass_matrix(model, q)
+    M, floor = plain_mass_matrix(model.expanded, joint_positions(model, q))
+    source, slope = sources(model), joint_positions(model, q, order=1)
+    E = np.zeros((len(source), model.n))
+    E[np.arange(len(source)), source] = slope
+    return E.T @ M @ E, (E**2).T @ floor
+
+
 def singular_mass_matrix(model: Model) -> list[str]:
-    """Problems: the joints that move no inertia, tested at three random configurations."""
+    """Problems: the coordinates that move no inertia, tested at three random configurations."""
     remedy = (
         "a massless link inside the tree is fine, a moving tip without inertia is not: "
         "give it mass or armature, or lock the joint"
@@ -74,7 +86,7 @@ def singular_mass_matrix(model: Model) -> list[str]:
     for _ in range(3):
         q = np.where(model.kind == PRISMATIC, 1.0, np.pi) * rng.uniform(-1.0, 1.0, model.n)
         with np.errstate(all="ignore"):
-            M, floor = plain_mass_matrix(model, q)
+            M, floor = _coordinate_mass_matrix(model, q)
             scale = np.sqrt(np.diag(M))
             weak = ~(np.diag(M) > floor)
             scaled = M / scale / scale[:, None]

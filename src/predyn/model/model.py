@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 from predyn.display import Shown
 from predyn.errors import InputError, ModelError, unknown_name
 from predyn.model import checks, edits
+from predyn.model.coupled import couple, entries_of, renewed_tree
+from predyn.model.couplings import Coupling
 from predyn.model.parts import (
     KINDS,
     PRISMATIC,
@@ -41,6 +43,8 @@ __all__ = [
     "Shape",
 ]
 
+NO_TURN, NO_SHIFT = frozen(np.eye(3), "R", (3, 3)), frozen(np.zeros(3), "p", (3,))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model(Shown):
@@ -58,6 +62,11 @@ class Model(Shown):
     breaks the triangle inequality gives a ModelWarning). The mass matrix is tested at a few random
     configurations: it may still be singular at special ones (gimbal lock of massless links).
     Arrays are read-only copies; edits return new models.
+
+    If joints follow others (`couplings`), n is the number of independent joints. Names, kinds,
+    limits, springs, friction and rotors are then those of the independent joints, and q, v, a and
+    tau have one number for each of them; arrays per link still have a row for each link. `expanded`
+    is the same mechanism with every joint independent.
     """
 
     name: str
@@ -85,16 +94,18 @@ class Model(Shown):
     loop_closures: tuple[Any, ...] = ()
     dh: DHTable | None = None
     notes: tuple[str, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
+    tree: Model | None = None
 
     def __post_init__(self) -> None:
-        n = np.size(self.parent)
+        links = np.size(self.parent)
+        n = links - len(self.couplings)
         shapes: dict[str, tuple[int, ...]] = {
-            "axis": (n, 3), "R": (n, 3, 3), "p": (n, 3), "inertia": (n, 10), "gravity": (3,),
-            "rotor": (n, n),
+            "axis": (links, 3), "R": (links, 3, 3), "p": (links, 3), "inertia": (links, 10),
+            "gravity": (3,), "pitch": (links,), "rotor": (n, n),
         }  # fmt: skip
-        for field in ("pitch", "stiffness", "rest", "damping", "coulomb", "coulomb_speed"):
+        for field in ("stiffness", "rest", "damping", "coulomb", "coulomb_speed", "armature"):
             shapes[field] = (n,)
-        shapes["armature"] = (n,)
         problems = []
         for field in ("parent", "kind", *shapes):
             value = getattr(self, field)
@@ -102,7 +113,7 @@ class Model(Shown):
                 if field in shapes:
                     value = frozen(value, field, shapes[field])
                 else:
-                    value = frozen_ints(value, field, (n,))
+                    value = frozen_ints(value, field, (links if field == "parent" else n,))
             except InputError as error:
                 problems.append(str(error))
             else:
@@ -116,13 +127,18 @@ class Model(Shown):
         except (InputError, TypeError, ValueError) as error:
             problems.append(f"limits: {error}")
         for field in ("link_names", "joint_names", "frames", "shapes", "contact_points",
-                      "loop_closures", "notes"):  # fmt: skip
+                      "loop_closures", "notes", "couplings"):  # fmt: skip
             object.__setattr__(self, field, tuple(getattr(self, field)))
         if problems:
             raise ModelError(checks.report(self.name, problems))
+        if self.couplings:
+            object.__setattr__(self, "tree", renewed_tree(self))
         checks.check(self)
 
-    __reduce__ = rebuilt
+    def __reduce__(self) -> tuple[Any, tuple]:
+        if self.couplings:
+            return couple, (type(self), entries_of(self), self.couplings)
+        return rebuilt(self)
 
     def __repr__(self) -> str:
         names = ", ".join(self.joint_names[:4]) + (", ..." if self.n > 4 else "")
@@ -130,8 +146,13 @@ class Model(Shown):
 
     @property
     def n(self) -> int:
-        """Number of joints, of links and of coordinates."""
-        return len(self.parent)
+        """Number of coordinates: the joints that follow no other joint."""
+        return len(self.parent) - len(self.couplings)
+
+    @property
+    def expanded(self) -> Model:
+        """The same mechanism with every joint independent; the model itself without couplings."""
+        return self if self.tree is None else self.tree
 
     @property
     def frame_names(self) -> tuple[str, ...]:
@@ -142,12 +163,12 @@ class Model(Shown):
         """The frame or the link frame with this name, or "world"."""
         text(name, "frame or link")
         if name == "world":
-            return Frame("world", -1, np.eye(3), np.zeros(3))
+            return Frame("world", -1, NO_TURN, NO_SHIFT)
         for frame in self.frames:
             if frame.name == name:
                 return frame
         if name in self.link_names:
-            return Frame(name, self.link_names.index(name), np.eye(3), np.zeros(3))
+            return Frame(name, self.link_names.index(name), NO_TURN, NO_SHIFT)
         raise unknown_name("frame or link", name, self.frame_names)
 
     def link_index(self, name: str) -> int:
@@ -157,8 +178,14 @@ class Model(Shown):
         return self.link_names.index(name)
 
     def joint_index(self, name: str) -> int:
-        """Number of the joint with this name."""
+        """Number of the joint with this name, among those that follow no other joint."""
         if text(name, "joint") not in self.joint_names:
+            for coupling in self.couplings:
+                if coupling.joint == name:
+                    raise InputError(
+                        f"joint {name!r} follows joint {coupling.source!r} and has no coordinate "
+                        f"of its own; use {coupling.source!r}"
+                    )
             raise unknown_name("joint", name, self.joint_names)
         return self.joint_names.index(name)
 

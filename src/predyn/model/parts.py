@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +35,14 @@ def frozen_ints(value: ArrayLike, what: str, shape: tuple[int, ...]) -> IntArray
     return array
 
 
+# Arrays that are frozen already, by identity: an edited model shares them with the one before.
+_FROZEN: WeakValueDictionary[int, NDArray] = WeakValueDictionary()
+
+
 def _frozen(value: Any, what: str, shape: tuple[int, ...], dtype: Any, kinds: str) -> Any:
+    known = _FROZEN.get(id(value))
+    if known is not None and known is value and value.shape == shape and value.dtype == dtype:
+        return value
     try:
         array = np.array(value)
         if array.size and array.dtype.kind not in kinds:
@@ -48,6 +56,7 @@ def _frozen(value: Any, what: str, shape: tuple[int, ...], dtype: Any, kinds: st
     if array.shape != shape:
         raise InputError(f"{what}: expected shape {shape}, got {array.shape}")
     array.flags.writeable = False
+    _FROZEN[id(array)] = array
     return array
 
 

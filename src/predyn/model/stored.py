@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from predyn.errors import FileError, ModelWarning
+from predyn.model.coupled import couple
+from predyn.model.couplings import Coupling, PiecewisePolynomial
 from predyn.model.model import DHTable, Frame, Limits, Model, Shape
 from predyn.model.parts import LARGEST, Triangles
 from predyn.storage.hdf5_tree import Tree
@@ -24,10 +26,15 @@ def tree_of_model(model: Model, meshes: Mapping[int, Triangles]) -> Tree:
     """The tree that `model_of` reads back; `meshes` are triangles by the number of the shape."""
     if model.contact_points or model.loop_closures:
         raise ValueError("model: contact points and loop closures cannot be saved yet")
-    tree: Tree = {name: getattr(model, name) for name in MODEL_ARRAYS}
+    full = model.expanded
+    tree: Tree = {name: getattr(full, name) for name in MODEL_ARRAYS}
     for name in ("name", "link_names", "joint_names", "notes"):
-        tree[name] = getattr(model, name)
-    tree["limits"] = model.limits._asdict()
+        tree[name] = getattr(full, name)
+    tree["limits"] = full.limits._asdict()
+    if model.couplings:
+        tree["couplings"] = [
+            {"joint": x.joint, "source": x.source, **_record(x.function)} for x in model.couplings
+        ]
     tree["frames"] = [_record(frame) for frame in model.frames]
     tree["shapes"] = [
         {name: getattr(shape, name) for name in SHAPE} | {"size": np.array(shape.size)}
@@ -66,17 +73,27 @@ def model_of(group: TreeReader) -> Model:
     dh = group.value("dh", (dict, type(None)))
     with located(group), warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # issued when the model was first built
-        return Model(
-            name=group.value("name", str),
-            link_names=group.words("link_names"),
-            joint_names=group.words("joint_names"),
-            limits=Limits(*(limits.value(name, np.ndarray) for name in Limits._fields)),
-            frames=tuple(_object(Frame, item) for item in group.groups("frames")),
-            shapes=_shapes_of(group),
-            dh=None if dh is None else _object(DHTable, group.group("dh")),
-            notes=group.words("notes"),
-            **entries,
-        )
+        entries |= {
+            "name": group.value("name", str),
+            "link_names": group.words("link_names"),
+            "joint_names": group.words("joint_names"),
+            "limits": Limits(*(limits.value(name, np.ndarray) for name in Limits._fields)),
+            "frames": tuple(_object(Frame, item) for item in group.groups("frames")),
+            "shapes": _shapes_of(group),
+            "dh": None if dh is None else _object(DHTable, group.group("dh")),
+            "notes": group.words("notes"),
+        }
+        if "couplings" not in group.tree:
+            return Model(**entries)
+        return couple(Model, entries, tuple(map(_coupling_of, group.groups("couplings"))))
+
+
+def _coupling_of(group: TreeReader) -> Coupling:
+    if {"joint", "source", "breaks", "coefficients"} != set(group.tree):
+        raise FileError(f"{group.where}: expected joint, source, breaks and coefficients")
+    breaks, coefficients = (group.value(x, np.ndarray) for x in ("breaks", "coefficients"))
+    function = PiecewisePolynomial(breaks, coefficients)
+    return Coupling(group.value("joint", str), group.value("source", str), function)
 
 
 def _shapes_of(group: TreeReader) -> tuple[Shape, ...]:

@@ -101,7 +101,7 @@ def _taken(problem: Problem, text: str) -> list[str]:
         return [text]
     model = problem.model
     children = np.flatnonzero(model.parent == model.link_index(name))
-    places = [f"origin.{x} of {model.joint_names[j]}" for j in children for x in "xyz"]
+    places = [f"origin.{x} of {model.expanded.joint_names[j]}" for j in children for x in "xyz"]
     return [text, *places]
 
 

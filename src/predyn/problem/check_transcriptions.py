@@ -27,6 +27,15 @@ def transcription_problems(problem: Problem) -> Iterator[Finding]:
     wrong = list(_spline(method))
     if isinstance(method, Hybrid):
         wrong += _hybrid(method)
+        if getattr(problem.model, "couplings", ()):
+            follower = problem.model.couplings[0].joint
+            wrong.append(
+                (
+                    (AT, "method"),
+                    "method 'hybrid' does not support joints that follow others, such as "
+                    f"{follower!r}: use method 'spline', or remove the couplings",
+                )
+            )
     elif not wrong and method.knots == "free":
         wrong += [((AT, "knots"), message) for message in _free_knots(problem)]
     yield from wrong

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from predyn.errors import listed, warn_of_problem
 from predyn.model import PRISMATIC, REVOLUTE, Limits, Model
+from predyn.model.couplings import independent
 from predyn.model.parts import Array
 from predyn.problem.offers import phase_name
 from predyn.problem.system import system_of
@@ -78,6 +79,8 @@ def floating_bases(model: Model) -> list[list[int]]:
     In the plane these are two slides and a rotation, in space three of each.
     """
     bases = []
+    number = {int(link): k for k, link in enumerate(independent(model))}
+    model = model.expanded
     mass: Array = model.inertia[:, 0]
     limited = np.isfinite(model.limits.position)
     for root in np.flatnonzero(model.parent < 0):
@@ -88,8 +91,9 @@ def floating_bases(model: Model) -> list[list[int]]:
                 break
             chain.append(int(children[0]))
         slides, turns = (int((model.kind[chain] == x).sum()) for x in (PRISMATIC, REVOLUTE))
-        if (slides, turns) in ((2, 1), (3, 3)) and not limited[chain].any():
-            bases.append(chain)
+        driven = not number.keys() >= set(chain)  # by other joints
+        if (slides, turns) in ((2, 1), (3, 3)) and not limited[chain].any() and not driven:
+            bases.append([number[j] for j in chain])
     return bases
 
 

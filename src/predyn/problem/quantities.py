@@ -177,14 +177,20 @@ def _row(k: int) -> Callable[[Problem, str], float]:
     return lambda problem, name: problem.model.inertia[problem.model.link_index(name), k]
 
 
+def _moved_link(model: Model, joint: str) -> int:
+    """Number of the link that an independent joint moves."""
+    model.joint_index(joint)  # raises an InputError that lists the joints
+    return model.expanded.joint_index(joint)
+
+
 def _placed(k: int) -> Quantity:
     """A coordinate of a joint in its parent's link frame."""
 
     def change(draft: Draft, name: str, x: float) -> None:
-        draft.field("p")[draft.model.joint_index(name), k] = x
+        draft.field("p")[_moved_link(draft.model, name), k] = x
 
     def value(problem: Problem, name: str) -> float:
-        return float(problem.model.p[problem.model.joint_index(name), k])
+        return float(problem.model.p[_moved_link(problem.model, name), k])
 
     return Quantity("joint", "m", value, change)
 

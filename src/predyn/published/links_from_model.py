@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled
 from predyn.errors import InputError, unknown_name
 from predyn.model import KINDS, REVOLUTE, Model
 from predyn.model.mass_check import link_poses
@@ -68,6 +69,7 @@ def natural_links_of(
     """
     if torques not in WHERE:
         raise unknown_name("torques", torques, WHERE)
+    coupled.refuse(model, "links in natural coordinates", "use the model's own dynamics")
     plane = _find_plane(model)
     sign = _find_directions(model, plane)
     places = _find_places(model, np.zeros(model.n), plane)

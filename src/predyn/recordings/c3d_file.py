@@ -11,6 +11,14 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.recordings.c3d_parameters import (
+    Value,
+    decode,
+    find_number,
+    find_numbers,
+    find_text,
+    to_unsigned,
+)
 from predyn.recordings.text import Floats, fail, read_bytes
 
 MOST_BYTES = 2**31 - 1
@@ -19,10 +27,6 @@ BLOCK = 512
 LAST_COUNTED = 65535  # the largest frame number that fits the header
 INTEL, DEC, MIPS = 84, 85, 86
 SIZES = {-1: 1, 1: 1, 2: 2, 4: 4}  # bytes by type: text, byte, integer, float
-
-# In the shape of the file, first index fastest. Integers keep their type: they are unsigned if they
-# are counts, or if ANALOG:FORMAT says so.
-Value = list[str] | Floats | NDArray[np.int16]
 
 
 class C3D(NamedTuple):
@@ -34,6 +38,7 @@ class C3D(NamedTuple):
     points: Floats  # (F, P, 3), NaN = missing
     analog: Floats  # (F * S, C), scaled
     per_frame: int  # S
+    warnings: list[str]
 
 
 class _Header(NamedTuple):
@@ -81,7 +86,8 @@ class _Reader:
         with np.errstate(invalid="ignore", over="ignore"):  # from damaged files
             start = self._read_processor()
             header = self._read_header()
-            parameters = self._read_parameters(start)
+            end = (header.data - 1) * BLOCK
+            parameters = self._read_parameters(start, end if end > start else len(self.data))
             return self._read_data(header, parameters)
 
     def _read_processor(self) -> int:
@@ -107,14 +113,17 @@ class _Reader:
             words[1], words[2], words[3], words[4], float(scale), words[8], words[9], float(rate)
         )
 
-    def _read_parameters(self, at: int) -> dict[str, dict[str, Value]]:
+    def _read_parameters(self, at: int, end: int) -> dict[str, dict[str, Value]]:
+        """The groups from byte `at` on; in some files only the frames, at `end`, end them."""
         names: dict[int, str] = {}
         found: list[tuple[int, str, Value]] = []
         for _ in range(MOST_RECORDS):
+            if at + 2 > end:
+                break
             length, group = np.frombuffer(self.take(at, 2, "parameters"), dtype=np.int8).tolist()
             if length == 0 or group == 0:
                 break
-            name = _decode(self.take(at + 2, abs(length), "name of a parameter")).upper()
+            name = decode(self.take(at + 2, abs(length), "name of a parameter")).upper()
             at += 2 + abs(length)
             offset = int(self.ints(self.take(at, 2, f"parameter {name!r}"), "u")[0])
             if group < 0:
@@ -145,7 +154,7 @@ class _Reader:
         raw = self.take(at + 2 + head[1], count * SIZES[kind], what)
         if kind == -1:
             width = shape[0] if shape else 1
-            return [_decode(raw[k : k + width]) for k in range(0, len(raw), width)] if width else []
+            return [decode(raw[k : k + width]) for k in range(0, len(raw), width)] if width else []
         values: Floats | NDArray[np.int16]
         if kind == 1:
             values = np.frombuffer(raw, dtype=np.uint8).astype(np.float64)
@@ -157,54 +166,70 @@ class _Reader:
 
     def _read_data(self, header: _Header, parameters: dict[str, dict[str, Value]]) -> C3D:
         point = parameters.get("POINT", {})
-        used = to_unsigned(_find_number(point, "USED", header.points))
+        used = to_unsigned(find_number(point, "USED", header.points))
         if used != header.points:
             self.fail(f"the header has {header.points} points, but POINT:USED is {used:g}; the "
                       "file is damaged")  # fmt: skip
-        rate = _find_number(point, "RATE", header.rate)
-        if not 0.0 < rate < 1e6:
-            self.fail(f"POINT:RATE: expected a rate above 0 Hz, got {rate:g}; the times depend on "
-                      "it")  # fmt: skip
         first, frames = _find_frames(header, parameters)
+        group = parameters.get("ANALOG", {})
+        scale = find_number(point, "SCALE", header.scale)
+        if not np.isfinite(scale) or scale == 0.0:
+            self.fail(f"POINT:SCALE: expected a number other than 0, got {scale:g}")
+        size = 4 if scale < 0.0 else 2
+        start = int(to_unsigned(find_number(point, "DATA_START", header.data)))
+        at = ((start if start > 1 else header.data) - 1) * BLOCK
+        if at < BLOCK:
+            self.fail(f"frames begin at byte {at}, inside the header; the file is damaged")
+        analogs, per_frame = self._count_analogs(header, group, frames, size, at)
+        words = 4 * header.points + analogs
+        if frames < 1 or words == 0:
+            what = "rotations only" if "ROTATION" in parameters else "empty or damaged"
+            self.fail(f"{frames} frames of {words} values: expected a recording with points or "
+                      f"analog channels, but the file is {what}")  # fmt: skip
+        warnings = []
+        if scale > 0.0 and abs(header.scale - scale) > 1e-3 * scale:
+            warnings.append(f"POINT:SCALE is {scale:.6g}, but the header has {header.scale:.6g}; "
+                            "POINT:SCALE was used: check the size of the body")  # fmt: skip
+        if first + frames - 1 == LAST_COUNTED:
+            frames = max(frames, self._count_frames(at, words * size))
+        have = max(0, len(self.data) - at) // (words * size)
+        if have < frames:
+            announced = f"the header announces {frames} frames, but the file has {have}"
+            if have == 0:
+                self.fail(f"{announced}: it is truncated or damaged; export it again")
+            warnings.append(f"{announced}: it is truncated; these were read")
+            frames = have
+        rate = _find_rate(header, point, group, per_frame)
+        if rate is None:
+            self.fail(f"POINT:RATE: expected a rate above 0 Hz, got {header.rate:g}; the times "
+                      "depend on it")  # fmt: skip
+        raw = self.data[at : at + frames * words * size]
+        flat = self.floats(raw) if scale < 0.0 else self.ints(raw).astype(np.float64)
+        table = flat.reshape(frames, words)
+        points = _scale_points(table[:, : 4 * header.points], scale)
+        unsigned = find_text(group, "FORMAT") == "UNSIGNED"
+        analog = table[:, 4 * header.points :].reshape(frames * per_frame, analogs // per_frame)
+        if scale > 0.0 and unsigned:
+            analog = np.where(analog < 0.0, analog + 65536.0, analog)
+        analog = _scale_samples(analog, group, unsigned)
+        return C3D(parameters, rate, first, points, analog, per_frame, warnings)
+
+    def _count_analogs(
+        self, header: _Header, group: dict[str, Value], frames: int, size: int, at: int
+    ) -> tuple[int, int]:
+        """Analog values in a frame, and samples of each channel in a frame.
+
+        Some programs store the number of channels where that of all values belongs.
+        """
         per_frame = header.per_frame if header.analogs else 1
+        if per_frame > 1 and header.analogs == to_unsigned(find_number(group, "USED", 0.0)):
+            whole = header.analogs * per_frame
+            if at + frames * (4 * header.points + whole) * size <= len(self.data):
+                return whole, per_frame
         if per_frame < 1 or header.analogs % per_frame:
             self.fail(f"the header has {header.analogs} analog values but {per_frame} samples "
                       "per frame; the file is damaged")  # fmt: skip
-        scale = _find_number(point, "SCALE", header.scale)
-        if not np.isfinite(scale) or scale == 0.0:
-            self.fail(f"POINT:SCALE: expected a number other than 0, got {scale:g}")
-        words = 4 * header.points + header.analogs
-        size = 4 if scale < 0.0 else 2
-        if frames < 1 or words == 0:
-            self.fail(f"{frames} frames of {words} values: expected a recording, but the file is "
-                      "empty or damaged")  # fmt: skip
-        start = int(to_unsigned(_find_number(point, "DATA_START", header.data)))
-        at = ((start if start > 1 else header.data) - 1) * BLOCK
-        if first + frames - 1 == LAST_COUNTED:
-            frames = max(frames, self._count_frames(at, words * size))
-        need = frames * words * size
-        if at < BLOCK:
-            self.fail(f"frames begin at byte {at}, inside the header; the file is damaged")
-        if at + need > len(self.data):
-            have = max(0, len(self.data) - at) // (words * size)
-            self.fail(f"the header announces {frames} frames, but the file has {have}: it is "
-                      "truncated or damaged; export it again")  # fmt: skip
-        raw = self.data[at : at + need]
-        group = parameters.get("ANALOG", {})
-        unsigned_analog = _find_text(group, "FORMAT") == "UNSIGNED"
-        flat = self.floats(raw) if scale < 0.0 else self.ints(raw).astype(np.float64)
-        table = flat.reshape(frames, words)
-        quads = table[:, : 4 * header.points].reshape(frames, header.points, 4)
-        factor = 1.0 if scale < 0.0 else scale
-        points: Floats = quads[:, :, :3] * factor
-        missing = ~(quads[:, :, 3] >= 0.0) | (points == 0.0).all(axis=2)
-        points[missing] = np.nan
-        channels = header.analogs // per_frame
-        analog = table[:, 4 * header.points :].reshape(frames * per_frame, channels)
-        if scale > 0.0 and unsigned_analog:
-            analog = np.where(analog < 0.0, analog + 65536.0, analog)
-        analog = _scale_samples(analog, group, unsigned_analog)
-        return C3D(parameters, rate, first, points, analog, per_frame)
+        return header.analogs, per_frame
 
     def _count_frames(self, at: int, size: int) -> int:
         """Whole frames from byte `at` on, without the zeros that fill the last block."""
@@ -214,45 +239,6 @@ class _Reader:
                 break
             count -= 1
         return count
-
-
-def join_texts(group: dict[str, Value], name: str) -> list[str]:
-    """A list of texts that may continue in NAME2, NAME3, ..."""
-    texts: list[str] = []
-    number = 1
-    while isinstance(part := group.get(name if number == 1 else f"{name}{number}"), list):
-        texts += part
-        number += 1
-    return texts
-
-
-def find_numbers(group: dict[str, Value], name: str) -> Floats | None:
-    """The numbers of a parameter, or None if it has none."""
-    value = group.get(name)
-    return value.astype(np.float64) if isinstance(value, np.ndarray) and value.size else None
-
-
-def to_unsigned(value: float) -> float:
-    """Undo the sign: counts are unsigned 16-bit integers but are read as signed ones."""
-    return value + 65536.0 if -32768.0 <= value < 0.0 else value
-
-
-def _decode(raw: bytes) -> str:
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        text = raw.decode("latin-1")
-    return text.replace("\0", " ").strip()
-
-
-def _find_number(group: dict[str, Value], name: str, default: float) -> float:
-    value = find_numbers(group, name)
-    return default if value is None else float(value.flat[0])
-
-
-def _find_text(group: dict[str, Value], name: str) -> str:
-    texts = join_texts(group, name)
-    return texts[0].upper() if texts else ""
 
 
 def _find_frames(header: _Header, parameters: dict[str, dict[str, Value]]) -> tuple[int, int]:
@@ -274,18 +260,40 @@ def _find_frames(header: _Header, parameters: dict[str, dict[str, Value]]) -> tu
     if header.last == LAST_COUNTED:
         point = parameters.get("POINT", {})
         long = max(
-            _find_number(point, "LONG_FRAMES", 0.0), to_unsigned(_find_number(point, "FRAMES", 0.0))
+            find_number(point, "LONG_FRAMES", 0.0), to_unsigned(find_number(point, "FRAMES", 0.0))
         )
         if np.isfinite(long) and long > count:
             count = int(long)
     return max(header.first, 1), count  # some files count from 0
 
 
+def _find_rate(
+    header: _Header, point: dict[str, Value], analog: dict[str, Value], per_frame: int
+) -> float | None:
+    """Frames per second; files without points may state the rate of the samples only."""
+    for rate in (
+        find_number(point, "RATE", 0.0),
+        header.rate,
+        find_number(analog, "RATE", 0.0) / per_frame,
+    ):
+        if 0.0 < rate < 1e6:
+            return rate
+    return None
+
+
+def _scale_points(quads: Floats, scale: float) -> Floats:
+    """Positions (F, P, 3) in the unit of the file, NaN where a point was not seen."""
+    quads = quads.reshape(len(quads), -1, 4)
+    points: Floats = quads[:, :, :3] * (1.0 if scale < 0.0 else scale)
+    points[~(quads[:, :, 3] >= 0.0) | (points == 0.0).all(axis=2)] = np.nan
+    return points
+
+
 def _scale_samples(analog: Floats, group: dict[str, Value], no_sign: bool) -> Floats:
     """Samples in their units; with `no_sign`, integer offsets range from 0 to 65535 however the
     samples are stored."""
     channels = analog.shape[1]
-    general = _find_number(group, "GEN_SCALE", 1.0)
+    general = find_number(group, "GEN_SCALE", 1.0)
     scale, offset = np.ones(channels), np.zeros(channels)
     for name, values in (("SCALE", scale), ("OFFSET", offset)):
         at, number = 0, 1

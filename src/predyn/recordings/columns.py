@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from predyn.errors import InputError
 from predyn.recordings.measurements import AXES, MeasuredForce, Measurements
 from predyn.recordings.text import Floats, Table, fail
+
+Bools = NDArray[np.bool_]
 
 
 class Unit(NamedTuple):
@@ -41,6 +44,18 @@ UNITS = {
     "N mm": Unit(MOMENT, 1e-3),
     "Nmm": Unit(MOMENT, 1e-3),
 }
+WORDS = {
+    ("meter", "meters", "metre", "metres", "mete", "metr"): "m",  # some formats cut words off
+    ("centimeter", "centimeters", "centimetre", "centimetres"): "cm",
+    ("millimeter", "millimeters", "millimetre", "millimetres", "mill"): "mm",
+    ("radian", "radians"): "rad",
+    ("second", "seconds", "sec"): "s",
+    ("newton", "newtons"): "N",
+    ("n.m", "n-m", "newton meters", "newton metres", "newton-meters"): "N m",
+    ("n.mm", "n-mm"): "N mm",
+}
+SPELLINGS = {word: unit for words, unit in WORDS.items() for word in words}
+TRANSLATION = re.compile(r".*_t[xyz]", re.IGNORECASE)  # names of coordinates that slide
 UNITS |= {
     f"{unit}/{per}": Unit(RATE, 1.0)
     for unit in ("rad", "deg", "degree", "degrees", "°", "m", "mm", "cm")
@@ -48,7 +63,53 @@ UNITS |= {
 }
 UNITS |= {unit: Unit(RATE, 1.0) for unit in ("W", "kW", "J")}  # known, but skipped
 VALID_UNITS = "s, ms, rad, deg, m, cm, mm, N, kN, N m, N mm"
+IDLE = 0.05  # of the largest force: less is an empty plate
 SI = {ANGLE: "rad", LENGTH: "m", FORCE: "N", MOMENT: "N m", TIME: "s"}
+
+
+def find_unit(name: str, kind: str) -> Unit | None:
+    """The unit of this name if it measures `kind`; capitals do not matter."""
+    name = " ".join(name.replace("·", " ").replace("*", " ").split())
+    name = SPELLINGS.get(name.lower(), name)
+    unit = UNITS.get(name) or {known.lower(): x for known, x in UNITS.items()}.get(name.lower())
+    return unit if unit is not None and unit.kind == kind else None
+
+
+class Given:
+    """The units that a user states in place of the file, one for each kind of quantity."""
+
+    def __init__(self, units: object = None) -> None:
+        given = (units,) if isinstance(units, str) else () if units is None else units
+        texts = [x for x in given if isinstance(x, str)] if isinstance(given, Iterable) else []
+        if not isinstance(given, Iterable) or len(texts) < len(list(given)):
+            raise InputError(f"units: expected one or several of {VALID_UNITS}, got {units!r:.60}")
+        self.names: dict[str, str] = {}  # by kind
+        for text in texts:
+            unit = next((x for kind in SI if (x := find_unit(text, kind))), None)
+            if unit is None:
+                raise InputError(f"units: unknown unit {text!r:.40}; valid units: {VALID_UNITS}")
+            if unit.kind in self.names:
+                raise InputError(
+                    f"units: expected one unit of {unit.kind}, got {self.names[unit.kind]!r} and "
+                    f"{text!r:.40}"
+                )
+            self.names[unit.kind] = next(name for name, x in UNITS.items() if x == unit)
+
+    def factor(self, kind: str) -> float | None:
+        """SI units per stated unit, None if none is stated."""
+        unit = find_unit(self.names[kind], kind) if kind in self.names else None
+        return None if unit is None else unit.factor
+
+    def choose(self, kind: str, stated: str, notes: list[str]) -> Unit | None:
+        """The user's unit, else that of the file; None if neither is known."""
+        found = find_unit(stated, kind)
+        if kind not in self.names:
+            return found
+        chosen = find_unit(self.names[kind], kind)
+        if found is None or found != chosen:
+            instead = f" instead of {stated!r:.40}" if stated else ""
+            notes.append(f"unit of {kind} as given: {self.names[kind]}{instead}")
+        return chosen
 
 
 @dataclass(eq=False)
@@ -63,6 +124,7 @@ class Recording:
     units: dict[str, str] = field(default_factory=dict)  # by joint, where the file states them
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    baseline: tuple[float, float] | None = None  # s, when the file says that plates are unloaded
 
     def finish(self, axes: str) -> Measurements:
         """The measurements, in the axes of the model."""
@@ -115,17 +177,20 @@ def list_names(names: list[str]) -> str:
 def build_force(
     table: Table, name: str, t: Floats, parts: Mapping[str, Floats], notes: list[str]
 ) -> MeasuredForce:
-    """A force from its parts "f", "p", "m", (M, 3) each; an unloaded plate may lack its point.
+    """A force from its parts "f", "p", "m", (M, 3) each.
 
-    Any other gap is an error that names the line.
+    Where nothing touches the plate, its point, or force, point and moment, may be missing. Any
+    other gap is an error that names the line.
     """
-    force, moment = parts["f"], parts["m"]
-    point = parts["p"].copy()
+    force, moment, point = (parts[part].copy() for part in "fmp")
+    if count := _fill_unloaded(force, moment):
+        notes.append(f"force {name!r}: {count} rows without values, before, between or after "
+                     "loads; 0 N assumed")  # fmt: skip
     idle = np.isnan(point).any(axis=1) & ~(force != 0.0).any(axis=1) & ~(moment != 0.0).any(axis=1)
     if idle.any():
-        point[idle] = 0.0
+        point = np.where(idle.all(), 0.0, hold_points(point, ~idle))
         notes.append(f"force {name!r}: {idle.sum()} rows without force have no point of "
-                     "application; the origin was used")  # fmt: skip
+                     "application; the nearest known one was used")  # fmt: skip
     for what, values in (("force", force), ("centre of pressure", point), ("moment", moment)):
         if len(gaps := np.argwhere(np.isnan(values))):
             i, j = gaps[0]
@@ -133,3 +198,40 @@ def build_force(
                  "missing; a known force needs every value: fill the gap, or write 0 where no "
                  "force acts")  # fmt: skip
     return MeasuredForce(t, force, point, moment)
+
+
+def _fill_unloaded(force: Floats, moment: Floats) -> int:
+    """Zero rows that lack the whole force, if the force is small on both sides; their number.
+
+    A gap during a load stays: its neighbours carry more than 5 % of the largest force.
+    """
+    missing = np.isnan(force).all(axis=1)
+    if not missing.any():
+        return 0
+    size = np.linalg.norm(force, axis=1)
+    small = ~(size > IDLE * np.nanmax(size, initial=0.0))
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], missing.astype(np.int8), [0]))))
+    count = 0
+    for start, end in zip(edges[::2], edges[1::2], strict=True):
+        before, after = max(start - 1, 0), min(end, len(force) - 1)
+        if small[before] and small[after]:
+            force[start:end] = 0.0
+            moment[start:end] = 0.0
+            count += int(end - start)
+    return count
+
+
+def hold_points(point: Floats, loaded: Bools) -> Floats:
+    """Points of application where there is load; elsewhere the nearest of these in the table.
+
+    A jump to the origin would turn up as a moment when forces are interpolated.
+    """
+    if loaded.all() or not loaded.any():
+        return point
+    at = np.flatnonzero(loaded)
+    rows = np.arange(len(point))
+    right = np.clip(np.searchsorted(at, rows), 0, len(at) - 1)
+    left = np.clip(right - 1, 0, None)
+    nearer = np.where(np.abs(at[left] - rows) <= np.abs(at[right] - rows), at[left], at[right])
+    held: Floats = point[nearer]
+    return held

@@ -28,7 +28,9 @@ from predyn.recordings.columns import (
     RATE,
     SI,
     TIME,
+    TRANSLATION,
     UNITS,
+    Given,
     Recording,
     build_force,
     list_names,
@@ -39,11 +41,11 @@ from predyn.recordings.text import (
     Floats,
     Table,
     check_names,
-    check_times,
     fail,
     read_lines,
     read_numbers,
     refuse_other_formats,
+    settle_times,
 )
 
 EXPECTED = "a CSV table"
@@ -67,7 +69,7 @@ PARTS = {
 }
 
 
-def read_csv(path: str) -> Recording:
+def read_csv(path: str, given: Given) -> Recording:
     """Read a CSV recording."""
     lines = read_lines(path, EXPECTED)
     refuse_other_formats(path, lines, EXPECTED)
@@ -94,7 +96,8 @@ def read_csv(path: str) -> Recording:
         units = [cell.strip() for cell in cells]
         start += 1
     columns = read_columns(path, names, units, head + 1, start)
-    return _build_recording(read_numbers(path, lines, start, names, split), columns, head + 1)
+    table = read_numbers(path, lines, start, names, split)
+    return _build_recording(table, columns, head + 1, given)
 
 
 def _make_splitter(path: str, separator: str, width: int | None) -> Callable[[str], list[str]]:
@@ -115,20 +118,24 @@ def _make_splitter(path: str, separator: str, width: int | None) -> Callable[[st
     return split
 
 
-def _build_recording(table: Table, columns: list[Column], head: int) -> Recording:
+def _build_recording(table: Table, columns: list[Column], head: int, given: Given) -> Recording:
     path = table.path
     clocks = [column for column in columns if column.name.lower() in ("time", "t")]
     if len(clocks) != 1:
         got = list_names([column.name for column in clocks or columns])
         fail(path, head, f"expected one column 'time' or 't', got {got}; rename it")
-    clock = clocks[0]
-    columns = [column for column in columns if column is not clock]
+    columns = [column for column in columns if column is not clocks[0]]
+    clock = _state_unit(clocks[0], TIME, given)
     t = _convert_column(table, clock, (TIME,), head)
     result = Recording(path, t)
     table, result.t = _drop_phase_ends(table, t, columns, result.notes)
-    check_times(path, result.t, table.lines)
+    table, result.t = settle_times(table, result.t, result.notes)
 
     markers, forces, joints = _group_columns(path, columns, head, result)
+    _state_units(markers, forces, joints, given)
+    if given.names:
+        units = ", ".join(given.names.values())
+        result.notes.append(f"units as given, of columns that state none: {units}")
     bare: dict[str, list[str]] = defaultdict(list)
     if clock.unit is None:
         result.notes.append(f"no unit given, s assumed: {clock.name!r:.60}")
@@ -149,7 +156,7 @@ def _build_recording(table: Table, columns: list[Column], head: int) -> Recordin
     for unit, without in bare.items():
         if without:
             result.warnings.append(f"no units given, {unit} assumed: {list_names(without)}; add a "
-                                   "row of units, or write 'name [unit]'")  # fmt: skip
+                                   "row of units, write 'name [unit]', or give units=")  # fmt: skip
     by_unit: dict[str, list[str]] = defaultdict(list)
     for column in (clock, *columns):
         if column.unit is not None and column.kind != RATE and UNITS[column.unit].factor != 1.0:
@@ -165,6 +172,29 @@ def _build_recording(table: Table, columns: list[Column], head: int) -> Recordin
             f"no column of a joint (rad, deg, m), marker (m) or force; got {list_names(shown)}",
         )
     return result
+
+
+def _state_unit(column: Column, kind: str, given: Given) -> Column:
+    """The column with the user's unit, if it has none."""
+    return column if column.unit is not None else column._replace(unit=given.names.get(kind))
+
+
+def _state_units(
+    markers: dict[str, Components],
+    forces: dict[str, dict[str, Components]],
+    joints: dict[str, Column],
+    given: Given,
+) -> None:
+    """Give columns without a unit that of the user; joints that end in _tx, _ty, _tz slide."""
+    for group in markers.values():
+        group |= {axis: _state_unit(column, LENGTH, given) for axis, column in group.items()}
+    for parts in forces.values():
+        for part, group in parts.items():
+            kind = PARTS[part].kind
+            group |= {axis: _state_unit(column, kind, given) for axis, column in group.items()}
+    for name, column in joints.items():
+        kind = LENGTH if TRANSLATION.fullmatch(name) else ANGLE
+        joints[name] = _state_unit(column, kind, given)
 
 
 def _drop_phase_ends(

@@ -46,7 +46,7 @@ class Measurements:
 
     All arrays become read-only copies. Raises an InputError that lists problems by name and row
     (rows count from 0): times that do not increase, wrong shapes, numbers that are infinite or
-    larger than 1e9, fewer than two samples, gaps in a force, a name that a joint and a marker
+    larger than 1e9, no sample, gaps in a force, a name that a joint and a marker
     share. A channel may be missing throughout.
 
     Each force has its own times. To add the forces of another file:
@@ -126,8 +126,8 @@ def _check_names(kind: str, given: object) -> dict[str, object]:
 def _find_time_problems(what: str, t: Floats) -> list[str]:
     if t.ndim != 1:
         return [f"{what}: expected times of shape (M,), got shape {t.shape}"]
-    if len(t) < 2:
-        return [f"{what}: expected at least 2 samples, got {len(t)}"]
+    if not len(t):
+        return [f"{what}: expected at least 1 sample, got none"]
     if found := _find_problems(what, t, t.shape, gaps=False):
         return found
     wrong = np.flatnonzero(np.diff(t) <= 0.0)

@@ -4,7 +4,7 @@ Columns: `time`; coordinates by name (`knee`) or by path (`/jointset/leg/knee/va
 `knee/value`); forces `[NAME_]ground_force_vx ..` (N), `.._px ..` (m, point of application) and
 `ground_torque_x ..` (N m, about that point), which become the force `NAME_ground` or `ground`;
 letters after `force` are kept (`ground_force_r_vx`: `ground_r`). Speeds, accelerations, efforts
-and muscle states are skipped.
+and muscle states are skipped; a file of nothing else is refused.
 inDegrees=yes applies to all coordinates but translations, which end in _tx, _ty or _tz.
 """
 
@@ -12,30 +12,42 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from typing import NamedTuple
 
 import numpy as np
 
-from predyn.recordings.columns import DEGREE, Recording, build_force, list_names
+from predyn.recordings.columns import (
+    ANGLE,
+    DEGREE,
+    FORCE,
+    LENGTH,
+    MOMENT,
+    TIME,
+    TRANSLATION,
+    Given,
+    Recording,
+    build_force,
+    list_names,
+)
 from predyn.recordings.measurements import MeasuredForce
+from predyn.recordings.storage_titles import EFFORT, MUSCLE_STATE, find_other_contents
 from predyn.recordings.text import (
     Floats,
     Table,
     check_names,
-    check_times,
     fail,
     read_lines,
     read_numbers,
+    settle_times,
 )
 
 EXPECTED = "a MOT or STO storage file"
 LONGEST_HEADER = 1000
-FORCE = re.compile(r"(.*?)_?force(?:_?(.*?))_([vp])([xyz])", re.IGNORECASE)
-TORQUE = re.compile(r"(.*?)_?torque(?:_?(.*?))_m?([xyz])", re.IGNORECASE)
-TRANSLATION = re.compile(r".*_t[xyz]", re.IGNORECASE)
-EFFORT = re.compile(r".*_(moment|force|torque)")
+FORCE_COLUMN = re.compile(r"(.*?)_?force(?:_?(.*?))_([vp])([xyz])", re.IGNORECASE)
+TORQUE_COLUMN = re.compile(r"(.*?)_?torque(?:_?(.*?))_m?([xyz])", re.IGNORECASE)
 
 
-def read_storage(path: str) -> Recording:
+def read_storage(path: str, given: Given) -> Recording:
     """Read the coordinates and ground forces of a storage file."""
     lines = read_lines(path, EXPECTED)
     settings, end = _read_header(path, lines)
@@ -59,10 +71,12 @@ def read_storage(path: str) -> Recording:
         return cells
 
     table = read_numbers(path, lines, start + 1, names, split)
-    _check_counts(table, settings, start + 1)
-    result = Recording(path, table.values[:, 0])
-    check_times(path, result.t, table.lines)
-    _take_columns(table, settings, start + 1, result)
+    result = Recording(path, table.values[:, 0] * (given.factor(TIME) or 1.0))
+    _check_counts(table, settings, result)
+    table, result.t = settle_times(table, result.t, result.notes)
+    title = next((line.strip() for line in lines[: end - 1] if line.strip()), "")
+    reader = _Columns(table, settings, start + 1, given, result)
+    reader.take("" if "=" in title else title)
     return result
 
 
@@ -79,96 +93,135 @@ def _read_header(path: str, lines: list[str]) -> tuple[dict[str, str], int]:
          "the file is truncated or does not match its suffix")  # fmt: skip
 
 
-def _check_counts(table: Table, settings: dict[str, str], line: int) -> None:
+def _check_counts(table: Table, settings: dict[str, str], result: Recording) -> None:
+    """Note counts that differ from the table, which is consistent in itself."""
     rows, width = table.values.shape
-    for keys, got, at in (
-        (("nrows", "datarows"), rows, int(table.lines[-1])),
-        (("ncolumns", "datacolumns"), width, line),
+    for keys, got, what in (
+        (("nrows", "datarows"), rows, "rows"),
+        (("ncolumns", "datacolumns"), width, "columns"),
     ):
         for key in keys:
             given = settings.get(key, str(got))
-            if not re.fullmatch(r"[0-9]{1,9}", given):
-                fail(table.path, None, f"{key}: expected a whole number, got {given!r:.40}")
-            if int(given) != got:
-                fail(table.path, at, f"the header announces {key}={given}, got {got}; the file may "
-                     "be truncated: export it again, or correct the header")  # fmt: skip
+            if given == str(got):
+                continue
+            message = f"the header announces {key}={given:.40}, but the table has {got} {what}"
+            if what == "rows" and re.fullmatch(r"[0-9]{1,9}", given) and int(given) > got:
+                result.warnings.append(f"{message}: is the file truncated?")
+            else:
+                result.notes.append(message)
 
 
-def _take_columns(table: Table, settings: dict[str, str], line: int, result: Recording) -> None:
-    joints: dict[str, int] = {}
-    skipped: list[str] = []
-    parts: dict[str, dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
-    for index, label in enumerate(table.names[1:], start=1):
-        if match := FORCE.fullmatch(label):
-            name = "_".join(filter(None, (match[1], match[2]))) or "force"
-            part = "f" if match[3].lower() == "v" else "p"
-            parts[name][part][match[4].lower()] = index
-        elif match := TORQUE.fullmatch(label):
-            name = "_".join(filter(None, (match[1], match[2]))) or "force"
-            parts[name]["m"][match[3].lower()] = index
-        elif (joint := _find_joint(label)) is None:
-            skipped.append(label)
-        elif joint in joints:
-            fail(table.path, line, f"columns {table.names[joints[joint]]!r:.60} and {label!r:.60} "
-                 f"are both joint {joint!r:.60}; remove one")  # fmt: skip
-        else:
-            joints[joint] = index
-    if not joints and not parts:
-        fail(table.path, line, f"no column of a joint or ground force; got {list_names(skipped)}")
-    if skipped:
-        result.notes.append(f"skipped: {list_names(skipped)}")
-    if joints:
-        _take_joints(table, settings, joints, result)
-    for name, components in parts.items():
-        result.forces[name] = _read_force(table, name, components, line, result)
+class _Columns(NamedTuple):
+    """The columns of a table, and what they become."""
+
+    table: Table
+    settings: dict[str, str]
+    line: int  # of the names
+    given: Given
+    result: Recording
+
+    def take(self, title: str) -> None:
+        table, result = self.table, self.result
+        joints: dict[str, int] = {}
+        skipped: list[str] = []
+        parts: dict[str, dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
+        for index, label in enumerate(table.names[1:], start=1):
+            if match := FORCE_COLUMN.fullmatch(label):
+                name = "_".join(filter(None, (match[1], match[2]))) or "force"
+                part = "f" if match[3].lower() == "v" else "p"
+                parts[name][part][match[4].lower()] = index
+            elif match := TORQUE_COLUMN.fullmatch(label):
+                name = "_".join(filter(None, (match[1], match[2]))) or "force"
+                parts[name]["m"][match[3].lower()] = index
+            elif (joint := _find_joint(label, table.names)) is None:
+                skipped.append(label)
+            elif joint in joints:
+                fail(table.path, self.line, f"columns {table.names[joints[joint]]!r:.60} and "
+                     f"{label!r:.60} are both joint {joint!r:.60}; remove one")  # fmt: skip
+            else:
+                joints[joint] = index
+        if not parts and (what := find_other_contents(title, table.names[1:])):
+            fail(table.path, self.line, f"expected positions of joints, but this file looks like "
+                 f"{what} (title {title!r:.60}, columns {list_names(table.names[1:])}); give the "
+                 "file of coordinates, such as the result of inverse kinematics")  # fmt: skip
+        if not joints and not parts:
+            fail(table.path, self.line, f"no column of a joint or ground force; got "
+                 f"{list_names(skipped)}")  # fmt: skip
+        if skipped:
+            result.notes.append(f"skipped: {list_names(skipped)}")
+        if joints:
+            self._take_joints(joints)
+        for name, components in parts.items():
+            result.forces[name] = self._read_force(name, components)
+
+    def _take_joints(self, joints: dict[str, int]) -> None:
+        result = self.result
+        straight = [name for name in joints if TRANSLATION.fullmatch(name)]
+        degrees = self._find_degrees(len(straight) < len(joints))
+        turned = [] if degrees is None else [name for name in joints if name not in straight]
+        metres = self.given.factor(LENGTH)
+        for name, index in joints.items():
+            factor = DEGREE if degrees and name in turned else 1.0
+            if metres is not None and name in straight:
+                factor = metres
+            result.angles[name] = self.table.values[:, index] * factor
+        if degrees:
+            result.units.update(dict.fromkeys(turned, "rad"))
+            result.notes.append(f"converted from deg: {list_names(turned) or 'nothing'}")
+        if metres is not None and straight:
+            result.units.update(dict.fromkeys(straight, "m"))
+        if (degrees or metres is not None) and straight:
+            unit = self.given.names.get(LENGTH, "m")
+            result.notes.append(f"translations, in {unit}: {list_names(straight)}")
+
+    def _find_degrees(self, needed: bool) -> bool | None:
+        """Whether angles are in degrees: as the user states, else the header; None if neither."""
+        stated = self.settings.get("indegrees", "").lower()
+        header = {"yes": True, "no": False, "true": True, "false": False}.get(stated)
+        factor = self.given.factor(ANGLE)
+        if factor is not None:
+            degrees = factor != 1.0
+            if degrees != header:
+                self.result.notes.append(
+                    f"unit of angle as given: {self.given.names[ANGLE]}"
+                    + (f" instead of inDegrees={stated:.40}" if stated else "")
+                )
+            return degrees
+        if header is None and (needed or stated):
+            got = f"{stated!r:.40}" if stated else "no such line"
+            fail(self.table.path, None, f"header: expected inDegrees=yes or inDegrees=no, got "
+                 f"{got}; state the unit of the angles: units='deg', or --units deg")  # fmt: skip
+        return header
+
+    def _read_force(self, name: str, components: dict[str, dict[str, int]]) -> MeasuredForce:
+        table = self.table
+        values: dict[str, Floats] = {}
+        for part, what, kind in (
+            ("f", "force", FORCE),
+            ("p", "point of application", LENGTH),
+            ("m", "torque", MOMENT),
+        ):
+            group = components.get(part, {})
+            absent = [axis for axis in "xyz" if axis not in group]
+            if absent and (part != "m" or len(absent) < 3):
+                fail(table.path, self.line, f"force {name!r:.60}: expected x, y and z of its "
+                     f"{what}, but found no {', '.join(absent)}; add the columns")  # fmt: skip
+            values[part] = np.zeros((len(table.values), 3))
+            factor = self.given.factor(kind) or 1.0
+            for axis, index in group.items():
+                values[part][:, "xyz".index(axis)] = table.values[:, index] * factor
+        if "m" not in components:
+            self.result.notes.append(f"force {name!r}: no torque columns, 0 assumed")
+        return build_force(table, name, self.result.t, values, self.result.notes)
 
 
-def _find_joint(label: str) -> str | None:
+def _find_joint(label: str, names: list[str]) -> str | None:
     """The joint whose position this column holds, or None."""
     if "/" in label:
         path, _, what = label.rpartition("/")
         return path.rpartition("/")[2] or None if what == "value" else None
-    if label.endswith((".activation", ".fiber_length")) or EFFORT.fullmatch(label):
+    if MUSCLE_STATE.fullmatch(label) or EFFORT.fullmatch(label):
+        return None
+    if label.endswith("_u") and label[:-2] in names:  # a speed beside its coordinate
         return None
     return label
-
-
-def _take_joints(
-    table: Table, settings: dict[str, str], joints: dict[str, int], result: Recording
-) -> None:
-    degrees = settings.get("indegrees", "").lower()
-    if degrees not in ("yes", "no"):
-        got = f"{degrees!r:.40}" if degrees else "no such line"
-        fail(table.path, None, f"header: expected inDegrees=yes or inDegrees=no, got {got}; state "
-             "the unit of the angles")  # fmt: skip
-    turned = [name for name in joints if degrees == "yes" and not TRANSLATION.fullmatch(name)]
-    for name, index in joints.items():
-        factor = DEGREE if name in turned else 1.0
-        result.angles[name] = table.values[:, index] * factor
-    result.units.update(dict.fromkeys(turned, "rad"))
-    if degrees == "yes":
-        result.notes.append(f"converted from deg: {list_names(turned) or 'nothing'}")
-        if straight := [name for name in joints if name not in turned]:
-            result.notes.append(f"translations, in m: {list_names(straight)}")
-
-
-def _read_force(
-    table: Table,
-    name: str,
-    components: dict[str, dict[str, int]],
-    line: int,
-    result: Recording,
-) -> MeasuredForce:
-    values: dict[str, Floats] = {}
-    for part, what in (("f", "force"), ("p", "point of application"), ("m", "torque")):
-        group = components.get(part, {})
-        absent = [axis for axis in "xyz" if axis not in group]
-        if absent and (part != "m" or len(absent) < 3):
-            fail(table.path, line, f"force {name!r:.60}: expected x, y and z of its {what}, but "
-                 f"found no {', '.join(absent)}; add the columns")  # fmt: skip
-        values[part] = np.zeros((len(table.values), 3))
-        for axis, index in group.items():
-            values[part][:, "xyz".index(axis)] = table.values[:, index]
-    if "m" not in components:
-        result.notes.append(f"force {name!r}: no torque columns, 0 assumed")
-    return build_force(table, name, result.t, values, result.notes)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.errors import FileError
+from predyn.recordings.sampling import undo_rounding
 from predyn.storage.reading import read_at_most
 
 Floats = NDArray[np.float64]
@@ -85,8 +86,8 @@ def refuse_other_formats(path: str, lines: list[str], expected: str) -> None:
         fail(path, 1, f"expected {expected}, this is a storage file; name it .mot or .sto")
 
 
-def check_names(path: str, line: int, names: Sequence[str]) -> None:
-    """Names must be given, distinct and of a sane length."""
+def check_names(path: str, line: int, names: Sequence[str], twins: bool = False) -> None:
+    """Names must be given, of a sane length and, unless `twins` are allowed, distinct."""
     if len(names) > MOST_COLUMNS:
         fail(path, line, f"{len(names)} columns; expected at most {MOST_COLUMNS}")
     first: dict[str, int] = {}
@@ -95,10 +96,33 @@ def check_names(path: str, line: int, names: Sequence[str]) -> None:
             fail(path, line, f"column {k + 1} has no name; name it or remove it")
         if len(name) > LONGEST_NAME or not name.isprintable():
             fail(path, line, f"column {k + 1}: expected a name, got {name!r:.60}")
-        if name in first:
+        if name in first and not twins:
             fail(path, line, f"{name!r:.60} is the name of columns {first[name] + 1} and {k + 1}; "
                  "rename or remove one")  # fmt: skip
         first[name] = k
+
+
+def rename_twins(names: Sequence[str], notes: list[str]) -> list[str]:
+    """Distinct names: later markers of the same name get a number, with a note."""
+    used = set(names)
+    count: dict[str, int] = {}
+    out: list[str] = []
+    changed: list[str] = []
+    for name in names:
+        count[name] = count.get(name, 0) + 1
+        new = name
+        while count[name] > 1 and new in used:
+            new = f"{name}_{count[name]}"
+            count[name] += new in used
+        if new != name:
+            changed.append(f"{name!r:.60} to {new!r:.60}")
+            used.add(new)
+        out.append(new)
+    if changed:
+        more = f" and {len(changed) - 6} more" if len(changed) > 6 else ""
+        notes.append(f"markers with the same name, renamed in the order of the file: "
+                     f"{', '.join(changed[:6])}{more}")  # fmt: skip
+    return out
 
 
 def read_numbers(
@@ -107,8 +131,8 @@ def read_numbers(
     """The table under `names`, from `lines[start]` on; blank rows are skipped."""
     kept = [k for k in range(start, len(lines)) if lines[k].strip(BLANK)]
     if not kept:
-        fail(path, None, "a header without rows; expected at least 2 rows of numbers; the file "
-             "may be truncated")  # fmt: skip
+        fail(path, None, "a header without rows; expected rows of numbers; the file may be "
+             "truncated")  # fmt: skip
     values = np.empty((len(kept), len(names)))
     for at in range(0, len(kept), ROWS_AT_ONCE):
         some = kept[at : at + ROWS_AT_ONCE]
@@ -159,15 +183,27 @@ def _parse_number(path: str, line: int, name: str, cell: str) -> float:
          "cell empty if the value is missing")  # fmt: skip
 
 
+def settle_times(
+    table: Table, t: Floats, notes: list[str], rate: float | None = None
+) -> tuple[Table, Floats]:
+    """The table and its times, checked; a repeated last row and rounding of the times undone."""
+    if len(t) > 2 and t[-1] == t[-2] > t[-3]:
+        notes.append(f"line {table.lines[-1]} repeats the time {t[-1]:.9g} s of the row before; "
+                     "this last row was skipped")  # fmt: skip
+        table, t = table._replace(values=table.values[:-1], lines=table.lines[:-1]), t[:-1]
+    check_times(table.path, t, table.lines)
+    even, found = undo_rounding(t, rate)
+    if found is not None:
+        notes.append(f"the times are rounded; {found:.6g} samples per second were used")
+    return table, even
+
+
 def check_times(path: str, t: Floats, lines: NDArray[np.int64] | None = None) -> None:
     """Raise a FileError that names the line where a time is missing, repeats or goes backwards."""
 
     def line(k: int) -> int | None:
         return None if lines is None else int(lines[k])
 
-    if len(t) < 2:
-        fail(path, line(0) if len(t) else None, f"expected at least 2 rows, got {len(t)}; the file "
-             "may be truncated")  # fmt: skip
     if len(gaps := np.flatnonzero(np.isnan(t))):
         fail(path, line(gaps[0]), "the time is missing; every row needs one")
     wrong = np.flatnonzero(np.diff(t) <= 0.0)

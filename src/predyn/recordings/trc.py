@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
-from predyn.recordings.columns import LENGTH, UNITS, Recording, list_names
+from predyn.recordings.columns import LENGTH, TIME, Given, Recording, list_names
+from predyn.recordings.sampling import usual_interval
 from predyn.recordings.text import (
     Table,
     check_names,
-    check_times,
     fail,
     read_lines,
     read_numbers,
+    rename_twins,
+    settle_times,
 )
 
 EXPECTED = "a TRC table of markers"
 
 
-def read_trc(path: str) -> Recording:
+def read_trc(path: str, given: Given) -> Recording:
     """Read the markers of a TRC file; any other column is an error."""
     lines = read_lines(path, EXPECTED)
     if not lines[0].strip().startswith("PathFileType"):
@@ -29,12 +29,13 @@ def read_trc(path: str) -> Recording:
         fail(path, len(lines), f"expected a header of 5 lines, got {len(lines)}: the file is "
              "truncated; export it again")  # fmt: skip
     settings = _read_settings(path, lines)
+    notes: list[str] = []
     name = settings.get("Units", "")
-    unit = UNITS.get(name) or UNITS.get(name.lower())
-    if unit is None or unit.kind != LENGTH:
+    unit = given.choose(LENGTH, name, notes)
+    if unit is None:
         fail(path, 3, f"Units: expected m, cm or mm, got {name!r:.40}; write the unit of the "
-             "positions under 'Units'")  # fmt: skip
-    markers = _read_marker_names(path, lines[3], lines[4])
+             "positions under 'Units', or state it: units='mm', or --units mm")  # fmt: skip
+    markers = rename_twins(_read_marker_names(path, lines[3], lines[4]), notes)
     _check_count(path, settings, "NumMarkers", len(markers), "names in line 4")
     columns = ["Frame#", "Time", *(f"{marker}.{axis}" for marker in markers for axis in "xyz")]
 
@@ -46,16 +47,19 @@ def read_trc(path: str) -> Recording:
 
     table = read_numbers(path, lines, 5, columns, split)
     count = len(table.values)
+    rate = _read_rate(settings)
     frames = _read_count(path, settings, "NumFrames")
     if frames is not None and count < frames:
         fail(path, int(table.lines[-1]), f"line 3 announces {frames} frames, got {count}: the file "
              "is truncated; export it again, or correct NumFrames")  # fmt: skip
-    result = Recording(path, table.values[:, 1])
-    check_times(path, result.t, table.lines)
+    seconds = given.factor(TIME) or 1.0
+    table, t = settle_times(table, table.values[:, 1] * seconds, notes, rate)
+    result = Recording(path, t, notes=notes)
     if frames is not None and count > frames:
         result.notes.append(f"line 3 announces {frames} frames, {count} were read")
-    result.notes.append(f"positions in {name}")
-    _check_rate(settings, result)
+    if LENGTH not in given.names:
+        result.notes.append(f"positions in {name}")
+    _check_rate(rate, result)
     _take_markers(table, markers, unit.factor, result)
     return result
 
@@ -99,20 +103,25 @@ def _read_marker_names(path: str, names: str, axes: str) -> list[str]:
              "three columns after the previous name; separate names by three tabs")  # fmt: skip
     if not markers:
         fail(path, 4, "expected names of markers after 'Frame#' and 'Time', got none")
-    check_names(path, 4, markers)
+    check_names(path, 4, markers, twins=True)
     given = len(axes.split())
     if given != 3 * len(markers):
         fail(path, 5, f"expected X1, Y1, Z1, ... for {len(markers)} markers, got {given} cells")
     return markers
 
 
-def _check_rate(settings: dict[str, str], result: Recording) -> None:
-    """Warn if the rate disagrees with the times, which are used."""
+def _read_rate(settings: dict[str, str]) -> float | None:
     try:
-        rate = float(settings.get("DataRate", ""))
+        return float(settings.get("DataRate", ""))
     except ValueError:
+        return None
+
+
+def _check_rate(rate: float | None, result: Recording) -> None:
+    """Warn if the rate disagrees with the times, which are used."""
+    if rate is None or len(result.t) < 2:
         return
-    found = 1.0 / float(np.median(np.diff(result.t)))
+    found = 1.0 / usual_interval(result.t)
     if rate > 0.0 and not 0.95 < found / rate < 1.05:
         result.warnings.append(f"line 3: DataRate is {rate:g} Hz, the times have {found:.5g} Hz; "
                                "the times were used")  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 from predyn.curves.profile import Profile
 from predyn.kernels.forces import ExternalForce
 from predyn.model import KINDS, PRISMATIC, Limits, Model
+from predyn.model.couplings import independent
 from predyn.problem import (
     Constraint,
     Cost,
@@ -23,6 +24,7 @@ from predyn.problem import (
 )
 from predyn.problem.quantities import unit_of
 from predyn.recordings.measurements import AXES, Measurements
+from predyn.recordings.sampling import usual_interval
 
 MOST = 60  # joints listed
 RATES = {"q": "", "v": "/s", "a": "/s^2"}
@@ -38,6 +40,7 @@ def model_text(model: Model, limits: Limits | None = None) -> str:
     ]
     if model.n > MOST:
         lines.append(f"  ... and {model.n - MOST} more joints")
+    lines += [f"  {line}" for line in _followers(model)]
     if model.frames:
         lines.append(f"frames: {', '.join(frame.name for frame in model.frames[:MOST])}")
     lines += [f"note: {note}" for note in model.notes]
@@ -47,9 +50,12 @@ def model_text(model: Model, limits: Limits | None = None) -> str:
 def recording_text(recording: Measurements) -> str:
     """Angles, markers and forces with their gaps and ranges, and what the reader assumed."""
     t = recording.t
-    rate = (len(t) - 1) / (t[-1] - t[0])
-    lines = [f"recording {recording.source!r}: {len(t)} samples from {t[0]:g} to {t[-1]:g} s, "
-             f"{rate:.6g} per second"]  # fmt: skip
+    if len(t) > 1:
+        rate = 1.0 / usual_interval(t)
+        times = f"{len(t)} samples from {t[0]:g} to {t[-1]:g} s, {rate:.6g} per second"
+    else:
+        times = f"1 sample at {t[0]:g} s"
+    lines = [f"recording {recording.source!r}: {times}"]
     rows: list[tuple[str, ...]] = [("name", "kind", "missing", "smallest", "largest")]
     for name, values in recording.angles.items():
         given = recording.units.get(name, "rad or m")
@@ -189,18 +195,28 @@ def _unit(unit: str) -> str:
     return "" if unit == "1" else unit
 
 
+def _followers(model: Model) -> list[str]:
+    """What each joint follows that has no coordinate of its own."""
+    lines = []
+    for coupling in model.couplings[:MOST]:
+        line = coupling.function.line
+        how = "by a curve" if line is None else f"= {line[0]:g} * {coupling.source} + {line[1]:g}"
+        lines.append(f"{coupling.joint} follows {coupling.source} {how}")
+    return lines
+
+
 def _joint_rows(model: Model, limits: Limits) -> list[tuple[str, ...]]:
     header = ("  joint", "kind", "link", "mass [kg]", "position", "velocity", "effort")
     rows: list[tuple[str, ...]] = [header]
-    for j in range(min(model.n, MOST)):
+    for j, link in enumerate(independent(model)[:MOST]):
         units = ("m", "m/s", "N") if model.kind[j] == PRISMATIC else ("rad", "rad/s", "N m")
         pairs = (limits.position[j], limits.velocity[j], limits.effort[j])
         rows.append(
             (
                 f"  {model.joint_names[j]}",
                 KINDS[model.kind[j]],
-                model.link_names[j],
-                f"{model.inertia[j, 0]:.6g}",
+                model.link_names[link],
+                f"{model.inertia[link, 0]:.6g}",
                 *(_bounds(low, high, x) for (low, high), x in zip(pairs, units, strict=True)),
             )
         )

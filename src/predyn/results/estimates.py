@@ -8,35 +8,44 @@ from pathlib import Path
 
 import numpy as np
 
+from predyn.analysis.cycles import find_gait
+from predyn.analysis.gait import GaitCycles
 from predyn.estimate.result import BAND, WHITE, Estimate, prior_words
 from predyn.model import PRISMATIC
 from predyn.results.folder import replace_together
 from predyn.results.stored import ESTIMATE, REPORT, SOLUTION, SUMMARY, folder_for, refuse_other
 from predyn.storage.files import write_text
 
-TORQUES = "torques.csv"
+TORQUES, GAIT = "torques.csv", "gait.csv"
 MOST = 60  # joints and channels listed
 
 
-def write_estimate(estimate: Estimate, folder: Path, report: bool = True) -> list[Path]:
-    """Write result, torques, summary and report, all or none; returns their paths.
+def write_estimate(
+    estimate: Estimate, folder: Path, report: bool = True, gait: GaitCycles | None = None
+) -> list[Path]:
+    """Write result, torques, summary, report and curves of gait cycles; returns their paths.
 
-    An estimate that did not converge goes to a subfolder if the folder holds one that did. Without
-    a report, that of an earlier estimate is removed.
+    All or none. An estimate that did not converge goes to a subfolder if the folder holds one that
+    did. A report or gait cycles of an earlier estimate are removed if this one has none.
     """
     refuse_other(folder, SOLUTION)
+    gait = find_gait(estimate) if gait is None else gait
+    summary = estimate.summary() | ({} if gait is None else {"gait": gait.summary()})
     texts = {
         TORQUES: estimate.torques_csv(),
-        SUMMARY: json.dumps(estimate.summary(), indent=2) + "\n",
+        SUMMARY: json.dumps(summary, indent=2) + "\n",
     }
+    if gait is not None:
+        texts[GAIT] = gait.csv()
     if report:
         from predyn.view.estimate_report import estimate_html
 
-        texts[REPORT] = estimate_html(estimate)
+        texts[REPORT] = estimate_html(estimate, gait)
     writers: dict[str, Callable[[Path], None]] = {ESTIMATE: estimate.save}
     writers |= {name: _writer(text) for name, text in texts.items()}
     with folder_for(estimate, folder, ESTIMATE) as target:
-        return replace_together(target, writers, stale=() if report else (REPORT,))
+        stale = [name for name in (REPORT, GAIT) if name not in writers]
+        return replace_together(target, writers, stale=stale)
 
 
 def _writer(text: str) -> Callable[[Path], None]:

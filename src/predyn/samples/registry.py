@@ -46,6 +46,10 @@ def _frame_units(model: Model, member: str) -> tuple[str, ...]:
     return ("1",) * 9 + tuple(unit for unit in motion for _ in range(3))
 
 
+def _wrenches(model: Model, _: str) -> tuple[str, ...]:
+    return tuple(f"{name}.{x}" for name in model.expanded.joint_names for x in WRENCH)
+
+
 WRENCH = ("mx", "my", "mz", "fx", "fy", "fz")
 FRAME_COMPONENTS = (
     *(f"R{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)),
@@ -62,9 +66,9 @@ CHANNELS = {
         Channel("tau", _by_joint("N m", "N"), "predyn.channels.torques", _joints),
         Channel(
             "reactions",
-            lambda model, _: ("N m", "N m", "N m", "N", "N", "N") * model.n,
+            lambda model, _: ("N m", "N m", "N m", "N", "N", "N") * len(model.parent),
             "predyn.channels.reactions",
-            lambda model, _: tuple(f"{name}.{x}" for name in model.joint_names for x in WRENCH),
+            _wrenches,
         ),
         Channel("momentum", _by_joint("N m s", "N s"), "predyn.channels.momentum", _joints),
         Channel("frame:", _frame_units, "predyn.channels.frames", lambda *_: FRAME_COMPONENTS),

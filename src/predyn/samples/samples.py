@@ -8,7 +8,7 @@ n joints:
     t                1    time since the start of the phase, s
     tau              n    joint torques or forces
     momentum         n    generalized momentum M(q) v
-    reactions        6 n  wrench through each joint: moment, force, link axes (joint_reactions)
+    reactions    6 links  wrench through each joint: moment, force, link axes (joint_reactions)
     frame:NAME       24   a frame's R (9, by rows), p, w, v, alpha, a (3 each), world components
 
 and those that a problem adds:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from predyn.dynamics.energy import kinetic_energy, potential_energy
 from predyn.dynamics.evaluations import Accelerations, Evaluation
+from predyn.dynamics.expansion import expand_states
 from predyn.dynamics.rnea import RNEA
 from predyn.errors import InputError
 from predyn.model import PRISMATIC, Model
@@ -192,8 +193,8 @@ def _slopes(phase: PredictedPhase, control: Predicted) -> Callable[[float, float
     first = phase.first_forces
     accelerations = Accelerations(model, first)
     loaded, free = Evaluation(RNEA, model, first), Evaluation(RNEA, model, ())
-    rest = np.zeros((1, n))
-    speed = np.where(model.coulomb_speed > 0.0, model.coulomb_speed, 1.0)
+    rest, tree = np.zeros((1, n)), model.expanded
+    speed = np.where(tree.coulomb_speed > 0.0, tree.coulomb_speed, 1.0)
 
     def within(start: float, end: float) -> Slope:
         torques, forces = control.on(start, end), phase.forces_near(0.5 * (start + end))
@@ -205,11 +206,12 @@ def _slopes(phase: PredictedPhase, control: Predicted) -> Callable[[float, float
                 acting = forces(t)
                 accelerations.load(acting)
                 loaded.load(acting)
-            friction = model.damping * v + model.coulomb * np.tanh(v / speed)
+            rates = expand_states(model, q, v, rest).v if model.couplings else v
+            friction = tree.damping * rates + tree.coulomb * np.tanh(rates / speed)
             pushed = 0.0
             if phase.forces:
                 pushed = float(np.sum((free(q, rest, rest) - loaded(q, rest, rest)) * v))
-            powers = (float(np.sum(tau * v)), -float(np.sum(friction * v)), pushed)
+            powers = (float(np.sum(tau * v)), -float(np.sum(friction * rates)), pushed)
             return np.concatenate((v[0], accelerations(q, v, tau)[0], powers))
 
         return slope

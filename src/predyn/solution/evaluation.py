@@ -73,7 +73,7 @@ def sample_at(solution: Solution, times: Floats) -> Sample:
     _require_motion(solution, "dynamics")
     flat, n = times.ravel(), solution.model.n
     states, tau = np.empty((4, flat.size, n)), np.empty((flat.size, n))
-    reactions = np.empty((flat.size, n, 6))
+    reactions = np.empty((flat.size, len(solution.model.parent), 6))
     for part in parts_of(solution, flat):
         states[:, part.rows] = _values(solution.curves[part.phase], part.s, 3)
         model, forces = solution.system(part.phase).model, forces_in(solution, part)

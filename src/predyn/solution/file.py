@@ -1,7 +1,8 @@
 """Solutions as HDF5 files: lossless, versioned, with the model inside, readable by h5py alone.
 
-At the top level t (K,), phase (K,), q, v, a, tau (K, n), reactions (K, n, 6) and x; groups model,
-curves, limits, costs, multipliers, history and so on as in `Solution`. hdf5_tree.py has the format.
+At the top level t (K,), phase (K,), q, v, a, tau (K, n), reactions (K, links, 6) and x; groups
+model, curves, limits, costs, multipliers, history and so on as in `Solution`. hdf5_tree.py has the
+format.
 Files of version 0.2, and solutions that were saved without one, have no group verification.
 
 Version 2 adds signals, parameters and systems, each only if there is one, and the status
@@ -60,7 +61,8 @@ def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
     """Write a solution to an HDF5 file, whole or not at all; equal solutions give equal bytes."""
     try:
         statuses = {solution.status, *(start.get("status") for start in solution.starts)}
-        version = 1 if is_plain(solution) and EXCEEDS not in statuses else VERSION
+        plain = is_plain(solution) and not solution.model.couplings
+        version = 1 if plain and EXCEEDS not in statuses else VERSION
         data = hdf5_tree.encode(_tree_of(solution), _notes(solution.model), KIND, version)
     except (ValueError, OSError, RuntimeError) as error:  # of a value, or of the HDF5 library
         raise FileError(f"{path}: this solution cannot be saved: {error}") from error
@@ -126,7 +128,7 @@ def _notes(model: Model) -> dict[str, dict[str, Any]]:
     notes["t"] = {"units": "s"}
     notes["phase"] = {"meaning": "number of the phase, from 0"}
     notes["reactions"] = {
-        "joint_names": joints,
+        "joint_names": list(model.expanded.joint_names),
         "units": list(units(model, "reactions")[:6]),
         "meaning": "moment and force that link j receives through joint j, in link axes",
     }
@@ -160,7 +162,7 @@ def _solution_of(file: TreeReader) -> Solution:
         curves=curves,
         t=t,
         phase=file.array("phase", t.shape, np.int64),
-        reactions=file.array("reactions", (len(t), n, 6)),
+        reactions=file.array("reactions", (len(t), len(model.parent), 6)),
         limits=Limits(*(limits[name] for name in Limits._fields)),
         jerk_limit=limits["jerk"][:, 1] if "jerk" in limits else None,
         jacobian=(rows, pattern.array("columns", rows.shape, np.int32)),

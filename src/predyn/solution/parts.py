@@ -30,7 +30,7 @@ class Sample(NamedTuple):
     a: Floats
     jerk: Floats
     tau: Floats
-    reactions: Floats  # (..., n, 6)
+    reactions: Floats  # (..., links, 6)
 
 
 class Violation(NamedTuple):

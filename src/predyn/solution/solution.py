@@ -62,7 +62,7 @@ class Solution(Compared):
     v: Floats
     a: Floats
     tau: Floats
-    reactions: Floats  # (K, n, 6)
+    reactions: Floats  # (K, links, 6)
     limits: Limits  # as the problem states them; `system(k).limits` are those of phase k
     costs: dict[str, float]  # the objective by term, weights included
     violations: tuple[Violation, ...]  # worst first, at the imposed points

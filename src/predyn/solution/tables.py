@@ -63,8 +63,10 @@ def _variable(solution: Solution, name: str, values: Floats) -> Variable:
     components, units = channel_info(solution, name)
     joints, member = solution.model.joint_names, name.rpartition(":")[2]
     if name == "reactions":
-        values = values.reshape(-1, len(joints), len(WRENCH))
-        return Variable(name, values, units, {"joint": joints, "wrench": WRENCH})
+        every = solution.model.expanded.joint_names
+        values = values.reshape(-1, len(every), len(WRENCH))
+        by = "joint" if every == joints else "link_joint"
+        return Variable(name, values, units, {by: every, "wrench": WRENCH})
     if components == (member,):
         name = "time_in_phase" if name == "t" else name  # t is the time of the motion
         return Variable(name, np.ascontiguousarray(values[:, 0]), units)

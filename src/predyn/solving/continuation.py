@@ -259,4 +259,6 @@ def _named(solution: Solution, asked: Mapping[str, float | None]) -> Solution:
 
 def settled(problem: Problem, solution: Solution) -> Problem:
     """The problem with the widths of its solution, for solves that follow."""
+    if not solution.widths:  # nothing is rounded
+        return problem
     return with_widths(problem, {**used_widths(problem), **solution.widths})

@@ -42,7 +42,7 @@ class Sampled(NamedTuple):
 def sample(program: Program, x: Floats) -> Floats:
     """All numbers of a motion in one vector, which `shaped` takes apart."""
     motion = motion_of(program, x)
-    samples = sample_motion(program, motion)
+    samples, _ = sample_motion(program, motion)
     signals = motion.sampled_signals(samples["t"], samples["phase"])
     parts = [np.array([curve.duration for curve in motion.curves])]
     parts += [samples[name].ravel() for name in ("q", "v", "a", "tau")]

@@ -49,7 +49,7 @@ class JointReaction(Term):
             )
 
     def bind(self, model: Model) -> Residual:
-        first = 6 * model.joint_index(self.joint)
+        first = 6 * model.expanded.joint_index(self.joint)
         part = PARTS[self.part]
         weight = 9.81 * float(model.inertia[:, 0].sum()) or 1.0
         if self.form == "magnitude":

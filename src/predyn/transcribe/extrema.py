@@ -30,29 +30,27 @@ def farthest(spline: DerivativeSpline, lower: Floats, upper: Floats) -> tuple[Fl
     Where the spline jumps, the values of both sides count. NaN where control points are not finite.
     A curve within its bounds is not searched: the value is one of its own.
     """
-    top, at = _sought(spline, upper, 1.0)
-    bottom, where = _sought(spline, -lower, -1.0)
+    p, m = spline.degree, spline.control.shape[1]
+    best, at = np.empty(2 * m), np.empty(2 * m)
+    room = np.empty((DEPTH + 2, p + 3)), np.empty(p + 1)
+    # the least value is the largest of the opposite; copies in C order, because Numba would compile
+    # again for other arrays
+    control = np.empty((len(spline.control), 2 * m))
+    control[:, :m], control[:, m:] = spline.control, -spline.control
+    floor = np.concatenate([upper, -lower])
+    _maxima(p, np.array(spline.knots), control, floor, ROUNDING, *room, best, at)
+    top, bottom = best[:m], best[m:]
     with np.errstate(invalid="ignore"):
         below = bottom + lower > top - upper
-    return np.where(below, -bottom, top), np.where(below, where, at)
-
-
-def _sought(spline: DerivativeSpline, floor: Floats, sign: float) -> tuple[Floats, Floats]:
-    """The maxima of the spline times a sign, and where they are; a maximum below its floor is not
-    sought, and a smaller value is returned.
-    """
-    p, columns = spline.degree, spline.control.shape[1]
-    best, at = np.empty(columns), np.empty(columns)
-    room = np.empty((DEPTH + 2, p + 3)), np.empty(p + 1)
-    # copies: Numba would compile again for arrays that are read-only or not contiguous
-    given = np.array(spline.knots), np.array(spline.control, order="C"), sign, np.array(floor)
-    _maxima(p, *given, ROUNDING, *room, best, at)
-    return best, at
+    return np.where(below, -bottom, top), np.where(below, at[m:], at[:m])
 
 
 @kept
-def _maxima(p, knots, control, sign, floor, rounding, room, points, best, at):
-    """room (DEPTH + 2, p + 3): pieces to be looked at, with their coefficients, start and width."""
+def _maxima(p, knots, control, floor, rounding, room, points, best, at):
+    """The largest values of all columns; one below its floor is not searched for.
+
+    room (DEPTH + 2, p + 3): pieces to be looked at, with their coefficients, start and width.
+    """
     for c in range(control.shape[1]):
         size, known = 0.0, True
         for k in range(control.shape[0]):
@@ -68,12 +66,10 @@ def _maxima(p, knots, control, sign, floor, rounding, room, points, best, at):
                 continue
             hull = -np.inf
             for k in range(i - p, i + 1):
-                hull = max(hull, sign * control[k, c])
+                hull = max(hull, control[k, c])
             if best[c] > -np.inf and hull <= max(best[c], floor[c]) + rounding * size:
                 continue
             bernstein(p, knots, control, c, i, points, room[0])
-            for j in range(p + 1):
-                room[0, j] *= sign
             room[0, p + 1], room[0, p + 2] = knots[i], width
             waiting = 1
             while waiting > 0:

@@ -98,7 +98,7 @@ def motion_of(program: Program, x: Floats) -> Motion:
     """The motion at decision variables x."""
     parameters = _parameters(program, x)
     (problem, impossible), curves = _with_model(program.problem, parameters), program.curves(x)
-    systems = tuple(system_of(problem, p) for p in range(len(curves)))
+    systems = program.systems_of(problem)
     signals = {}
     for signal in problem.signals:
         found: list[Curve | None] = []

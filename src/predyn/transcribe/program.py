@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.dynamics.system import PhaseSystem
 from predyn.errors import InputError
 from predyn.model import Model
 from predyn.nlp import NLP
-from predyn.problem import Problem
+from predyn.problem import Problem, system_of
 from predyn.solution import Curve
 from predyn.transcribe.arrange import Arrangement
 from predyn.transcribe.layout import PhaseLayout
@@ -41,6 +42,10 @@ class Program(NLP):
         self._evaluated = self._differentiated = self._eager = False
         self.f_scale = 1.0
         self._number_rows()
+
+    def systems_of(self, problem: Problem) -> tuple[PhaseSystem, ...]:
+        """What moves in each phase of a problem: this one, or one with other numbers."""
+        return tuple(system_of(problem, p) for p in range(len(problem.phases)))
 
     @abstractmethod
     def curves(self, x: Floats) -> tuple[Curve, ...]:

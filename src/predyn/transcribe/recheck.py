@@ -7,6 +7,7 @@ of the solver. The largest excess of a quantity that is linear in q, v, a, jerk 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -59,8 +60,13 @@ def residual_values(residual: Residual, samples: Samples, instants: int) -> Floa
     return value
 
 
-def dense_violations(program: Program, motion: Motion) -> list[Violation]:
-    """The largest excess of each named quantity that is bounded throughout, worst first."""
+def dense_violations(
+    program: Program, motion: Motion, sampled: Sequence[Samples] = ()
+) -> list[Violation]:
+    """The largest excess of each named quantity that is bounded throughout, worst first.
+
+    sampled: states and torques of each phase at its `dense_instants`, if they are known.
+    """
     begin, found = 0.0, []
     for p, curve in enumerate(motion.curves):
         worst, searched = [], []
@@ -74,7 +80,7 @@ def dense_violations(program: Program, motion: Motion) -> list[Violation]:
                 else:
                     worst.append((bounded, *farthest(spline, rows.lower, rows.upper)))
         if searched or motion.systems[p].passive:
-            worst += _search(program, motion, p, searched)
+            worst += _search(program, motion, p, searched, sampled[p] if sampled else None)
         found += [(bounded, value, begin + s * curve.duration) for bounded, value, s in worst]
         begin += curve.duration
     return _violations(found) if found else []
@@ -125,14 +131,15 @@ def linear_spline(motion: Motion, p: int, residual: Residual) -> DerivativeSplin
 
 
 def _search(
-    program: Program, motion: Motion, p: int, searched: list[Bounded]
+    program: Program, motion: Motion, p: int, searched: list[Bounded], samples: Samples | None
 ) -> list[tuple[Bounded, Floats, Floats]]:
     """The value of each row of each quantity at its largest excess, and where, by sampling."""
     passive = motion.systems[p].passive
     needed = [channel for x in searched for channel in x.residual.channels]
     channels = tuple(dict.fromkeys(("tau", *needed) if passive else needed))
-    s = _instants(program.phases[p], motion.curves[p])
-    samples = motion.samples(p, s.ravel(), channels)
+    s = dense_instants(program.phases[p], motion.curves[p])
+    if samples is None or not {*channels} <= {*STATES, "tau"}:
+        samples = motion.samples(p, s.ravel(), channels)
     if passive:
         searched = [*searched, _passive_torque(program, motion, p, samples["tau"])]
     found = []
@@ -147,7 +154,7 @@ def _search(
     return found
 
 
-def _instants(layout: PhaseLayout, curve: Curve) -> Floats:
+def dense_instants(layout: PhaseLayout, curve: Curve) -> Floats:
     """(pieces, m) instants within each smooth piece of the motion."""
     if curve.knots is not layout.spline.knots:  # integrated, or with free knots
         return _within(layout, curve.knots)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.dynamics.system import PhaseSystem
 from predyn.errors import InputError
 from predyn.kernels.batch import Direct
 from predyn.problem import Problem
@@ -76,6 +77,7 @@ class SplineProgram(Program):
                 super().retarget(problem)
                 return
         self.problem, self.model = problem, problem.model
+        self._evaluated = self._differentiated = False  # with the numbers before
         self._gather_bounds(changed)
         try:
             self._check_fixed_rows(changed)
@@ -152,6 +154,11 @@ class SplineProgram(Program):
             place = places.place(cells).reshape(shape[0], shape[1], shape[2] * shape[3])
             place_T: Ints = places.place(mixed) if layout.T_column >= 0 else _NO_PLACE
             self._hessian_sets.append((points, place, place_T, int(places.place(TT)[0])))
+
+    def systems_of(self, problem: Problem) -> tuple[PhaseSystem, ...]:
+        if problem is self._arrangement.problem:
+            return tuple(self._arrangement.systems)
+        return super().systems_of(problem)
 
     def curves(self, x: Floats) -> tuple[Curve, ...]:
         curves = []

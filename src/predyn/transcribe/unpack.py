@@ -20,10 +20,11 @@ from predyn.model import Limits
 from predyn.nlp import Multipliers
 from predyn.problem import Problem
 from predyn.problem.quantities import unit_of
+from predyn.samples import STATES, Samples
 from predyn.solution import EXCEEDS, MOST_EXCESS, SUCCESS, Solution, Violation
 from predyn.transcribe.motion import Motion, motion_of
 from predyn.transcribe.program import Program
-from predyn.transcribe.recheck import dense_violations
+from predyn.transcribe.recheck import dense_instants, dense_violations
 from predyn.transcribe.unsmoothed import unsmoothed
 from predyn.transcribe.widths import used_widths
 
@@ -36,8 +37,8 @@ ACTIVE = 1e-5  # tolerance for active limits, relative to the row's scale
 class Imposed:
     """Where the values of constraints and variables are relative to their bounds."""
 
-    def __init__(self, program: Program, x: Floats, g: Floats) -> None:
-        self._program, self._x = program, x
+    def __init__(self, program: Program, motion: Motion, x: Floats, g: Floats) -> None:
+        self._program, self._curves = program, motion.curves
         self._value = np.concatenate([g, x])
         self._lower = np.concatenate([program.g_lower, program.x_lower])
         self._upper = np.concatenate([program.g_upper, program.x_upper])
@@ -51,7 +52,7 @@ class Imposed:
         most = MOST_VIOLATIONS if self._relative.max(initial=0.0) > SMALL else FEW
         worst = outside[np.argsort(-self._relative[outside], kind="stable")[:most]]
         parts = (self._excess, self._relative, self._value, self._lower, self._upper)
-        begin = np.cumsum([0.0, *(curve.duration for curve in program.curves(self._x))]).tolist()
+        begin = np.cumsum([0.0, *(curve.duration for curve in self._curves)]).tolist()
         result = []
         for i, over, share, value, low, high in zip(
             worst.tolist(), *(part[worst].tolist() for part in parts), strict=True
@@ -131,10 +132,10 @@ def unpack(
         message = f"{motion.impossible}; the model of this result has the guesses of the parameters"
     curves = motion.curves
     finite = bool(np.isfinite(x).all())
-    sampled = sample_motion(program, motion)
-    at_points = None if g is None else Imposed(program, x, g)
+    sampled, between = sample_motion(program, motion, dense=g is not None)
+    at_points = None if g is None else Imposed(program, motion, x, g)
     imposed = at_points.violations() if at_points else []
-    dense = [] if g is None else dense_violations(program, motion)
+    dense = [] if g is None else dense_violations(program, motion, between)
     if status in SUCCESS and dense and dense[0].relative > MOST_EXCESS:
         status = EXCEEDS
     dense = sorted([*dense, *imposed[:5]], key=lambda v: -v.relative)
@@ -204,23 +205,31 @@ def _provenance(problem: Problem, text: str) -> dict[str, str]:
     }
 
 
-def sample_motion(program: Program, motion: Motion) -> dict[str, NDArray]:
-    """The motion and its forces at the limit points of all phases."""
+def sample_motion(
+    program: Program, motion: Motion, dense: bool = False
+) -> tuple[dict[str, NDArray], list[Samples]]:
+    """The motion and its forces at the limit points of all phases; if asked for, states and torques
+    of each phase at its dense instants.
+    """
     parts: dict[str, list[Any]] = {k: [] for k in ("t", "phase", "q", "v", "a", "tau", "w")}
-    begin = 0.0
+    begin, between = 0.0, []
     for p, (curve, layout) in enumerate(zip(motion.curves, program.phases, strict=True)):
         s = layout.spline.limit_points(max(program.problem.transcription.limit_points, 3))
-        samples = motion.samples(p, s, ("tau",))
-        q, v, a, tau = (np.ascontiguousarray(samples[c].T) for c in ("q", "v", "a", "tau"))
+        every = np.append(s, dense_instants(layout, curve)) if dense else s
+        samples, count = motion.samples(p, every, ("tau",)), len(s)
+        if dense:  # one call for both is faster
+            between.append(Samples({c: samples[c][:, count:] for c in (*STATES, "tau")}))
+        states = (samples[c][:, :count] for c in ("q", "v", "a", "tau"))
+        q, v, a, tau = (np.ascontiguousarray(x.T) for x in states)
         wrench = joint_reactions(motion.systems[p].model, q, v, a, forces=motion.forces(p, s))
-        phase = np.full(len(s), p, np.int64)
+        phase = np.full(count, p, np.int64)
         rows = (begin + s * curve.duration, phase, q, v, a, tau, wrench)
         for name, value in zip(parts, rows, strict=True):
             parts[name].append(value)
         begin += curve.duration
     if len(program.phases) == 1:
-        return {name: values[0] for name, values in parts.items()}
-    return {name: np.concatenate(values) for name, values in parts.items()}
+        return {name: values[0] for name, values in parts.items()}, between
+    return {name: np.concatenate(values) for name, values in parts.items()}, between
 
 
 def _constant_forces(problem: Problem) -> tuple[dict[str, Any], ...]:

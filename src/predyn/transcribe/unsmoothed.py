@@ -79,7 +79,7 @@ def _resolved(part: Part, gauss: int) -> bool:
     f = values if part.block.loss.loss == "linear" else values * values
     f = f.reshape(-1, gauss, values.shape[1])
     largest = np.abs(f).max(axis=1)
-    share = np.abs(np.einsum("g,pgr->pr", last, f)) / np.where(largest > 0.0, largest, 1.0)
+    share = np.abs(last @ f) / np.where(largest > 0.0, largest, 1.0)
     width = part.points.weights[: len(values)].reshape(-1, gauss).sum(axis=1)
     error = float((width[:, None] * largest * share**2).sum())
     return error <= NOTABLE * abs(float((width[:, None] * f.mean(axis=1)).sum()))

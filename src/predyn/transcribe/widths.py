@@ -43,10 +43,12 @@ def asked_widths(problem: Problem) -> dict[str, float | None]:
 
 def used_widths(problem: Problem) -> dict[str, float]:
     """The widths of the program of a problem."""
-    used = {name: width for name, width in asked_widths(problem).items() if width is not None}
-    for name, term, phases in _kinked(problem):
-        if name not in used:
-            used[name] = term.bind_summed(offer_in(problem, phases[0]))[1].width
+    asked = asked_widths(problem)
+    used = {name: width for name, width in asked.items() if width is not None}
+    if len(used) < len(asked):
+        for name, term, phases in _kinked(problem):
+            if name not in used:
+                used[name] = term.bind_summed(offer_in(problem, phases[0]))[1].width
     return used
 
 

@@ -47,6 +47,17 @@ def massless_links(model: Model) -> set[int]:
     return {j for j in range(model.n) if not model.inertia[j].any() and j not in shaped}
 
 
+def bare_links(model: Model) -> set[int]:
+    """Links that only stand for a coordinate: they carry nothing at all."""
+    used = {*model.parent.tolist(), *(frame.link for frame in model.frames)}
+    used |= {shape.link for shape in model.shapes}
+    return {
+        j
+        for j in range(model.n)
+        if j not in used and not model.inertia[j].any() and model.armature[j] == 0.0
+    }
+
+
 def floating_chain(model: Model) -> set[int]:
     """Joints of floating bases: those up to the first body, if two or more of them are slides."""
     massless, chain = massless_links(model), set()
@@ -70,7 +81,7 @@ def _ancestors(model: Model, j: int) -> list[int]:
 def ends_of(model: Model) -> list[End]:
     """One end for every link without children: its farthest frame, else its centre of mass."""
     ends = []
-    for j in sorted(set(range(model.n)) - set(model.parent.tolist())):
+    for j in sorted(set(range(model.n)) - set(model.parent.tolist()) - bare_links(model)):
         mass, moment = model.inertia[j, 0], model.inertia[j, 1:4]
         best = End(model.link_names[j], j, moment / mass if mass > 0.0 else np.zeros(3))
         reach = 0.0

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.model import PRISMATIC
+from predyn.model.couplings import independent
 from predyn.simulation.predicted_phases import Pieces
 from predyn.solution import Curve, Solution
 from predyn.solution.evaluation import has_motor, phase_starts
@@ -62,9 +63,9 @@ def motion_charts(solution: Solution, times: Times) -> list[Spec]:
         add(TITLES[quantity][1], sliding, slides, values, quantity)
     add(TORQUE, "N m", turns[driven[turns]], tau, "effort")
     add(FORCE, "N", slides[driven[slides]], tau, "effort")
-    every = np.arange(model.n)
-    add("Reaction force", "N", every, np.linalg.norm(reactions[:, :, 3:], axis=2))
-    add("Reaction moment", "N m", every, np.linalg.norm(reactions[:, :, :3], axis=2))
+    every, own = np.arange(model.n), reactions[:, independent(model)]
+    add("Reaction force", "N", every, np.linalg.norm(own[:, :, 3:], axis=2))
+    add("Reaction moment", "N m", every, np.linalg.norm(own[:, :, :3], axis=2))
     return charts
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from predyn.analysis.curves import base_joints
 from predyn.dynamics.kinematics import frame_kinematics
 from predyn.estimate.result import BAND, Channel, Estimate
 from predyn.model import PRISMATIC, Model
@@ -37,7 +38,7 @@ def torque_charts(estimate: Estimate, times: Times) -> list[Spec]:
         if together > 1
         else ""
     )
-    charts = []
+    charts, base = [], base_joints(estimate.model)
     for j, name in enumerate(names):
         if name in estimate.unactuated:
             continue
@@ -54,6 +55,8 @@ def torque_charts(estimate: Estimate, times: Times) -> list[Spec]:
                 series(times, usual.t[indices], usual.tau[indices, j], label, j, faint=True)
             )
         title = f"{'Force' if slide else 'Torque'} of {name}"
+        if j in base:
+            title = f"Residual {'force' if slide else 'moment'} at {name}"
         charts.append(chart(title, "N" if slide else "N m", lines, note=note))
     return charts
 

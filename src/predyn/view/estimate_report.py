@@ -6,6 +6,8 @@ from html import escape
 
 import numpy as np
 
+from predyn.analysis.cycles import find_gait
+from predyn.analysis.gait import GaitCycles
 from predyn.estimate.result import Estimate
 from predyn.view import estimate_tables, tables
 from predyn.view.curves import TITLES, curves_of
@@ -16,6 +18,8 @@ from predyn.view.estimate_charts import (
     torque_charts,
 )
 from predyn.view.estimate_scene import estimate_scene, frame_times
+from predyn.view.gait_charts import gait_charts
+from predyn.view.gait_tables import gait_section
 from predyn.view.numbers import shown
 from predyn.view.pages import assembled
 from predyn.view.sheets import FEW, FIRST, Spec, Times, page_data, picker
@@ -26,8 +30,12 @@ NOTHING = (
 )
 
 
-def estimate_html(estimate: Estimate) -> str:
-    """The whole page as text; it loads nothing from anywhere."""
+def estimate_html(estimate: Estimate, gait: GaitCycles | None = None) -> str:
+    """The whole page as text; it loads nothing from anywhere.
+
+    gait: by default the gait cycles that the estimate has, if any.
+    """
+    gait = find_gait(estimate) if gait is None else gait
     moving = bool(np.isfinite(estimate.q).all() and np.isfinite(estimate.v).all())
     values = {
         "title": escape(estimate.name),
@@ -37,6 +45,7 @@ def estimate_html(estimate: Estimate) -> str:
         "verdict": estimate_tables.verdict(estimate),
         "numbers": estimate_tables.key_numbers(estimate),
         "nothing": _animated(estimate) if moving else NOTHING,
+        "gait": gait_section(gait),
         "torque_words": estimate_tables.torque_words(estimate),
         "torque_table": estimate_tables.torques(estimate),
         "noise": estimate_tables.noise(estimate),
@@ -46,7 +55,7 @@ def estimate_html(estimate: Estimate) -> str:
         "data_table": estimate_tables.data_table(estimate),
         "links": tables.links(estimate.model),
     }
-    return assembled("estimate.html", values, _data(estimate, moving))
+    return assembled("estimate.html", values, _data(estimate, moving, gait))
 
 
 def _animated(estimate: Estimate) -> str:
@@ -57,7 +66,7 @@ def _animated(estimate: Estimate) -> str:
     return f'<p class="note">The animation ends at {shown(shown_to)} s of {shown(end)} s.</p>'
 
 
-def _data(estimate: Estimate, moving: bool) -> Spec:
+def _data(estimate: Estimate, moving: bool, gait: GaitCycles | None) -> Spec:
     times = Times()
     charts = {
         "torques": torque_charts(estimate, times),
@@ -65,6 +74,8 @@ def _data(estimate: Estimate, moving: bool) -> Spec:
         "channels": channel_charts(estimate, times),
         "lcurve": lcurve_charts(estimate, times),
     }
+    if gait is not None:
+        charts["gait"], charts["gait-more"] = gait_charts(gait, times)
     joints = list(estimate.model.joint_names)
     varying = np.nan_to_num(estimate.tau.std(axis=0) / (estimate.tau_sd.mean(axis=0) + 1e-300))
     first = np.argsort(-varying)[:FIRST].tolist() if len(joints) > FEW else range(len(joints))

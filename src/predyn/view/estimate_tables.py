@@ -6,7 +6,9 @@ from html import escape
 
 import numpy as np
 
+from predyn.analysis.curves import base_joints
 from predyn.estimate.channel_warnings import COLOURED
+from predyn.estimate.filter_advice import filter_advice
 from predyn.estimate.result import BAND, INDEPENDENT, Channel, Estimate, OrderTrial, prior_words
 from predyn.model import PRISMATIC
 from predyn.view.estimate_charts import DEGREES, residuals
@@ -135,7 +137,15 @@ def torque_words(estimate: Estimate) -> str:
     if estimate.comparison is not None:
         words += (
             f" Thin line: the usual method, for comparison: zero-lag Butterworth filter "
-            f"({shown(estimate.comparison.cutoff, 3)} Hz), finite differences, inverse dynamics."
+            f"({shown(estimate.comparison.cutoff, 3)} Hz), finite differences, inverse dynamics. "
+            + filter_advice(estimate)
+        )
+    base = sorted(base_joints(estimate.model))
+    if base:
+        names = ", ".join(estimate.model.joint_names[j] for j in base)
+        words += (
+            f" Residuals, not joint torques: {names}; what acts there is what the motion and the "
+            "measured forces leave unexplained."
         )
     if estimate.unactuated:
         words += f" Without a motor: {', '.join(estimate.unactuated)}."

@@ -12,6 +12,7 @@ import numpy as np
 
 from predyn.estimate.result import Estimate
 from predyn.model import KINDS, PRISMATIC, Limits, Model
+from predyn.model.couplings import independent
 from predyn.problem import Problem
 from predyn.results.descriptions import problem_text
 from predyn.simulation.trajectories import FINISHED, Trajectory
@@ -221,7 +222,7 @@ def _held(stage: Stage, k: int) -> Stage:
 def joint_table(model: Model, limits: Limits) -> str:
     """Joints with kind, limits in people's units, and the masses that they move."""
     rows = []
-    for j in range(min(model.n, MOST_JOINTS)):
+    for j, at in enumerate(independent(model)[:MOST_JOINTS]):
         slide = model.kind[j] == PRISMATIC
         factor = 1.0 if slide else 180.0 / np.pi
         position, velocity = (
@@ -229,7 +230,7 @@ def joint_table(model: Model, limits: Limits) -> str:
             for pair, per in ((limits.position, ""), (limits.velocity, "/s"))
         )
         effort = limit_range(np.asarray(limits.effort)[j], "N" if slide else "N m")
-        link, mass = model.link_names[j], f"{shown(float(model.inertia[j, 0]), 4)} kg"
+        link, mass = model.link_names[at], f"{shown(float(model.inertia[at, 0]), 4)} kg"
         kind = KINDS[model.kind[j]]
         rows.append((model.joint_names[j], kind, position, velocity, effort, link, mass))
     head = ("Joint", "Kind", "Position", "Velocity", "Effort", "Link", "Mass")

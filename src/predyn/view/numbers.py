@@ -15,7 +15,12 @@ LONG = 1e6  # below, no power of ten is written
 def rounded(values: Any, digits: int = 5) -> list[float | None]:
     """Significant digits; None in place of what JSON cannot hold."""
     flat = np.asarray(values, dtype=float).ravel().tolist()
-    return [float(f"{x:.{digits}g}") if math.isfinite(x) else None for x in flat]
+    return [_short(float(f"{x:.{digits}g}")) if math.isfinite(x) else None for x in flat]
+
+
+def _short(x: float) -> float:
+    """Whole numbers as such: JSON writes them without a fraction."""
+    return int(x) if x.is_integer() and abs(x) < LONG else x
 
 
 def shown(value: float, digits: int = 5) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from predyn.errors import InputError, unknown_name
 from predyn.estimate.result import Estimate
 from predyn.model import PRISMATIC, Model
+from predyn.model.couplings import independent
 from predyn.samples import FRAME_PARTS
 from predyn.samples.registry import units
 from predyn.simulation.trajectories import Trajectory
@@ -222,7 +223,8 @@ def _split(
 
 def _reactions(model: Model, t: Floats, values: Floats, joints: list[int]) -> list[Panel]:
     """Sizes of the moment and of the force in each joint."""
-    wrench = values.reshape(len(t), model.n, 2, 3)[:, joints]
+    at = independent(model)[joints]
+    wrench = values.reshape(len(t), -1, 2, 3)[:, at]
     size = np.linalg.norm(wrench, axis=3)
     names = tuple(model.joint_names[j] for j in joints)
     return [

@@ -7,10 +7,12 @@ import sys
 import webbrowser
 from threading import Thread
 
+from predyn.analysis.gait import GaitCycles
 from predyn.estimate.result import Estimate
 from predyn.solution import Solution
 from predyn.solvers.live_table import in_notebook
 from predyn.storage.files import write_text
+from predyn.view.estimate_report import estimate_html
 from predyn.view.panels import Motion
 from predyn.view.report import report_html
 from predyn.view.server import ADDRESS, html_of, page_server, serve_page
@@ -44,11 +46,17 @@ def page_for(thing: Displayed) -> str:
 
 
 def write_page(
-    result: Solution | Estimate, path: str | os.PathLike[str], compare: Motion | None = None
+    solution: Solution, path: str | os.PathLike[str], compare: Motion | None = None
 ) -> None:
-    """Write a report; that of a solution may compare another motion.
+    """Write the report of a solution, which may compare another motion.
 
     An earlier file stays until the new one is complete.
     """
-    html = html_of(result) if isinstance(result, Estimate) else report_html(result, compare)
-    write_text(path, html)
+    write_text(path, report_html(solution, compare))
+
+
+def write_estimate_page(
+    estimate: Estimate, path: str | os.PathLike[str], gait: GaitCycles | None = None
+) -> None:
+    """Write the report of an estimate, in the same way."""
+    write_text(path, estimate_html(estimate, gait))

@@ -14,11 +14,13 @@ import numpy as np
 from predyn.dynamics.kinematics import frame_kinematics
 from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
+from predyn.model.couplings import joint_positions
 from predyn.solution import Solution
 from predyn.view.arrows import Arrow, MovingArrow, arrows_of, forces_over
 from predyn.view.bodies import (
     Bar,
     End,
+    bare_links,
     base_solids,
     ends_of,
     floating_chain,
@@ -76,11 +78,11 @@ class Follow(NamedTuple):
 class Stage:
     """A motion laid out in space; F frames at equal time steps."""
 
-    model: Model
+    model: Model  # with every joint independent
     times: Floats  # (F,)
-    R: Floats  # (n, F, 3, 3)
+    R: Floats  # (n, F, 3, 3) of all links
     p: Floats  # (n, F, 3)
-    q: Floats  # (F, n)
+    q: Floats  # (F, n) of all joints, also those that follow others
     bars: list[Bar]
     solids: list[Solid]
     ends: list[End]
@@ -129,13 +131,15 @@ def lay_out(
     carried: Sequence[Solid] = (),
 ) -> Stage:
     """A finite motion, given at equal time steps, in space; forces as `forces_over` gives them."""
+    q, model = joint_positions(model, q), model.expanded
     poses = [frame_kinematics(model, name, q) for name in model.link_names]
     R, p = np.stack([pose.R for pose in poses]), np.stack([pose.p for pose in poses])
     ends = ends_of(model)
     paths = [R[end.link] @ end.point + p[end.link] for end in ends]
     travel = [float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum()) for path in paths]
     shown = sorted(sorted(range(len(ends)), key=lambda k: -travel[k])[:MOST_PATHS])
-    points = np.concatenate([p.reshape(-1, 3), *paths])
+    seen = [j for j in range(model.n) if j not in bare_links(model)]
+    points = np.concatenate([p[seen].reshape(-1, 3), *paths])
     size = 0.5 * float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
     bars = skeleton(model, q, ends, size)
     solids = [*link_solids(model, bars, size), *carried]

@@ -1,7 +1,8 @@
 """Safe reading of small XML files into elements that know their line.
 
 A file is refused before it is interpreted if it is too large, is not UTF-8 or XML, has a document
-type or entities, is nested too deep or has too many elements. Text between tags is dropped.
+type or entities, is nested too deep or has too many elements. Text between tags is dropped unless
+the caller asks for it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Element:
     """A tag with its attributes, children and position in the file."""
 
@@ -36,6 +37,7 @@ class Element:
     attributes: dict[str, str]
     line: int
     children: list[Element] = field(default_factory=list)
+    content: str = ""  # text between the tags
 
     def fail(self, message: str) -> NoReturn:
         """Raise a FileError that names the file, the line and this element."""
@@ -108,8 +110,14 @@ class Element:
         return value
 
 
-def read_xml(path: str | os.PathLike[str], root: str) -> Element:
-    """The root element of a file, which must have the tag `root`."""
+def read_xml(
+    path: str | os.PathLike[str],
+    root: str,
+    *,
+    most_elements: int = MOST_ELEMENTS,
+    keep_text: bool = False,
+) -> Element:
+    """The root element of a file, which must have the tag `root`; `keep_text` fills `content`."""
     try:
         name = os.fsdecode(path)
     except TypeError:
@@ -125,9 +133,9 @@ def read_xml(path: str | os.PathLike[str], root: str) -> Element:
         line = text.count("\n", 0, start) + 1
         raise FileError(
             f"{name}, line {line}: more than {LONGEST_TAG} characters without a new tag; expected "
-            "a robot description, not a data file"
+            "a description of a model, not a data file"
         )
-    top = _parse(name, text)
+    top = _parse(name, text, most_elements, keep_text)
     if top.tag != root:
         top.fail(f"expected <{root}> as the outermost element")
     return top
@@ -144,9 +152,10 @@ def _find_long_tag(text: str) -> int | None:
     return None
 
 
-def _parse(name: str, text: str) -> Element:
+def _parse(name: str, text: str, most_elements: int, keep_text: bool) -> Element:
     parser = expat.ParserCreate("UTF-8")
     open_elements: list[Element] = []
+    texts: list[list[str]] = []  # of the open elements
     top: list[Element] = []
     count = 0
 
@@ -158,14 +167,19 @@ def _parse(name: str, text: str) -> Element:
         count += 1
         if len(open_elements) >= MOST_DEPTH:
             refuse(f"elements nested more than {MOST_DEPTH} deep")
-        if count > MOST_ELEMENTS:
-            refuse(f"more than {MOST_ELEMENTS} elements")
+        if count > most_elements:
+            refuse(f"more than {most_elements} elements")
         element = Element(name, tag, attributes, parser.CurrentLineNumber)
         (open_elements[-1].children if open_elements else top).append(element)
         open_elements.append(element)
+        texts.append([])
 
     def end(tag: str) -> None:
-        open_elements.pop()
+        open_elements.pop().content = "".join(texts.pop())
+
+    def text_inside(data: str) -> None:
+        if texts and not data.isspace():
+            texts[-1].append(data)
 
     def doctype(*_: Any) -> None:
         refuse("a document type or entities are not accepted; remove the <!DOCTYPE ...>")
@@ -179,6 +193,9 @@ def _parse(name: str, text: str) -> Element:
     parser.StartDoctypeDeclHandler = doctype
     parser.EntityDeclHandler = doctype
     parser.XmlDeclHandler = declaration
+    if keep_text:
+        parser.buffer_text = True
+        parser.CharacterDataHandler = text_inside
     try:
         parser.Parse(text, True)
     except expat.ExpatError as error:

@@ -1,0 +1,82 @@
+"""Values of options of `predyn estimate`: numbers by name, links of forces, times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from predyn.errors import InputError
+
+if TYPE_CHECKING:
+    from predyn.estimate.force_links import ForceLink
+
+TIMES = re.compile(r"(.+)@(-?[0-9.]+(?:e[+-]?[0-9]+)?)-(-?[0-9.]+(?:e[+-]?[0-9]+)?)")
+
+
+def read_numbers(option: str, given: Sequence[str] | None) -> float | dict[str, float] | None:
+    """One number for all, or one by name."""
+    if not given:
+        return None
+    if len(given) == 1 and "=" not in given[0]:
+        return read_number(option, given[0])
+    return read_numbers_by_name(option, given)
+
+
+def read_numbers_by_name(option: str, given: Sequence[str] | None) -> dict[str, float] | None:
+    pairs = read_pairs(option, given, "NAME=NUMBER")
+    return None if pairs is None else {name: read_number(option, x) for name, x in pairs.items()}
+
+
+def read_number(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{option}: expected a number, got {text!r:.60}") from None
+
+
+def read_pairs(option: str, given: Sequence[str] | None, form: str) -> dict[str, str] | None:
+    if not given:
+        return None
+    pairs: dict[str, str] = {}
+    for text in given:
+        name, sign, value = text.rpartition("=")
+        if not sign or not name or not value:
+            raise InputError(f"{option}: expected {form}, got {text!r:.60}")
+        if name in pairs:
+            raise InputError(f"{option}: {name!r:.60} is given twice")
+        pairs[name] = value
+    return pairs
+
+
+def read_force_links(given: Sequence[str] | None) -> dict[str, ForceLink] | None:
+    """PLATE=LINK, PLATE=LINK,LINK or PLATE=LINK@START-END,LINK@START-END."""
+    pairs = read_pairs("--force", given, "PLATE=LINK")
+    if pairs is None:
+        return None
+    links: dict[str, ForceLink] = {}
+    for plate, text in pairs.items():
+        parts = text.split(",")
+        timed = [TIMES.fullmatch(part) for part in parts]
+        if not any(timed):
+            links[plate] = text if len(parts) == 1 else parts
+            continue
+        spans: list[tuple[str, float, float]] = []
+        for part, match in zip(parts, timed, strict=True):
+            if match is None:
+                raise InputError(
+                    f"--force: expected LINK@START-END with times in s for every link of "
+                    f"{plate!r:.60}, got {part!r:.60}"
+                )
+            spans.append(
+                (match[1], read_number("--force", match[2]), read_number("--force", match[3]))
+            )
+        links[plate] = spans
+    return links
+
+
+def read_baseline(given: str | None) -> str | tuple[float, float] | None:
+    if given is None or "," not in given:
+        return given
+    low, _, high = given.partition(",")
+    return read_number("--force-baseline", low), read_number("--force-baseline", high)
