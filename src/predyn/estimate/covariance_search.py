@@ -35,7 +35,7 @@ from predyn.estimate import band, zero_torques
 from predyn.estimate.autoregression import Filter, autoregression
 from predyn.estimate.evidence import MARGIN, Trial, log_evidence
 from predyn.estimate.grid_kernels import lag_moments
-from predyn.estimate.noise_models import JointNoise, WhiteNoise, residual_moments
+from predyn.estimate.noise_models import JointNoise, TimeNoise, WhiteNoise, residual_moments
 from predyn.estimate.noise_pooling import Pool
 from predyn.estimate.smoother import Levels, Posterior
 from predyn.estimate.spline_grid import Floats
@@ -211,8 +211,11 @@ class CovarianceSearch:
         if higher is not None and higher.best is not None:
             lagged = higher.moments(higher.best)[: smoother.order + 1]
             noise, c = higher.best.noise, higher.best.c
-            if type(higher.noise_model) is type(self.noise_model):
+            if higher.noise_model is self.noise_model:
                 N = higher.best.N
+            elif isinstance(self.noise_model, TimeNoise):
+                noise, N = self.noise_model.taken_apart(c, higher.best.posterior)
+                noise = np.clip(noise, *self.noise_bounds)
             elif isinstance(self.noise_model, JointNoise):
                 S = residual_moments(self.noise_model.bare, c, higher.best.posterior)
                 noise, N = self.noise_model.taken_apart(S / len(self.noise_model.bare.t))

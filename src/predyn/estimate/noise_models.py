@@ -32,6 +32,7 @@ from predyn.estimate.spline_grid import Floats
 
 SHRINKAGE = 5.0  # samples that the prior of correlations between joints is worth
 SOFT_TISSUE, SLOWEST, FASTEST = 3.0, 0.05, 2.0  # f_n: Hz to start from and at least; over the rate
+TRIED = 24  # frequencies f_n to start from
 TINY = 1e-30  # a complex step
 LIMIT = 60.0
 
@@ -111,6 +112,21 @@ class TimeNoise(WhiteNoise):
 
     def start(self, noise: Floats) -> Floats:
         return np.log([SOFT_TISSUE])
+
+    def taken_apart(self, c: Floats, posterior: Posterior) -> tuple[Floats, Floats]:
+        """Noise levels and N that suit the residuals of a motion best."""
+        left, before = self.bare.bare_rows(c).after(posterior.step), self.chains.before
+        lagged = np.where(before >= 0, left * left[before], 0.0)
+        found: tuple[float, Floats, Floats] | None = None
+        for N in np.linspace(*self.limits(), TRIED):
+            rows = self._filter(float(N))
+            squares = expected_squares(self.chains, lagged, rows)
+            levels = np.sqrt(np.bincount(self.bare.thing, squares) / self.bare.counts)
+            value = log_volume(self.chains, rows) - self.bare.counts @ np.log(levels)
+            if found is None or value > found[0]:
+                found = value, levels, np.array([N])
+        assert found is not None
+        return found[1], found[2]
 
     def observations(self, N: Floats) -> Observations:
         return self.bare.in_time(SerialNoise(self.bare, self.chains, self._filter(float(N[0]))))

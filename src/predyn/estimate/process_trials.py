@@ -25,7 +25,7 @@ FEWEST = 6  # intervals per joint; with fewer, a covariance fits what is chance
 FEWEST_JOINTS = 3  # one or two joints gain less than a tenth, for several times the work
 LASTING, SOFT = 0.2, 0.05  # correlation of neighbouring residuals; m that skin may move
 MOST_WORK = 4e6  # intervals times joints^3
-ITERATIONS, ALL_WORK = (30, 80), 6e7  # least and most; the same times iterations
+ITERATIONS, ALL_WORK = (20, 80), 3.6e7  # least and most; the same times iterations
 
 
 def process_trials(
