@@ -9,6 +9,7 @@ levels, covariance, corner, order and noise.
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cache
 
 import numpy as np
@@ -19,7 +20,7 @@ from estimate.smoother_cases import guess_of, levels_of, slides, smoother_of, ta
 from oracles.casadi_estimate import Oracle, Task
 from predyn.estimate.autoregression import autoregression
 from predyn.estimate.covariance_search import CovarianceSearch, Point
-from predyn.estimate.noise_models import JointNoise, TimeNoise, WhiteNoise
+from predyn.estimate.noise_models import TRIED, JointNoise, TimeNoise, WhiteNoise
 from predyn.estimate.noise_pooling import Pool, pool_of
 from predyn.estimate.regularisation import combination, inertias
 from predyn.estimate.stationary_prior import Moments, StationarySmoother
@@ -201,6 +202,30 @@ def test_slopes_are_those_of_the_value(kind: tuple) -> None:
     for k in range(min(len(this.N), 3)):
         numeric = difference(N=lambda s, k=k: this.N + s * np.eye(len(this.N))[k])
         assert slope_N[k] == pytest.approx(numeric, abs=1e-3, rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", GAPS[1:], ids=str)
+def test_noise_in_time_starts_from_the_most_likely_residuals(kind: tuple) -> None:
+    """Against their dense covariance, for other levels and frequencies."""
+    this = copy(case(*kind))
+    point, observed = this.point(), this.observations
+    residuals = observed.bare_rows(point.c).after(point.posterior.step)
+    residuals = residuals[np.lexsort((observed.sample, observed.thing))]
+    levels, N = this.model.taken_apart(point.c, point.posterior)
+
+    def likely(levels: np.ndarray, N: np.ndarray) -> float:
+        this.levels, this.N = levels, N
+        C = this.noise()
+        return float(-0.5 * (residuals @ np.linalg.solve(C, residuals) + np.linalg.slogdet(C)[1]))
+
+    least, most = this.model.limits()
+    best, step = likely(levels, N), (most - least) / (TRIED - 1)
+    for other in (N - step, N + step, N - 3 * step, N + 3 * step):
+        if least <= other[0] <= most:
+            assert likely(levels, other) <= best
+    for j in range(n):
+        for factor in (0.99, 1.01):
+            assert likely(levels * np.where(np.arange(n) == j, factor, 1.0), N) < best
 
 
 def test_the_search_ends_where_the_evidence_is_stationary() -> None:

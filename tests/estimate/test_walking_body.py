@@ -192,6 +192,8 @@ def test_noise_of_markers_does_not_collapse(white: float) -> None:
     assert estimate.noise_model == "time"
     assert levels.min() > 1e-3
     assert levels.max() < 4.0 * levels.min()
+    white = max(x.log_evidence for x in estimate.orders if x.noise == "white")
+    assert min(x.log_evidence for x in estimate.orders if x.noise == "time") > white + 1e4
     found = Score(6, estimate)
     assert np.mean(list(found.covered.values())) > 0.8
 
