@@ -123,7 +123,7 @@ def solve(M: NDArray, right: NDArray) -> NDArray:
 def hybrid_dynamics(
     model: Model, states: Sequence[ArrayLike], mask: NDArray[np.bool_], forces: Forces, out: Any
 ) -> tuple[NDArray, NDArray]:
-    """Complete accelerations and torques; states: q, v, a and tau, zero where nobody reads them."""
+    """Complete accelerations and torques; states: q, v, a and tau, zero where unused."""
     n = joints(model)
     names = ("q", "v", "a", "tau")
     flat, lead = gather(model, [(x, y, n) for x, y in zip(names, states, strict=True)], None)
