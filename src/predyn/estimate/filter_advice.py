@@ -45,8 +45,9 @@ def agreement(estimate: Estimate) -> float:
     assert usual is not None
     inside = (estimate.t_tau > estimate.t[0] + ENDS) & (estimate.t_tau < estimate.t[-1] - ENDS)
     at = estimate.t_tau[inside] if inside.any() else estimate.t_tau
-    names = estimate.model.joint_names
-    driven = [j for j, name in enumerate(names) if name not in estimate.unactuated]
+    root = estimate.root_residual
+    idle = {*estimate.unactuated, *(root.joints if root is not None else ())}
+    driven = [j for j, name in enumerate(estimate.model.joint_names) if name not in idle]
     filtered = np.stack([np.interp(at, usual.t, usual.tau[:, j]) for j in driven], axis=1)
     low, high = (x[np.isin(estimate.t_tau, at)][:, driven] for x in estimate.tau_band)
     return float(((low <= filtered) & (filtered <= high)).mean())
