@@ -145,6 +145,13 @@ def test_force_on_a_distant_link() -> None:
     assert not any(finding.fatal for finding in found)
 
 
+@pytest.mark.parametrize(("shift", "fatal"), [(0.08, False), (0.25, True)])
+def test_plate_with_another_origin(shift: float, fatal: bool) -> None:
+    there = np.array([shift, 0.0, 0.0])
+    data = with_forces(walk(), lambda f: MeasuredForce(f.t, f.force, f.point + there, f.moment))
+    assert_named(mistakes(biped(), data, FEET), "origin and axes of the plates", fatal)
+
+
 def test_pressure_points_in_millimetres() -> None:
     data = with_forces(walk(), lambda f: MeasuredForce(f.t, f.force, 1e3 * f.point, f.moment))
     found = mistakes(biped(), data, FEET)

@@ -239,6 +239,8 @@ def estimate(
     recording = trim_recording(recording, start, end)
     bands = None if norms is None else load_norms(norms)
     feet = read_pairs("--foot", foot, "SIDE=LINK")
+    for link in (feet or {}).values():
+        mechanism.frame(link)  # an unknown name is an error before the estimate
     folder = out or Path(results.folder_name(data.stem))
     report_compiling(quiet)
     names = (results.ESTIMATE, results.SUMMARY, results.REPORT, estimate_results.TORQUES,

@@ -167,9 +167,19 @@ def smoothed_force(
     """N, root mean square of the force at the slides of a base, where noise does not count: of
     means over WINDOW, around the samples that are counted.
     """
-    slides = joints[model.kind[joints] == PRISMATIC]
+    return _smoothed(t, tau[:, joints[model.kind[joints] == PRISMATIC]], counted)
+
+
+def smoothed_moment(
+    model: Model, joints: Ints, t: Floats, tau: Floats, counted: NDArray[np.bool_]
+) -> float:
+    """N m, the same of the torques about the hinges of a base, taken together."""
+    return _smoothed(t, tau[:, joints[model.kind[joints] != PRISMATIC]], counted)
+
+
+def _smoothed(t: Floats, values: Floats, counted: NDArray[np.bool_]) -> float:
     count = min(max(1, round(WINDOW / float(t[1] - t[0]))), len(t))
-    total = np.cumsum(np.vstack((np.zeros(len(slides)), tau[:, slides])), axis=0)
+    total = np.cumsum(np.vstack((np.zeros(values.shape[1]), values)), axis=0)
     means = np.linalg.norm((total[count:] - total[:-count]) / count, axis=1)
     used = counted[count // 2 :][: len(means)]
     return _rms(means[used]) if used.any() else 0.0

@@ -56,7 +56,7 @@ def _root_lines(estimate: Estimate) -> list[str]:
     root = estimate.root_residual
     if root is None:
         return []
-    share = f" ({root.force_rms_percent:.2g} % of body weight)" if root.weight else ""
+    share = f" ({root.force_rms_percent:.1f} % of body weight)" if root.weight else ""
     return [f"root residual: rms {root.force_rms:.3g} N{share}, {root.moment_rms:.3g} N m"]
 
 
