@@ -50,6 +50,8 @@ def find_landmarks(markers: Iterable[str], names: Mapping[str, str] | None = Non
     "L.ASIS" and "lasis" are the same landmark.
     """
     known = list(markers)
+    if names is not None and not isinstance(names, Mapping):
+        raise InputError(f'names: expected {{"left knee": marker, ...}}, got {names!r:.60}')
     spelled: dict[str, str] = {}
     for marker in known:
         spelled.setdefault(_plain(marker), marker)
