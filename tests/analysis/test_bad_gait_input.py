@@ -125,3 +125,11 @@ def test_joint_centres_need_a_recording():
         analysis.add_joint_centres(data, names=3)
     with pytest.raises(InputError, match="unknown marker_set '3'"):
         analysis.add_joint_centres(data, marker_set=3)
+
+
+def test_markers_of_two_subjects_are_not_mixed():
+    markers = ["A:LASI", "B:LASI", "B:RASI"]
+    with pytest.raises(InputError, match="'A:LASI' and 'B:LASI' could both be the left asis"):
+        analysis.find_landmarks(markers)
+    chosen = analysis.find_landmarks(markers, names={"left asis": "B:LASI"})
+    assert (chosen.left["asis"], chosen.right["asis"]) == ("B:LASI", "B:RASI")
