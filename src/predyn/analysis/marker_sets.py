@@ -80,7 +80,7 @@ def find_landmarks(markers: Iterable[str], names: Mapping[str, str] | None = Non
             raise unknown_name("landmark", place, [*valid, "sacrum"])
     for place, marker in [
         *((f"{side} {landmark}", x) for side in SIDES for landmark, x in found[side].items()),
-        ("sacrum", sacrum),
+        ("sacrum", sacrum or ""),
     ]:
         if marker in twins and place not in (names or {}):
             raise InputError(
