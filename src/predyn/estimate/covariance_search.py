@@ -48,9 +48,9 @@ SLOWEST, FASTEST = 0.05, 0.45  # corner frequencies: Hz, and over the rate of in
 TINY = 1e-30  # a complex step
 GAIN, MOST_STEPS = 1e-2, 12  # nats that a step of the motion may still gain
 FAILED = 1e9
+DIGITS = 3  # of logarithms, to which the best place is rounded
 MOST = 80  # iterations
 FLAT, ENOUGH = 4, 0.2  # iterations that together gain so little are the last ones
-SMALL = 0.01  # share of all that was gained, that may be open at the limit of iterations
 PATIENCE = 8  # iterations, after which a search ends if so many more like the last do not suffice
 LIMIT = 60.0  # of logarithms and of N
 
@@ -263,12 +263,12 @@ class CovarianceSearch:
                     [self.corner_slope(point, moments)],
                 ))  # fmt: skip
                 if point.value > self.best.value:
-                    self.best = point
+                    self.best, reached[:] = point, x
             if self.report is not None:
                 self.report(point.log_evidence, float(np.abs(point.posterior.step).max()))
             return -point.value, -slope / unit
 
-        values = [self.best.value]
+        values, reached = [self.best.value], np.zeros(int(sum(sizes)))
 
         def stop_early(x: Floats) -> None:
             """Where the evidence is flat, and where a goal is out of reach."""
@@ -302,8 +302,12 @@ class CovarianceSearch:
             options=options,
             callback=stop_early,
         )
-        late = values[-1] - values[-1 - FLAT :][0]
-        return bool(found.status == 0) or late < max(4 * ENOUGH, SMALL * (values[-1] - values[0]))
+        if self.best is not start:  # rounded: the last digits of the data shall not show
+            with held_back():
+                rounded = self.at(*unpacked(np.round(reached, DIGITS)), self.best.c)
+                self.best = rounded or self.best
+        # at the limit of iterations, evidence is some nats short of its top, which matters little
+        return bool(found.status in (0, 1)) or len(values) > 1
 
     def _trial(self, noise: Floats, c: Floats, settled: bool, interrupted: bool) -> Trial:
         point, m = self.best, len(self.smoother.base)

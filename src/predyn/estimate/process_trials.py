@@ -21,6 +21,8 @@ CORNER, CORRELATIONS = 3.0, 2.0  # log evidence charged for a corner, and at lea
 WORTH_IT, PER_PAIR = 30.0, 5.0  # a kind is tried if differences of it are at most so far behind,
 # and this much for each correlation that it may have
 SHORTEST, LONGEST = 2e-4, 0.1  # s; other intervals leave no room for a corner frequency
+FEWEST = 6  # intervals per joint; with fewer, a covariance fits what is chance
+FEWEST_JOINTS = 3  # one or two joints gain less than a tenth, for several times the work
 LASTING, SOFT = 0.2, 0.05  # correlation of neighbouring residuals; m that skin may move
 MOST_WORK = 4e6  # intervals times joints^3
 ITERATIONS, ALL_WORK = (30, 80), 6e7  # least and most; the same times iterations
@@ -41,7 +43,9 @@ def process_trials(
         found = [trial for of in requested for trial in downward(search, of, orders, best, True)]
         return found or done
     m, grid = int(search.active.sum()), search.driving.grid
-    if grid.K * m**3 > MOST_WORK or 4 * m >= grid.K or not SHORTEST < grid.h < LONGEST:
+    if m < FEWEST_JOINTS or grid.K * m**3 > MOST_WORK or FEWEST * m >= grid.K:
+        return done
+    if not SHORTEST < grid.h < LONGEST:
         return done
     motion = [trial for trial in done if trial.of == ACCELERATIONS]
     torques = [trial for trial in done if trial.of != ACCELERATIONS]

@@ -167,6 +167,8 @@ def collect_warnings(
     if len(low):
         out.append(f"noise of {join_names(low)}: estimated as zero; the bands are not reliable")
     astray = find_misplaced(model, channels)
+    if 2 * len(astray) > len({marker_name(x) for x in channels}):
+        out = []  # what is odd about torques follows from that
     lasting = smoother.observations.noise_model == OF_TIME
     noisy = [
         f"{name} ({noise / before:.2g} times)"

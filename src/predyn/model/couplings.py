@@ -41,7 +41,7 @@ class Pieces(NamedTuple):
 class PiecewisePolynomial:
     """A function of one variable, polynomial between breaks.
 
-    breaks        (m + 1,) increasing; piece i is between breaks i and i + 1. None, (), for one
+    breaks        (m + 1,) increasing; piece i is between breaks i and i + 1. Empty, (), for one
                   polynomial that holds everywhere
     coefficients  (m, terms) of the powers 0, 1, ... of x - breaks[i]; (1, terms) of the powers of x
                   if there are no breaks
