@@ -176,6 +176,15 @@ def test_body_without_forces() -> None:
     assert "without ground forces: its base carries 100% of its weight" in found[0].text
 
 
+def test_body_on_plates_that_recorded_nothing() -> None:
+    forces = {
+        name: replace(x, force=0.0 * x.force, moment=0.0 * x.moment)
+        for name, x in walk().forces.items()
+    }
+    found = mistakes(biped(), replace(walk(), forces=forces), FEET)
+    assert_named(found, "recorded zero throughout", fatal=False)
+
+
 def test_flight_needs_no_forces() -> None:
     model, data = biped(), walk()
     angles = {name: 0.0 * x for name, x in data.angles.items()}

@@ -61,7 +61,7 @@ def find_mistakes(
     found = list(_outside_limits(seen, base))
     if base is None or base.weight == 0.0:
         return found
-    if not pushes:
+    if not any(push.force.any() for push in pushes.values()):
         return found + list(_without_forces(seen, base))
     found += _pressure_points(seen, base)
     unexplained = _root_share(seen, base)
@@ -208,7 +208,12 @@ def _without_forces(seen: Recorded, base: Base) -> Iterator[Finding]:
         yield Finding(
             "a floating body without ground forces: its base carries "
             f"{share:.0%} of its weight, so the torques of all joints between the base and the "
-            "ground lack the forces on the feet; give the recorded forces and their links",
+            "ground lack the forces on the feet; "
+            + (
+                f"{join_names(list(seen.pushes))} recorded zero throughout"
+                if seen.pushes
+                else "give the recorded forces and their links"
+            ),
             False,
         )
 

@@ -27,6 +27,7 @@ from predyn.model.couplings import independent
 
 SHARE = 0.04  # standard deviation of the force over the weight
 ARM = 0.6  # m, from forces to moments
+SMALLEST = 1e-6  # share of the weight; less is zero to rounding
 PLANAR, SPATIAL = (2, 1), (3, 3)  # slides and hinges
 LARGE = 0.1  # residual of the filter over the weight that shows forces to be missing or wrong
 WINDOW = 0.2  # s, over which it is averaged, so that noise does not count
@@ -153,10 +154,10 @@ def _share(given: Any) -> float | None:
     if given is None:
         return None
     number = isinstance(given, int | float | np.integer | np.floating)
-    if isinstance(given, bool) or not number or not given >= 0.0:
+    if isinstance(given, bool) or not number or not (given == 0.0 or given >= SMALLEST):
         raise InputError(
-            "base_residual: expected a share of the body weight such as 0.04, 0 for none at all or "
-            f"inf for any, got {given!r:.60}"
+            "base_residual: expected a share of the body weight such as 0.04 (at least "
+            f"{SMALLEST:g}), 0 for none at all or inf for any, got {given!r:.60}"
         )
     return float(given)
 
