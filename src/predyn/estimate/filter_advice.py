@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from predyn.estimate.channel_warnings import EXCESS, join_names, lag_correlation, marker_name
-from predyn.estimate.result import CONVERGED, IMPLAUSIBLE, Estimate
+from predyn.estimate.result import CONVERGED, IMPLAUSIBLE, OF_JOINTS, OF_TIME, Estimate
 from predyn.estimate.samples import roughness
 
 CLOSE = 0.9  # share of the filter's torques within the bands that counts as agreement
+CORRELATED = {OF_JOINTS: "between joints, as after inverse kinematics", OF_TIME: "in time"}
 ENDS = 0.1  # s at each end, where a filter lacks data
 
 
@@ -57,6 +58,11 @@ def _reasons(estimate: Estimate) -> list[str]:
     reasons = []
     if estimate.status != CONVERGED:
         reasons.append(f"the estimate ended with {estimate.status}")
+    if estimate.noise_model in CORRELATED:
+        reasons.append(
+            f"the noise is correlated {CORRELATED[estimate.noise_model]}, which makes it hard to "
+            "tell from motion; the filter assumes only that motion is slower than its cut-off"
+        )
     coloured = [x for x in estimate.channels if lag_correlation(x) > 0.0]
     if coloured:
         names = list(dict.fromkeys(marker_name(x) or x.name for x in coloured))

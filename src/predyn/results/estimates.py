@@ -10,7 +10,7 @@ import numpy as np
 
 from predyn.analysis.cycles import find_gait
 from predyn.analysis.gait import GaitCycles
-from predyn.estimate.result import BAND, WHITE, Estimate, prior_words
+from predyn.estimate.result import BAND, OF_JOINTS, WHITE, Estimate, prior_words
 from predyn.model import PRISMATIC
 from predyn.results.folder import replace_together
 from predyn.results.stored import ESTIMATE, REPORT, SOLUTION, SUMMARY, folder_for, refuse_other
@@ -65,7 +65,7 @@ def estimate_text(estimate: Estimate) -> str:
     step = float(estimate.t[1] - estimate.t[0])
     what = prior_words(estimate.order, estimate.independent, estimate.corner)
     if estimate.noise_model != WHITE:
-        what += f"; noise correlated in {estimate.noise_model}"
+        what += f"; noise correlated {'between joints' if estimate.noise_model == OF_JOINTS else 'in time'}"
     lines = [
         f"{estimate.name}: {estimate.status}, {estimate.iterations} iterations, "
         f"{estimate.solve_seconds:.3g} s",
