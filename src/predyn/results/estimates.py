@@ -65,7 +65,8 @@ def estimate_text(estimate: Estimate) -> str:
     step = float(estimate.t[1] - estimate.t[0])
     what = prior_words(estimate.order, estimate.independent, estimate.corner)
     if estimate.noise_model != WHITE:
-        what += f"; noise correlated {'between joints' if estimate.noise_model == OF_JOINTS else 'in time'}"
+        between = "between joints" if estimate.noise_model == OF_JOINTS else "in time"
+        what += f"; noise correlated {between}"
     lines = [
         f"{estimate.name}: {estimate.status}, {estimate.iterations} iterations, "
         f"{estimate.solve_seconds:.3g} s",
