@@ -16,6 +16,8 @@ from predyn.dynamics import ExternalForce, frame_kinematics, mass_matrix
 from predyn.errors import InputError
 from predyn.kernels.batch import aligned
 from predyn.kernels.lanes import WIDTH
+from predyn.model.builder import ModelBuilder
+from predyn.model.couplings import PiecewisePolynomial
 from predyn.problem import (
     Constraint,
     Cost,
@@ -101,6 +103,21 @@ def test_programs_agree_with_an_explicit_reduction(seed: int) -> None:
     g.append(motion.momentum(1, 0.0) - motion.momentum(0, 1.0))
     lam = np.random.default_rng(seed).standard_normal(program.m)
     motion.compare(f, g, x, values(program, x, 0.7, lam), 0.7, lam)
+
+
+def test_a_curve_that_is_flat_nearly_everywhere_has_derivatives_where_it_is_not() -> None:
+    """A smooth step between 2.5 and 3.5 rad: elsewhere the second link does not move."""
+    builder = ModelBuilder("step")
+    body = {"mass": 1.0, "com": (0.3, 0.0, 0.0), "inertia": (0.01, 0.02, 0.02)}
+    builder.add_link("a", axis=(0, 1, 0), **body)
+    builder.add_link("b", "a", axis=(0, 1, 0), origin=(1.0, 0.0, 0.0), **body)
+    builder.couple("b_joint", "a_joint", PiecewisePolynomial([2.5, 3.5], [[0, 0, 0, 10, -15, 6]]))
+    reach = Constraint(FramePosition("b", (0.0, 0.0, 0.0)), -3.0, 3.0, at=(0.5,))
+    phase, costs = Phase(1.0, segments=3), (Cost(Effort(), 1.0),)
+    program = transcribe(Problem(builder.build(), (phase,), costs=costs, constraints=(reach,)))
+    k = np.arange(program.n)
+    report = program.check_derivatives(2.4 + 1.2 * k / program.n + 0.05 * np.sin(k))
+    assert report.ok, str(report)
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.verify)])

@@ -20,6 +20,7 @@ from analysis.walkers import walking_estimate
 from fake_estimate import WARNING, fake_estimate
 from fake_solution import fake_solution
 from predyn import cli
+from predyn.cli import estimate_command
 from predyn.errors import FileError
 from predyn.estimate.result import Estimate
 from predyn.estimate.result_file import load_estimate
@@ -113,8 +114,12 @@ def test_options_reach_the_estimator(answered: Callable[[Estimate], Calls]) -> N
     }
 
 
-def test_norms_and_feet_of_gait_cycles(answered: Callable[[Estimate], Calls]) -> None:
-    answered(walking_estimate())
+def test_norms_and_feet_of_gait_cycles(
+    answered: Callable[[Estimate], Calls], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = answered(walking_estimate())
+    person = walking_estimate().model
+    monkeypatch.setattr(estimate_command, "_model", lambda *_: person)
     rows = [f"{p},{p},2" for p in range(0, 101, 5)]
     Path("norms.csv").write_text("\n".join(["percent,knee_angle_mean,knee_angle_sd", *rows]) + "\n")
     feet = ("--foot", "left=heel_l", "--foot", "right=heel_r")
@@ -126,11 +131,15 @@ def test_norms_and_feet_of_gait_cycles(answered: Callable[[Estimate], Calls]) ->
     assert summary["gait"]["feet"] == {"left": "heel_l", "right": "heel_r"}
     for options, message in (
         (("--foot", "left=heel_l"), "feet: expected"),
+        (("--foot", "left=heel_l", "--foot", "right=heal"), "right foot 'heal': did you mean"),
         (("--foot", "left"), "expected SIDE=LINK"),
         (("--norms", "absent.csv"), "absent.csv: cannot be read"),
     ):
+        calls.clear()
         result = run("estimate", "two-link", "trial.csv", *options)
         assert message in result.stderr
+        assert result.exit_code == 2
+        assert not calls  # nothing was estimated
     answered(fake_estimate())
     result = run("estimate", "two-link", "trial.csv", "--norms", "norms.csv", "--out", "arm")
     assert result.exit_code == 0

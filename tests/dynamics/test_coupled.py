@@ -17,7 +17,7 @@ from oracles.urdf_text import urdf_text
 from predyn.errors import InputError, ModelError
 from predyn.model import Model
 from predyn.model.builder import ModelBuilder
-from predyn.model.couplings import sources
+from predyn.model.couplings import PiecewisePolynomial, sources
 from predyn.published.links_from_model import natural_links_of
 
 SEEDS = range(6)
@@ -279,3 +279,19 @@ def test_a_coordinate_without_an_axis_of_its_own() -> None:
     assert held[0] - free[0] == pytest.approx(
         0.3 * v + 4.0 * length * -0.3 * v**2, rel=1e-12
     )  # friction, and the rate of M in Lagrange's equation
+
+
+def test_a_coordinate_that_moves_nothing_somewhere_is_named_with_its_sample() -> None:
+    """The slope of x^2 is zero at 0, and with it the mass matrix."""
+    builder = ModelBuilder("parabola")
+    builder.add_link("arm", axis=(0, 1, 0), mass=1.0, com=(0.1, 0, 0), inertia=(0.01, 0.02, 0.02))
+    builder.add_coordinate("angle")
+    model = builder.couple(
+        "arm_joint", "angle", PiecewisePolynomial.polynomial((0.0, 0.0, 1.0))
+    ).build()
+    q, rest = np.array([[0.5], [0.3], [0.0], [-0.4]]), np.zeros((4, 1))
+    with pytest.raises(ModelError, match=r"joint 'angle' at sample \(2,\) .*singular"):
+        dynamics.forward_dynamics(model, q, rest, rest)
+    wanted = dynamics.inverse_dynamics(model, q[:2], rest[:2], [1.0])
+    found = dynamics.forward_dynamics(model, q[:2], rest[:2], wanted)
+    assert found == pytest.approx(1.0, rel=1e-12)

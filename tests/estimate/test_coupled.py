@@ -12,6 +12,7 @@ from coupled_trees import coupled_tree
 from predyn.dynamics import frame_kinematics
 from predyn.estimate.estimating import estimate_torques
 from predyn.estimate.marker_points import Point, find_points, point_tree
+from predyn.estimate.matching import match
 from predyn.estimate.placing import place_markers
 from predyn.estimate.pose_fit import PoseFit
 from predyn.estimate.regularisation import LINKS, combination
@@ -120,3 +121,11 @@ def test_markers_are_placed_on_a_coupled_model() -> None:
     for name in ("m1", "m2"):
         (wanted,) = (f for f in model.frames if f.name == name)
         np.testing.assert_allclose(frames[name].p, wanted.p, atol=1e-9)
+
+
+def test_recorded_followers_are_named_as_such() -> None:
+    model, t = arm(), np.linspace(0.0, 1.0, 20)
+    data = Measurements(t, {name: 0.1 * np.sin(t) for name in ("shoulder", "wrist", "elbow")})
+    found = match(model, data).warnings
+    assert "joints without a coordinate of their own, skipped: elbow (follows shoulder)" in found
+    assert not any("not in model" in text for text in found)

@@ -57,6 +57,11 @@ def test_misfit_and_lack_of_convergence_are_named() -> None:
     assert f"residuals of {smooth.name} are far larger" in words
 
 
+def test_noise_that_is_correlated_between_joints_speaks_for_the_filter() -> None:
+    words = filter_advice(replace(compared(), noise_model="joints"))
+    assert "correlated between joints, as after inverse kinematics" in words
+
+
 def test_mistakes_rule_out_both() -> None:
     assert "Neither curve" in filter_advice(compared(status="implausible"))
 

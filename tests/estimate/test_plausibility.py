@@ -145,6 +145,13 @@ def test_force_on_a_distant_link() -> None:
     assert not any(finding.fatal for finding in found)
 
 
+@pytest.mark.parametrize(("shift", "fatal"), [(0.08, False), (0.25, True)])
+def test_plate_with_another_origin(shift: float, fatal: bool) -> None:
+    there = np.array([shift, 0.0, 0.0])
+    data = with_forces(walk(), lambda f: MeasuredForce(f.t, f.force, f.point + there, f.moment))
+    assert_named(mistakes(biped(), data, FEET), "origin and axes of the plates", fatal)
+
+
 def test_pressure_points_in_millimetres() -> None:
     data = with_forces(walk(), lambda f: MeasuredForce(f.t, f.force, 1e3 * f.point, f.moment))
     found = mistakes(biped(), data, FEET)
@@ -167,6 +174,15 @@ def test_body_without_forces() -> None:
     found = mistakes(biped(), replace(walk(), forces={}), {})
     assert [finding.fatal for finding in found] == [False]
     assert "without ground forces: its base carries 100% of its weight" in found[0].text
+
+
+def test_body_on_plates_that_recorded_nothing() -> None:
+    forces = {
+        name: replace(x, force=0.0 * x.force, moment=0.0 * x.moment)
+        for name, x in walk().forces.items()
+    }
+    found = mistakes(biped(), replace(walk(), forces=forces), FEET)
+    assert_named(found, "recorded zero throughout", fatal=False)
 
 
 def test_flight_needs_no_forces() -> None:

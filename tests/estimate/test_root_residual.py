@@ -146,7 +146,7 @@ def test_missing_forces_are_named() -> None:
     assert not any("is not held small" in text for text in unknown.warnings)
 
 
-@pytest.mark.parametrize("given", [-0.1, float("nan"), "4 %", True])
+@pytest.mark.parametrize("given", [-0.1, 1e-300, float("nan"), "4 %", True])
 def test_invalid_shares(given: object) -> None:
     with pytest.raises(InputError, match="base_residual: expected a share of the body weight"):
         estimate_torques(leg(floating=True), flight()[0], base_residual=given)

@@ -21,7 +21,7 @@ from recorded_motions import SHARED, needs_shared
 
 DATA = Path(__file__).parent / "data"
 JIG = {version: DATA / f"jig_v{version}.osim" for version in (3, 4)}
-MUTANTS = int(os.environ.get("PREDYN_MUTANTS", "400"))
+MUTANTS = int(os.environ.get("PREDYN_MUTANTS", "150"))
 BODY = (
     '<Body name="{}"><mass>1</mass><mass_center>0 0.1 0</mass_center>'
     "<inertia>1 1 1 0 0 0</inertia></Body>"

@@ -81,6 +81,19 @@ def test_refits_are_smooth_and_within_their_stated_errors(make):
             assert jumps.max() <= 1e2 * step / width * size
 
 
+def test_refits_of_uneven_points_pass_into_lines_smoothly():
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        count = int(rng.integers(8, 40))
+        x = np.cumsum(rng.uniform(0.3, 1.5, count))
+        g, _, _ = refit(spline(x, np.sin(0.1 * x)))
+        for end, outward in ((g.breaks[0], -1.0), (g.breaks[-1], 1.0)):
+            inside = np.nextafter(end, -outward * np.inf)
+            for order in range(2, 5):  # a line outside
+                size = np.abs(g(x, order)).max()
+                assert abs(g(inside, order)) <= 1e-9 * size
+
+
 def test_lines_and_polynomials_are_not_refitted():
     power = PiecewisePolynomial.polynomial([1.0, 2.0, -0.5])
     (fitted,), notes = refit_couplings([("j", "q", power)])

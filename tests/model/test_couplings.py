@@ -178,3 +178,12 @@ def test_a_locked_source_locks_its_followers() -> None:
 
 def test_a_coupling_shows_its_joints() -> None:
     assert repr(Coupling("b", "a", (1.0, 0.0))) == "Coupling(joint='b', source='a')"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [((0.5, 1.0), "order: expected 0 to 4"), ((0.5, 5), "order"), (("a",), "x: expected numbers")],
+)
+def test_bad_arguments_of_a_function_are_named(arguments: tuple, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        PiecewisePolynomial.linear(1.0, 0.0)(*arguments)

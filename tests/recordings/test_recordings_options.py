@@ -250,3 +250,36 @@ def test_missing_forces_where_nothing_touches(load):
     force[:100, 1] = np.nan  # one component only
     with pytest.raises(FileError, match="line 4: force 'p': y of its force is missing"):
         load(force_table(force), ".mot")
+
+
+def test_renaming_nothing_leaves_no_note(load):
+    text = "time [s],a [rad]\n0,1\n1,2\n"
+    plain = load(text)
+    for rename in ({}, {"a": "a"}, {"*": "*"}):
+        assert load(text, rename=rename).notes == plain.notes
+
+
+def test_integers_beyond_floats_are_refused(load):
+    with pytest.raises(FileError, match="start: expected a finite number"):
+        load("time [s],a [rad]\n0,1\n1,2\n", start=10**400)
+
+
+@pytest.mark.parametrize("cutoff", [1e-9, 0.04])
+def test_cutoff_slower_than_the_recording(load, cutoff):
+    with pytest.raises(FileError, match=r"force_cutoff: expected at least 0\.0501.* Hz"):
+        load(force_table(step_force()), ".mot", force_cutoff=cutoff)
+
+
+def test_cutoff_of_one_sample(load):
+    lines = force_table(step_force()).splitlines()[:4]
+    with pytest.raises(FileError, match="force 'p' has 1 sample"):
+        load("\n".join(lines) + "\n", ".mot", force_cutoff=20.0)
+
+
+def test_units_of_forces_in_storage_are_noted(load):
+    plain = load(force_table(step_force()), ".mot")
+    made = load(force_table(step_force()), ".mot", units=("kN", "mm"))
+    assert np.array_equal(made.forces["p"].force, 1e3 * plain.forces["p"].force)
+    assert np.allclose(made.forces["p"].point, 1e-3 * plain.forces["p"].point, rtol=1e-15)
+    assert "force 'p': unit of its force as given: kN" in made.notes
+    assert "force 'p': unit of its point of application as given: mm" in made.notes

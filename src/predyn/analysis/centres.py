@@ -82,10 +82,12 @@ def add_joint_centres(
     Centres are missing (NaN) where a marker that they come from is. `notes` of the result says how
     each was found. Regressions place the hip within about 1 to 3 cm.
     """
+    if not isinstance(data, Measurements):
+        raise InputError(f"expected Measurements, got {type(data).__name__}")
     if hip not in HIPS:
         raise unknown_name("hip", hip, HIPS)
     landmarks = find_landmarks(data.markers, names)
-    chosen = find_marker_set(landmarks) if marker_set is None else marker_set.lower()
+    chosen = find_marker_set(landmarks) if marker_set is None else str(marker_set).lower()
     if chosen not in MARKER_SETS:
         raise unknown_name("marker_set", chosen, MARKER_SETS)
     if absent := missing_landmarks(landmarks, chosen):

@@ -24,6 +24,12 @@ WEIGHTS = "BW"  # body weights
 Sampler = Callable[[str, Floats], Floats]  # side, times (M,) -> values (M,)
 
 
+def _free_name(joint: str, taken: set[str]) -> str:
+    """A name for the curves of a joint without a partner, unlike those of other curves."""
+    options = (plain_name(joint), joint, *(f"{joint}_{k}" for k in range(2, len(taken) + 3)))
+    return next(name for name in options if name not in taken)
+
+
 def cycle_curves(
     motion: Motion,
     walk: Walk,
@@ -39,7 +45,9 @@ def cycle_curves(
     given = None if pairs is None else checked_pairs(pairs, joints, "joint")
     legs = sorted(find_pairs(joints) if given is None else given, key=_rank)
     paired = {name for pair in legs for name in (pair.left, pair.right)}
-    legs += [Pair(plain_name(name), name, name) for name in joints if name not in paired]
+    for name in joints:
+        if name not in paired:
+            legs.append(Pair(_free_name(name, {pair.name for pair in legs}), name, name))
     sampled = _Sampled(cycles)
     curves: dict[str, Curve] = {}
 

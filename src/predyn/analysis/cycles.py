@@ -25,7 +25,7 @@ from predyn.analysis.events import (
 )
 from predyn.analysis.feet import Walk, find_feet, walk_of
 from predyn.analysis.gait import Cycle, GaitCycles
-from predyn.analysis.motions import Motion, loaded_links, motion_of
+from predyn.analysis.motions import Motion, loaded_links, motion_of, not_a_motion
 from predyn.analysis.norms import Norms
 from predyn.analysis.parameters import spatiotemporal
 from predyn.analysis.sides import LEFT, RIGHT, SIDES
@@ -67,6 +67,8 @@ def gait_cycles(
     the force of the ground they are wrong. Raises an InputError if there is no cycle.
     """
     motion = motion_of(result)
+    if norms is not None and not isinstance(norms, Norms):
+        raise InputError(f"norms: expected those of load_norms, got {norms!r:.60}")
     _check_positive("threshold", threshold, "N")
     body = float(motion.model.inertia[:, 0].sum()) if mass is None else mass
     _check_positive("mass", body, "kg")
@@ -106,6 +108,8 @@ def find_gait(result: Estimate | Solution | Motion) -> GaitCycles | None:
 
     Both feet have cycles of similar length, and in each the other foot strikes once, in the middle.
     """
+    if not isinstance(result, Estimate | Solution | Motion):
+        raise not_a_motion(result)
     try:
         find_feet(result.model, loaded_links(result))  # without computing any forces
         gait = gait_cycles(result)

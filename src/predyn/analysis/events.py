@@ -43,13 +43,16 @@ def gait_events(t: Floats, walk: Walk, threshold: float, weight: float) -> dict[
 def given_events(t: Floats, events: Sequence[Event]) -> dict[str, FootEvents]:
     """Events from elsewhere by side, checked."""
     by_side: dict[str, FootEvents] = {side: FootEvents([], []) for side in SIDES}
+    if not isinstance(events, Sequence):
+        raise InputError(f"events: expected predyn.analysis.Event of both feet, got {events!r:.80}")
     for event in events:
         if not isinstance(event, Event):
             raise InputError(f"events: expected predyn.analysis.Event, got {event!r:.80}")
         for what, got, valid in (("side", event.side, SIDES), ("kind", event.kind, KINDS)):
             if got not in valid:
                 raise unknown_name(f"{what} of an event", got, valid)
-        if not t[0] <= event.time <= t[-1]:
+        number = isinstance(event.time, int | float | np.number)
+        if not number or not t[0] <= event.time <= t[-1]:
             raise InputError(
                 f"events: expected times from {t[0]:.6g} to {t[-1]:.6g} s, got {event.time!r:.40}"
             )

@@ -54,7 +54,7 @@ class Walk(NamedTuple):
 def walk_of(motion: Motion, feet: Mapping[str, str] | None) -> Walk:
     """The feet as given or found by name, with everything that events need."""
     model = motion.model
-    names = find_feet(model, loaded_links(motion)) if feet is None else _checked(model, feet)
+    names = find_feet(model, loaded_links(motion)) if feet is None else check_feet(model, feet)
     gravity = motion.model.gravity
     if not gravity.any():
         raise InputError("gait: the model has no gravity, so there is no vertical direction")
@@ -88,7 +88,8 @@ def find_feet(model: Model, loaded: Sequence[str]) -> dict[str, str]:
     )
 
 
-def _checked(model: Model, feet: Mapping[str, str]) -> dict[str, str]:
+def check_feet(model: Model, feet: Mapping[str, str]) -> dict[str, str]:
+    """The feet as given; an InputError if they are not a left and a right foot of the model."""
     if not isinstance(feet, Mapping) or set(feet) != set(SIDES):
         raise InputError(
             f'feet: expected {{"left": link or frame, "right": link or frame}}, got {feet!r:.80}'
@@ -98,6 +99,14 @@ def _checked(model: Model, feet: Mapping[str, str]) -> dict[str, str]:
             raise unknown_name(f"link or frame of the {side} foot", name, model.frame_names[1:])
     if model.frame(feet[LEFT]).link == model.frame(feet[RIGHT]).link:
         raise InputError(f"feet: {feet[LEFT]!r} and {feet[RIGHT]!r} are on the same link")
+    carrier = _common_link(model, feet[LEFT], feet[RIGHT])
+    for side, name in feet.items():
+        if model.frame(name).link == carrier:
+            raise InputError(f"feet: {name!r}, given as the {side} foot, carries the other foot")
+    if any(pair.left == feet[RIGHT] for pair in find_pairs((feet[LEFT], feet[RIGHT]))):
+        raise InputError(
+            f"feet: left and right look exchanged: left is {feet[LEFT]!r}, right {feet[RIGHT]!r}"
+        )
     return dict(feet)
 
 
@@ -108,7 +117,7 @@ def _foot(motion: Motion, side: str, name: str) -> Foot:
     frames = [x for x in model.frame_names[1:] if model.frame(x).link in links]
     heel = name if HEEL.search(name) else _named(frames, HEEL, name)
     toe = _named(frames, TOE, name)
-    acting = [force for force in motion.forces if model.frame(force.link).link in links]
+    acting = [x for x in motion.forces if len(x.t) and model.frame(x.link).link in links]
     t, total = np.zeros(0), np.zeros((0, 3))
     if acting:
         t = acting[0].t

@@ -50,9 +50,13 @@ def find_landmarks(markers: Iterable[str], names: Mapping[str, str] | None = Non
     "L.ASIS" and "lasis" are the same landmark.
     """
     known = list(markers)
+    if names is not None and not isinstance(names, Mapping):
+        raise InputError(f'names: expected {{"left knee": marker, ...}}, got {names!r:.60}')
     spelled: dict[str, str] = {}
+    twins: dict[str, str] = {}
     for marker in known:
-        spelled.setdefault(_plain(marker), marker)
+        if spelled.setdefault(_plain(marker), marker) != marker:
+            twins[spelled[_plain(marker)]] = marker
     found: dict[str, dict[str, str]] = {side: {} for side in SIDES}
     for landmark, spellings in LANDMARKS.items():
         for side, letter in ((LEFT, "L"), (RIGHT, "R")):
@@ -74,6 +78,15 @@ def find_landmarks(markers: Iterable[str], names: Mapping[str, str] | None = Non
             found[side][landmark] = marker
         else:
             raise unknown_name("landmark", place, [*valid, "sacrum"])
+    for place, marker in [
+        *((f"{side} {landmark}", x) for side in SIDES for landmark, x in found[side].items()),
+        ("sacrum", sacrum or ""),
+    ]:
+        if marker in twins and place not in (names or {}):
+            raise InputError(
+                f"markers: {marker!r:.60} and {twins[marker]!r:.60} could both be the {place}; "
+                "keep the markers of one subject, or name this one in names="
+            )
     return Landmarks(found[LEFT], found[RIGHT], sacrum)
 
 

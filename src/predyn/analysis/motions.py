@@ -73,8 +73,12 @@ def motion_of(result: Estimate | Solution | Motion) -> Motion:
         return _motion_of_estimate(result)
     if isinstance(result, Solution):
         return _motion_of_solution(result)
-    raise InputError(
-        f"expected an Estimate, a Solution or a predyn.analysis.Motion, got {type(result).__name__}"
+    raise not_a_motion(result)
+
+
+def not_a_motion(given: object) -> InputError:
+    return InputError(
+        f"expected an Estimate, a Solution or a predyn.analysis.Motion, got {type(given).__name__}"
     )
 
 

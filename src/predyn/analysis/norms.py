@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from predyn.analysis.gait import PERCENT, Band
-from predyn.errors import FileError, unknown_name
+from predyn.errors import FileError, InputError, unknown_name
 from predyn.recordings.text import read_lines
 
 PERCENT_COLUMN = "percent"
@@ -44,6 +44,11 @@ class Norms:
                     else f"{self.path}: column {column + MEAN!r} could be any of "
                     f"{', '.join(map(repr, alike))}; use one of these names"
                 )
+            if chosen[0] in found:
+                raise FileError(
+                    f"{self.path}: column {column + MEAN!r}: another column also belongs to the "
+                    f"curve {chosen[0]!r}; remove one of them"
+                )
             found[chosen[0]] = band
         return found
 
@@ -55,19 +60,21 @@ def load_norms(path: str | os.PathLike[str]) -> Norms:
     N m/kg, W/kg, body weights) and signs. A shorter name counts if one curve alone begins with it:
     hip_angle for hip_flexion_angle. Rows need not be whole percents, but reach from 0 to 100.
     """
-    name = os.fspath(path)
-    lines = read_lines(name, "a CSV table of normative curves")
-    rows = [row for row in csv.reader(lines) if any(cell.strip() for cell in row)]
+    try:
+        name = os.fsdecode(path)
+    except TypeError:
+        raise InputError(f"expected the path of a file, got {type(path).__name__}") from None
+    rows = _read_rows(name)
     if not rows:
         raise FileError(f"{name}: expected a line with names of columns, got an empty file")
-    header = [cell.strip() for cell in rows[0]]
+    header = [cell.strip() for cell in rows[0][1]]
     _check_header(name, header)
-    table = np.array([_numbers(name, k, header, row) for k, row in enumerate(rows[1:], 2)])
+    table = np.array([_numbers(name, line, header, row) for line, row in rows[1:]])
     if len(table) < FEWEST:
         raise FileError(f"{name}: expected at least {FEWEST} rows of numbers, got {len(table)}")
     columns = dict(zip(header, table.T, strict=True))
     percent = columns[PERCENT_COLUMN]
-    if (np.diff(percent) <= 0.0).any() or percent[0] > 1.0 or percent[-1] < 99.0:
+    if (np.diff(percent) <= 0.0).any() or abs(percent[0]) > 1.0 or abs(percent[-1] - 100.0) > 1.0:
         raise FileError(
             f"{name}: column {PERCENT_COLUMN!r}: expected numbers that grow from 0 to 100, got "
             f"{percent[0]:g} to {percent[-1]:g}"
@@ -77,8 +84,22 @@ def load_norms(path: str | os.PathLike[str]) -> Norms:
         if column.endswith(MEAN):
             curve = column.removesuffix(MEAN)
             mean, sd = columns[column], columns[curve + SD]
+            if (sd < 0.0).any():
+                raise FileError(
+                    f"{name}: column {curve + SD!r}: expected standard deviations of at least 0, "
+                    f"got {sd.min():g}"
+                )
             bands[curve] = Band(np.interp(PERCENT, percent, mean), np.interp(PERCENT, percent, sd))
     return Norms(name, bands)
+
+
+def _read_rows(path: str) -> list[tuple[int, list[str]]]:
+    """Number of the line and cells of each row that is not blank."""
+    reader = csv.reader(read_lines(path, "a CSV table of normative curves"))
+    try:
+        return [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        raise FileError(f"{path}, line {reader.line_num}: not a CSV table: {error}") from None
 
 
 def _check_header(path: str, header: list[str]) -> None:

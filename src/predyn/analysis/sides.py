@@ -29,6 +29,7 @@ OTHER = {"left": "right", "lt": "rt", "l": "r"}
 OTHER |= {right: left for left, right in OTHER.items()}
 OTHER |= {f(name): f(other) for name, other in OTHER.items() for f in (str.title, str.upper)}
 SEPARATORS = " _-.:/"
+LONGEST = 200  # characters of a name that is searched for sides
 ENDINGS = re.compile(r"[_ .-]*(?:angle|joint|coordinate)$", re.IGNORECASE)
 
 
@@ -69,6 +70,8 @@ def checked_pairs(
         )
     pairs = []
     for common, both in given.items():
+        if not isinstance(common, str) or not common.strip():
+            raise InputError(f"pairs: expected names (str, not empty), got {common!r:.60}")
         if isinstance(both, str) or not isinstance(both, Sequence) or len(both) != 2:
             raise InputError(
                 f"pair {common!r:.60}: expected (left {what}, right {what}), got {both!r:.80}"
@@ -82,6 +85,8 @@ def checked_pairs(
 
 def _readings(name: str) -> Iterator[tuple[str, str, str]]:
     """Each way to read a side in a name: the side, the name without it, the other side's name."""
+    if len(name) > LONGEST:
+        return
     for pattern in PATTERNS:
         for match in reversed(list(pattern.finditer(name))):
             mark = match.group()

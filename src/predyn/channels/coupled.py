@@ -59,9 +59,9 @@ def coupled_channel(
             f"channel {name!r}: model {model.name!r:.60} has joints that follow others, which it "
             "does not support; set PER_JOINT in its module (see channels/torques.py)"
         )
-    channel = Coupled(model, name, states, forces, parameters, per_joint)
-    channel.leave_out_zeros(states)
-    return channel
+    # partials that are always zero are left out in the tree's channel; here they could be zero at
+    # random states only, where a curve is flat
+    return Coupled(model, name, states, forces, parameters, per_joint)
 
 
 class Coupled(Derived):

@@ -193,6 +193,7 @@ def estimate(
 
     `predyn estimate trujillo-two-link` without data runs the published example.
     """
+    from predyn.analysis.feet import check_feet
     from predyn.analysis.norms import load_norms
     from predyn.estimate.estimating import estimate_torques
     from predyn.estimate.progress import shown_progress
@@ -239,6 +240,8 @@ def estimate(
     recording = trim_recording(recording, start, end)
     bands = None if norms is None else load_norms(norms)
     feet = read_pairs("--foot", foot, "SIDE=LINK")
+    if feet is not None:
+        check_feet(mechanism, feet)
     folder = out or Path(results.folder_name(data.stem))
     report_compiling(quiet)
     names = (results.ESTIMATE, results.SUMMARY, results.REPORT, estimate_results.TORQUES,

@@ -10,6 +10,7 @@ The functions of this package call these for models with couplings.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -106,17 +107,23 @@ def forward_dynamics_derivatives(
 
 
 def solve(M: NDArray, right: NDArray) -> NDArray:
-    """M^-1 right, NaN for all samples if a matrix is exactly singular."""
+    """M^-1 right (..., n, 1), NaN where a matrix is exactly singular."""
     try:
         return np.linalg.solve(M, right)
     except np.linalg.LinAlgError:
-        return np.full(np.broadcast_shapes(M.shape[:-1], right.shape[:-1]), np.nan)[..., None]
+        lead = np.broadcast_shapes(M.shape[:-2], right.shape[:-2])
+        M, right = (np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (M, right))
+        result = np.full(right.shape, np.nan)
+        for sample in np.ndindex(lead):
+            with suppress(np.linalg.LinAlgError):
+                result[sample] = np.linalg.solve(M[sample], right[sample])
+        return result
 
 
 def hybrid_dynamics(
     model: Model, states: Sequence[ArrayLike], mask: NDArray[np.bool_], forces: Forces, out: Any
 ) -> tuple[NDArray, NDArray]:
-    """Complete accelerations and torques; states: q, v, a and tau, zero where nobody reads them."""
+    """Complete accelerations and torques; states: q, v, a and tau, zero where unused."""
     n = joints(model)
     names = ("q", "v", "a", "tau")
     flat, lead = gather(model, [(x, y, n) for x, y in zip(names, states, strict=True)], None)

@@ -41,7 +41,7 @@ class Functions(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    """What coupled models need often."""
+    """The functions of a coupled model's joints, and which coordinate drives which joint."""
 
     functions: Functions
     select: Floats  # (links, n): 1 where a joint follows a coordinate

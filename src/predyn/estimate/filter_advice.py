@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from predyn.estimate.channel_warnings import EXCESS, join_names, lag_correlation, marker_name
-from predyn.estimate.result import CONVERGED, IMPLAUSIBLE, Estimate
+from predyn.estimate.result import CONVERGED, IMPLAUSIBLE, OF_JOINTS, OF_TIME, Estimate
 from predyn.estimate.samples import roughness
 
 CLOSE = 0.9  # share of the filter's torques within the bands that counts as agreement
+CORRELATED = {OF_JOINTS: "between joints, as after inverse kinematics", OF_TIME: "in time"}
 ENDS = 0.1  # s at each end, where a filter lacks data
 
 
@@ -45,8 +46,9 @@ def agreement(estimate: Estimate) -> float:
     assert usual is not None
     inside = (estimate.t_tau > estimate.t[0] + ENDS) & (estimate.t_tau < estimate.t[-1] - ENDS)
     at = estimate.t_tau[inside] if inside.any() else estimate.t_tau
-    names = estimate.model.joint_names
-    driven = [j for j, name in enumerate(names) if name not in estimate.unactuated]
+    root = estimate.root_residual
+    idle = {*estimate.unactuated, *(root.joints if root is not None else ())}
+    driven = [j for j, name in enumerate(estimate.model.joint_names) if name not in idle]
     filtered = np.stack([np.interp(at, usual.t, usual.tau[:, j]) for j in driven], axis=1)
     low, high = (x[np.isin(estimate.t_tau, at)][:, driven] for x in estimate.tau_band)
     return float(((low <= filtered) & (filtered <= high)).mean())
@@ -56,6 +58,11 @@ def _reasons(estimate: Estimate) -> list[str]:
     reasons = []
     if estimate.status != CONVERGED:
         reasons.append(f"the estimate ended with {estimate.status}")
+    if estimate.noise_model in CORRELATED:
+        reasons.append(
+            f"the noise is correlated {CORRELATED[estimate.noise_model]}, which makes it hard to "
+            "tell from motion; the filter assumes only that motion is slower than its cut-off"
+        )
     coloured = [x for x in estimate.channels if lag_correlation(x) > 0.0]
     if coloured:
         names = list(dict.fromkeys(marker_name(x) or x.name for x in coloured))

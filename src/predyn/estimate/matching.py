@@ -151,9 +151,18 @@ def _plain(name: str) -> str:
 
 
 def _describe_unknown(model: Model, unknown: list[tuple[str, Sequence[str]]]) -> str:
-    names = [_near(name, valid) for name, valid in unknown]
-    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return f"not in model {model.name}, skipped: {'; '.join(names[:8])}{more}" + _hint(unknown)
+    sources = {coupling.joint: coupling.source for coupling in model.couplings}
+    following = [f"{name} (follows {sources[name]})" for name, _ in unknown if name in sources]
+    absent = [(name, valid) for name, valid in unknown if name not in sources]
+    texts = []
+    for what, names in (
+        (f"not in model {model.name}, skipped", [_near(*entry) for entry in absent]),
+        ("joints without a coordinate of their own, skipped", following),
+    ):
+        if names:
+            more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+            texts.append(f"{what}: {'; '.join(names[:8])}{more}")
+    return "; ".join(texts) + _hint(absent)
 
 
 def _hint(unknown: list[tuple[str, Sequence[str]]]) -> str:

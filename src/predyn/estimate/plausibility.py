@@ -19,13 +19,14 @@ from predyn.dynamics.kinematics import frame_kinematics
 from predyn.estimate.channel_warnings import join_names
 from predyn.estimate.driving import Push
 from predyn.estimate.result import Filtered
-from predyn.estimate.root_residual import Base, smoothed_force
+from predyn.estimate.root_residual import Base, smoothed_force, smoothed_moment
 from predyn.estimate.spline_grid import Floats
 from predyn.model import PRISMATIC, Model
 
 LOADED = 0.05  # force over the weight above which a plate carries the body
 WEIGHT_WARNED, WEIGHT_REFUSED = 0.15, 0.5  # difference of the mean vertical force, over the weight
 ROOT_WARNED, ROOT_REFUSED = 0.05, 0.35  # residual force of the base, over the weight
+ARM_WARNED, ARM_REFUSED = 0.035, 0.2  # residual moment of the base, over weight and longest limb
 LARGEST_MOMENT = 10.0  # N m per kg of the body; jumping and landing stay below
 MOST = 0.98  # share of the time for which it counts: single jumps in the data have warnings already
 FAR, ABSURD = 0.3, 3.0  # distance of a pressure point from its link, over the longest limb
@@ -60,13 +61,14 @@ def find_mistakes(
     found = list(_outside_limits(seen, base))
     if base is None or base.weight == 0.0:
         return found
-    if not pushes:
+    if not any(push.force.any() for push in pushes.values()):
         return found + list(_without_forces(seen, base))
     found += _pressure_points(seen, base)
     unexplained = _root_share(seen, base)
     if unexplained > ROOT_WARNED:  # or the forces do explain the motion
         found += _vertical_force(seen, base)
         found.append(_root_force(base, unexplained))
+    found += _root_moment(seen, base)
     found += _moments(seen, base)
     found += _still(seen, base)
     return found
@@ -149,6 +151,21 @@ def _root_force(base: Base, share: float) -> Finding:
     )
 
 
+def _root_moment(seen: Recorded, base: Base) -> Iterator[Finding]:
+    """Forces in the right places leave no moment at the base, but for a small residual."""
+    loaded = _loaded(seen, base.weight)
+    moment = smoothed_moment(seen.model, base.joints, seen.t, seen.tau, loaded)
+    share = moment / (base.weight * _reach(seen.model))
+    if share > ARM_WARNED:
+        yield Finding(
+            f"the floating base needs a moment of {moment:.3g} N m that no measured force explains "
+            "(root mean square while forces act), as if the weight acted "
+            f"{moment / base.weight:.2g} m beside its place: check the origin and axes of the "
+            "plates, the centres of pressure, and the positions of the body",
+            share > ARM_REFUSED,
+        )
+
+
 def _moments(seen: Recorded, base: Base) -> Iterator[Finding]:
     """No body can produce the moments that wrong units ask for."""
     model = seen.model
@@ -191,7 +208,12 @@ def _without_forces(seen: Recorded, base: Base) -> Iterator[Finding]:
         yield Finding(
             "a floating body without ground forces: its base carries "
             f"{share:.0%} of its weight, so the torques of all joints between the base and the "
-            "ground lack the forces on the feet; give the recorded forces and their links",
+            "ground lack the forces on the feet; "
+            + (
+                f"{join_names(list(seen.pushes))} recorded zero throughout"
+                if seen.pushes
+                else "give the recorded forces and their links"
+            ),
             False,
         )
 

@@ -97,7 +97,8 @@ class OrderTrial(NamedTuple):
     def name(self) -> str:
         """As in summaries."""
         corner = ", corner" if self.corner else ""
-        noise = f", noise correlated in {self.noise}" if self.noise != WHITE else ""
+        between = {OF_JOINTS: "between joints", OF_TIME: "in time"}.get(self.noise, "")
+        noise = f", noise correlated {between}" if between else ""
         return f"order {self.order}{corner}, {self.independent}{noise}"
 
 
@@ -244,7 +245,10 @@ class Estimate(Reported):
             "rms_grid_error": dict(
                 zip(names, np.sqrt(np.mean(self.grid_error**2, axis=0)).tolist(), strict=True)
             ),
-            "log_evidence": {trial.name: trial.log_evidence for trial in self.orders},
+            "log_evidence": {
+                trial.name: trial.log_evidence  # the best one of a name
+                for trial in sorted(self.orders, key=lambda trial: trial.log_evidence)
+            },
             "filter_cutoff": None if self.comparison is None else self.comparison.cutoff,
             "unactuated": list(self.unactuated),
             "root_residual": self._root_summary(),

@@ -27,6 +27,7 @@ from predyn.model.couplings import independent
 
 SHARE = 0.04  # standard deviation of the force over the weight
 ARM = 0.6  # m, from forces to moments
+SMALLEST = 1e-6  # share of the weight; less is zero to rounding
 PLANAR, SPATIAL = (2, 1), (3, 3)  # slides and hinges
 LARGE = 0.1  # residual of the filter over the weight that shows forces to be missing or wrong
 WINDOW = 0.2  # s, over which it is averaged, so that noise does not count
@@ -153,10 +154,10 @@ def _share(given: Any) -> float | None:
     if given is None:
         return None
     number = isinstance(given, int | float | np.integer | np.floating)
-    if isinstance(given, bool) or not number or not given >= 0.0:
+    if isinstance(given, bool) or not number or not (given == 0.0 or given >= SMALLEST):
         raise InputError(
-            "base_residual: expected a share of the body weight such as 0.04, 0 for none at all or "
-            f"inf for any, got {given!r:.60}"
+            "base_residual: expected a share of the body weight such as 0.04 (at least "
+            f"{SMALLEST:g}), 0 for none at all or inf for any, got {given!r:.60}"
         )
     return float(given)
 
@@ -167,9 +168,19 @@ def smoothed_force(
     """N, root mean square of the force at the slides of a base, where noise does not count: of
     means over WINDOW, around the samples that are counted.
     """
-    slides = joints[model.kind[joints] == PRISMATIC]
+    return _smoothed(t, tau[:, joints[model.kind[joints] == PRISMATIC]], counted)
+
+
+def smoothed_moment(
+    model: Model, joints: Ints, t: Floats, tau: Floats, counted: NDArray[np.bool_]
+) -> float:
+    """N m, the same of the torques about the hinges of a base, taken together."""
+    return _smoothed(t, tau[:, joints[model.kind[joints] != PRISMATIC]], counted)
+
+
+def _smoothed(t: Floats, values: Floats, counted: NDArray[np.bool_]) -> float:
     count = min(max(1, round(WINDOW / float(t[1] - t[0]))), len(t))
-    total = np.cumsum(np.vstack((np.zeros(len(slides)), tau[:, slides])), axis=0)
+    total = np.cumsum(np.vstack((np.zeros(values.shape[1]), values)), axis=0)
     means = np.linalg.norm((total[count:] - total[:-count]) / count, axis=1)
     used = counted[count // 2 :][: len(means)]
     return _rms(means[used]) if used.any() else 0.0

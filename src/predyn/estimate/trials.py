@@ -188,7 +188,7 @@ class Search:
             and trial.of == best.of
             and trial.log_evidence > best.log_evidence - NEARLY_AS_GOOD
         ]
-        return min(alike, key=lambda trial: trial.smoother.order)
+        return min(alike, key=lambda trial: (trial.smoother.order, -trial.log_evidence))
 
     def _trials(self, orders: Sequence[int], kinds: Sequence[str], c: Floats) -> list[Trial]:
         """Orders and kinds, each with nearly its best levels, the best one with its very best.

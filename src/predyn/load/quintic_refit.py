@@ -80,7 +80,10 @@ def _fit(function: PiecewisePolynomial, knots: Array) -> PiecewisePolynomial:
     centres = np.array([knots[k + 1 : k + 1 + DEGREE].mean() for k in range(count)])
     held = np.zeros(count, dtype=bool)
     held[: DEGREE + 1] = held[-DEGREE - 1 :] = True
-    control = np.where(held, function(centres), 0.0)  # on a line these are the control points
+    control = np.zeros(count)
+    ends = (slice(DEGREE + 1), function.breaks[0]), (slice(-DEGREE - 1, None), function.breaks[-1])
+    for here, end in ends:  # on a line, its values at the centres are the control points
+        control[here] = function(end) + function(end, 1) * (centres[here] - end)
     inside = knots[DEGREE:-DEGREE]
     share = (np.arange(SAMPLES) + 0.5) / SAMPLES
     width = np.diff(inside)

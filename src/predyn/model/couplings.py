@@ -41,7 +41,7 @@ class Pieces(NamedTuple):
 class PiecewisePolynomial:
     """A function of one variable, polynomial between breaks.
 
-    breaks        (m + 1,) increasing; piece i is between breaks i and i + 1. None, (), for one
+    breaks        (m + 1,) increasing; piece i is between breaks i and i + 1. Empty, (), for one
                   polynomial that holds everywhere
     coefficients  (m, terms) of the powers 0, 1, ... of x - breaks[i]; (1, terms) of the powers of x
                   if there are no breaks
@@ -90,9 +90,12 @@ class PiecewisePolynomial:
 
     def __call__(self, x: ArrayLike, order: int = 0) -> Array:
         """The function, or its derivative of an order up to 4, at x of any shape."""
-        if order not in range(ORDERS):
-            raise InputError(f"order: expected 0 to {ORDERS - 1}, got {order!r}")
-        at = np.asarray(x, dtype=float)
+        if not isinstance(order, int | np.integer) or order not in range(ORDERS):
+            raise InputError(f"order: expected 0 to {ORDERS - 1}, got {order!r:.60}")
+        try:
+            at = np.asarray(x, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"x: expected numbers, got {x!r:.60}") from None
         start, origin, terms = self.pieces
         piece = np.searchsorted(start, at, side="right")
         local, rows = at - origin[piece], terms[order]

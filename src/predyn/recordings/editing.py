@@ -64,6 +64,8 @@ def rename_channels(data: Measurements, rename: Mapping[str, str] | None) -> Mea
         if old not in used:
             known = [*data.angles, *data.markers, *data.forces]
             raise unknown_name("name to rename", old, known)
+    if not new_names:
+        return data
     shown = [f"{old!r:.60} to {new!r:.60}" for old, new in list(new_names.items())[:6]]
     more = f" and {len(new_names) - 6} more" if len(new_names) > 6 else ""
     return replace(result, notes=(*data.notes, f"renamed: {', '.join(shown)}{more}"))
@@ -125,6 +127,10 @@ def check_number(what: str, value: object, default: float) -> float:
         return default
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise InputError(f"{what}: expected a number, got {value!r:.60}")
-    if not math.isfinite(value):
-        raise InputError(f"{what}: expected a finite number, got {value!r}")
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer of hundreds of digits
+        number = math.inf
+    if not math.isfinite(number):
+        raise InputError(f"{what}: expected a finite number, got {value!r:.60}")
+    return number

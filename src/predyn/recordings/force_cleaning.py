@@ -22,6 +22,7 @@ AUTO = "auto"
 NOTICED = 4.0  # N, an offset that is reported
 FEWEST, LEAST = 5, 0.1  # idle samples needed to find an offset; of all samples, to report it
 STEADY = 3.0  # times its spread
+SLOWEST = 0.1  # periods within the recording: a slower filter says nothing about it
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,15 @@ def _find_centre(force: MeasuredForce) -> Floats:
 def _low_pass(name: str, force: MeasuredForce, cutoff: float, notes: list[str]) -> MeasuredForce:
     """Low-pass of the force and of its moment about a fixed point."""
     count = len(force.t)
-    rate = (count - 1) / float(force.t[-1] - force.t[0]) if count > 1 else 0.0
+    if count < 2:
+        raise InputError(f"force_cutoff: force {name!r} has 1 sample; omit force_cutoff")
+    rate = (count - 1) / float(force.t[-1] - force.t[0])
+    slowest = SLOWEST / float(force.t[-1] - force.t[0])
+    if cutoff < slowest:
+        raise InputError(
+            f"force_cutoff: expected at least {slowest:.4g} Hz, as force {name!r} lasts "
+            f"{force.t[-1] - force.t[0]:.4g} s; got {cutoff:g} Hz"
+        )
     if not cutoff < 0.49 * rate:
         raise InputError(
             f"force_cutoff: expected less than {0.49 * rate:.4g} Hz, as force {name!r} has "

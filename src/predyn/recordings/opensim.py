@@ -208,6 +208,9 @@ class _Columns(NamedTuple):
                      f"{what}, but found no {', '.join(absent)}; add the columns")  # fmt: skip
             values[part] = np.zeros((len(table.values), 3))
             factor = self.given.factor(kind) or 1.0
+            if factor != 1.0 and group:
+                unit = self.given.names[kind]
+                self.result.notes.append(f"force {name!r}: unit of its {what} as given: {unit}")
             for axis, index in group.items():
                 values[part][:, "xyz".index(axis)] = table.values[:, index] * factor
         if "m" not in components:

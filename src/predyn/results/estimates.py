@@ -10,7 +10,7 @@ import numpy as np
 
 from predyn.analysis.cycles import find_gait
 from predyn.analysis.gait import GaitCycles
-from predyn.estimate.result import BAND, WHITE, Estimate, prior_words
+from predyn.estimate.result import BAND, OF_JOINTS, WHITE, Estimate, prior_words
 from predyn.model import PRISMATIC
 from predyn.results.folder import replace_together
 from predyn.results.stored import ESTIMATE, REPORT, SOLUTION, SUMMARY, folder_for, refuse_other
@@ -56,7 +56,7 @@ def _root_lines(estimate: Estimate) -> list[str]:
     root = estimate.root_residual
     if root is None:
         return []
-    share = f" ({root.force_rms_percent:.2g} % of body weight)" if root.weight else ""
+    share = f" ({root.force_rms_percent:.1f} % of body weight)" if root.weight else ""
     return [f"root residual: rms {root.force_rms:.3g} N{share}, {root.moment_rms:.3g} N m"]
 
 
@@ -65,7 +65,8 @@ def estimate_text(estimate: Estimate) -> str:
     step = float(estimate.t[1] - estimate.t[0])
     what = prior_words(estimate.order, estimate.independent, estimate.corner)
     if estimate.noise_model != WHITE:
-        what += f"; noise correlated in {estimate.noise_model}"
+        between = "between joints" if estimate.noise_model == OF_JOINTS else "in time"
+        what += f"; noise correlated {between}"
     lines = [
         f"{estimate.name}: {estimate.status}, {estimate.iterations} iterations, "
         f"{estimate.solve_seconds:.3g} s",

@@ -208,7 +208,8 @@ def orders(estimate: Estimate) -> str:
     words = (
         '<p class="note">Evidence: how probable the data are if the quantity is small, or varies '
         "as a process with a corner frequency, with the best levels for it; less 3 for a corner "
-        "and 1 for each correlation. ✓ chosen: the largest, or the lowest order within 6 of it.</p>"
+        "and 1 for each correlation (2 at least). ✓ chosen: the largest; of processes, the lowest "
+        "order within 6 of it.</p>"
     )
     head = ("Order", "Assumed", "Noise", "Log evidence", "Below best")
     return table(head, rows, "wttnn") + words
