@@ -410,7 +410,7 @@ IMPOSSIBLE_ESTIMATES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "falling-times": (with_value("t", lambda t: t[::-1]), "t: expected non-decreasing times"),
     "equal-times": (with_value("t", lambda t: 0.0 * t), "t: expected strictly increasing times"),
     "unknown-status": (with_attribute("/", "status", "optimal"), "status: expected one of conv"),
-    "order": (with_attribute("/", "order", 3), "order: expected 0, 1 or 2"),
+    "order": (with_attribute("/", "order", 4), "order: expected 0, 1, 2 or 3"),
     "independent": (with_attribute("/", "independent", "feet"), "independent: expected one of"),
     "channel": (with_attribute("channels/0", "kind", "smell"), "channels/0/kind"),
     "channel-unit": (with_attribute("channels/0", "unit", "furlong"), "channels/0/unit"),
