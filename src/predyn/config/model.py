@@ -17,7 +17,6 @@ from predyn.curves.profile import Profile
 from predyn.errors import FileError, InputError, PredynError, unknown_name
 from predyn.kernels.forces import ExternalForce
 from predyn.load.dh import DHRow, load_dh
-from predyn.load.osim import load_osim
 from predyn.load.urdf import load_urdf
 from predyn.model import Model
 from predyn.storage.reading import refuse_irregular
@@ -96,6 +95,8 @@ def model_of(table: ModelTable, folder: Folder, findings: Findings) -> Model | N
             if "packages" in arguments:
                 arguments["packages"] = folder.packages(arguments["packages"])
         elif table.osim is not None:
+            from predyn.load.osim import load_osim  # few tasks need it, and SciPy with it
+
             make, first = load_osim, [folder.file(table.osim)]
             arguments.setdefault("functions", "smooth")  # second derivatives of programs need it
         else:
