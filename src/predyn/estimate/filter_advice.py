@@ -1,7 +1,7 @@
 """When the filter's torques may be better than the estimated ones, in plain words.
 
 The estimate weighs smoothness against noise by a model of both. It is the better of the two where
-this model holds; what speaks against it shows in the residuals.
+this model holds; residuals that do not look like noise show that it does not.
 """
 
 from __future__ import annotations
