@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from predyn.load.osim_xml import read_document, read_flag, read_objects, read_word
+from predyn.load.osim_xml import is_on, read_document, read_objects, read_word
 from predyn.load.xml_file import Element
 
 # columns are called identifier + x, y, z; the text around "force" names the force in a recording
@@ -48,7 +48,7 @@ def load_external_loads(path: str | os.PathLike[str]) -> ExternalLoads:
     for element in read_objects(document, "ExternalLoads"):
         if element.tag != "ExternalForce":
             element.fail("expected <ExternalForce> here")
-        if not _applies(element):
+        if not is_on(element, "appliesForce"):
             notes.append(f"{_shown(element)} is switched off: ignored")
             continue
         name = _find_name(element)
@@ -59,12 +59,6 @@ def load_external_loads(path: str | os.PathLike[str]) -> ExternalLoads:
         loads.fail("expected at least one <ExternalForce> that acts")
     data = _find_data(document.path, read_word(loads, "datafile", ""), notes)
     return ExternalLoads(links, data, document.path, tuple(notes))
-
-
-def _applies(element: Element) -> bool:
-    if element.one("isDisabled") is not None:
-        return not read_flag(element, "isDisabled", False)
-    return read_flag(element, "appliesForce", True)
 
 
 def _shown(element: Element) -> str:

@@ -14,7 +14,7 @@ from predyn.load.osim_chain import Motion
 from predyn.load.osim_functions import affine, compose, find_function, read_function
 from predyn.load.osim_joints import Axis, Coordinate
 from predyn.load.osim_layout import Connection
-from predyn.load.osim_xml import read_flag, read_number, read_objects, read_word
+from predyn.load.osim_xml import is_on, read_number, read_objects, read_word
 from predyn.load.xml_file import Element
 from predyn.model.couplings import PiecewisePolynomial
 
@@ -51,7 +51,7 @@ class Coordinates:
         """Dependent coordinate -> constraint, independent coordinate, function."""
         couplers: dict[str, tuple[Element, str, PiecewisePolynomial]] = {}
         for element in read_objects(model, "ConstraintSet"):
-            if element.tag != COUPLER or not is_enforced(element):
+            if element.tag != COUPLER or not is_on(element, "isEnforced"):
                 continue
             names = read_word(element, "independent_coordinate_names").split()
             dependent = read_word(element, "dependent_coordinate_name")
@@ -147,10 +147,3 @@ class Coordinates:
         while name in self.all:
             name += "_"
         return name
-
-
-def is_enforced(constraint: Element) -> bool:
-    """Whether a constraint is in force; versions before 4.0 stored the opposite."""
-    if constraint.one("isDisabled") is not None:
-        return not read_flag(constraint, "isDisabled", False)
-    return read_flag(constraint, "isEnforced", True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from predyn.load.osim_coordinates import COUPLER, Coordinates, is_enforced
+from predyn.load.osim_coordinates import COUPLER, Coordinates
 from predyn.load.osim_layout import Layout
-from predyn.load.osim_xml import read_objects
+from predyn.load.osim_xml import is_on, read_objects
 from predyn.load.xml_file import Element
 
 SPRING = "SpringGeneralizedForce"
@@ -27,9 +27,9 @@ def note_unread(model: Element, layout: Layout, coordinates: Coordinates) -> lis
         notes += [f"not read: {what}: {text}" for text in _count(found)]
     for constraint in read_objects(model, "ConstraintSet"):
         if constraint.tag == COUPLER:
-            if not is_enforced(constraint):
+            if not is_on(constraint, "isEnforced"):
                 notes.append(f"coupler {_name(constraint)} is not enforced: ignored")
-        elif is_enforced(constraint):
+        elif is_on(constraint, "isEnforced"):
             notes.append(
                 f"not read: constraint {_name(constraint)} ({constraint.tag:.60}): the model moves "
                 "as if it were not there"

@@ -11,7 +11,13 @@ from predyn.load.osim_chain import Chains
 from predyn.load.osim_coordinates import Coordinates
 from predyn.load.osim_layout import Layout
 from predyn.load.osim_notes import SPRING
-from predyn.load.osim_xml import read_flag, read_number, read_numbers, read_objects, read_word
+from predyn.load.osim_xml import (
+    is_on,
+    read_number,
+    read_numbers,
+    read_objects,
+    read_word,
+)
 from predyn.load.xml_file import Element
 from predyn.model.builder import ModelBuilder
 from predyn.model.parts import unpack_inertia
@@ -61,7 +67,7 @@ def _read_springs(
     """Stiffness, rest position and damping by coordinate; springs on one coordinate add up."""
     springs: dict[str, dict[str, float]] = {}
     for element in read_objects(model, "ForceSet"):
-        if element.tag != SPRING or not _applies(element):
+        if element.tag != SPRING or not is_on(element, "appliesForce"):
             continue
         name = read_word(element, "coordinate")
         if name not in coordinates.all:
@@ -82,13 +88,6 @@ def _read_springs(
         held["stiffness"], held["rest"] = total, moment / total if total else 0.0
         held["damping"] += damping
     return springs
-
-
-def _applies(force: Element) -> bool:
-    """Whether a force acts; versions before 4.0 stored the opposite."""
-    if force.one("isDisabled") is not None:
-        return not read_flag(force, "isDisabled", False)
-    return read_flag(force, "appliesForce", True)
 
 
 def add_frames(

@@ -49,6 +49,13 @@ def read_flag(element: Element, tag: str, default: bool) -> bool:
     return word in TRUE if word else default
 
 
+def is_on(element: Element, tag: str) -> bool:
+    """Whether a force or constraint is in effect; versions before 4.0 stored the opposite."""
+    if element.one("isDisabled") is not None:
+        return not read_flag(element, "isDisabled", False)
+    return read_flag(element, tag, True)
+
+
 def read_numbers(
     element: Element, tag: str, count: int | None, default: Any = None
 ) -> tuple[float, ...]:
