@@ -27,8 +27,10 @@ import against_pinocchio  # noqa: E402
 import cold_start  # noqa: E402
 import growth  # noqa: E402
 import hybrid  # noqa: E402
+import moco  # noqa: E402
 import predict  # noqa: E402
 import swingup  # noqa: E402
+import walking  # noqa: E402
 
 import estimate  # noqa: E402
 import simulation  # noqa: E402
@@ -83,6 +85,13 @@ def main() -> None:
         "Optimal motions, milliseconds, against CasADi with IPOPT": predict.solves,
         "Swing-up of an acrobot by multiple shooting, milliseconds, against CasADi with IPOPT": (
             swingup.against_casadi
+        ),
+        "A step in the plane with contact forces, milliseconds, against CasADi with IPOPT": (
+            walking.against_casadi
+        ),
+        "A step of a person, milliseconds an iteration": walking.iterations,
+        "Standing up from a squat, seconds of CPU, against recorded runs of OpenSim Moco": (
+            moco.squats
         ),
         "Growth with control points per joint, milliseconds an iteration": predict.growth,
         "Torques from a noisy motion, milliseconds, against CasADi with IPOPT": (

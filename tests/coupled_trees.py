@@ -11,6 +11,7 @@ from predyn import models
 from predyn.model import REVOLUTE, SCREW, Frame, Model
 from predyn.model.coupled import couple, entries_of
 from predyn.model.couplings import Coupling, PiecewisePolynomial
+from registry_cases import random_ligaments
 
 
 def quintic(rng: np.random.Generator) -> PiecewisePolynomial:
@@ -25,7 +26,8 @@ def quintic(rng: np.random.Generator) -> PiecewisePolynomial:
 def coupled_tree(seed: int, links: int = 7, lines: bool = False, forces: bool = True) -> Model:
     """A tree with three followers: by a polynomial, by a line and by a spline; or all by lines.
 
-    Two of them follow the same joint. forces: whether joints have springs, friction and armature.
+    Two of them follow the same joint. forces: whether joints have springs, ligaments, friction
+    and armature.
     """
     rng = np.random.default_rng([seed, 11])
     tree = models.random_tree(links, seed, depth_like=0.7)
@@ -43,6 +45,7 @@ def coupled_tree(seed: int, links: int = 7, lines: bool = False, forces: bool = 
             stiffness=rng.uniform(0.1, 2.0, links),
             rest=rng.uniform(-1.0, 1.0, links),
             armature=rng.uniform(0.1, 0.5, links),
+            ligaments=random_ligaments(links, seed),
         )
     # sources before followers, as Pinocchio needs them
     followers = sorted(rng.choice(np.arange(2, links), 3, replace=False).tolist())

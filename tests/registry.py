@@ -11,7 +11,7 @@ LINEAR   any function that is linear in x: a difference over a step of one is ex
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from predyn.dynamics.hybrid import HYBRID, HYBRID_PARTITIONED
 from predyn.dynamics.kinematics import FRAME_DERIVATIVES, FRAME_MOTION, FrameMotion, target_of
 from predyn.dynamics.momentum import CENTROIDAL_MOTION
 from predyn.dynamics.reactions import REACTIONS, REACTIONS_DERIVATIVES
+from predyn.dynamics.resultant import RESULTANT
 from predyn.dynamics.rnea import RNEA
 from predyn.dynamics.rnea_derivatives import RNEA_DERIVATIVES
 from predyn.dynamics.rnea_hessian import Hessian
@@ -48,6 +49,7 @@ from registry_cases import (
     placement_cases,
     table_cases,
     tree_cases,
+    two_step_cases,
     uncoupled_cases,
 )
 
@@ -284,6 +286,68 @@ def momentum_partials(case: Case) -> Inputs:
     }
 
 
+def resultant_partials(case: Case) -> Inputs:
+    d = dynamics.resultant_wrench_derivatives(case.model, *case.state(), forces=case.forces())
+    return {"value": d.wrench, **by_name(d.dq, d.dv, d.da)}
+
+
+# -- the two-step algorithm ---------------------------------------------------------------------
+
+
+def two_step_values(case: Case, x: Inputs) -> np.ndarray:
+    """Zero-moment point, couple, wrenches and torques, with complex kernels: forces are applied at
+    the points of pressure, and the torques are those of the second pass."""
+    feet, height = case.options["feet"], case.options.get("height", 0.0)
+    plain = {name: np.asarray(x[name], complex) for name in ("q", "v", "a", "loads")}
+    places = [_place(case, foot.link, (0, 0, 0), plain) for foot in feet]
+    W = outputs(RESULTANT, replace(case, options={}), plain)[0]
+    M, F = W[:, :3] - np.cross([0.0, 0.0, height], W[:, 3:]), W[:, 3:]
+    z = np.stack([-M[:, 1] / F[:, 2], M[:, 0] / F[:, 2], 0.0 * M[:, 0] + height], axis=1)
+    couple = (M - np.cross(z - [0.0, 0.0, height], F))[:, 2]
+    points, shares = [z], [np.ones(BATCH)]
+    if len(feet) == 2:
+        e1, e2 = (_place(case, foot.link, foot.edge, plain) for foot in feet)
+        u = np.array([*case.options.get("direction", (1.0, 0.0)), 0.0])
+        s = ((z - e1) @ u) / ((e2 - e1) @ u)
+        if case.options.get("outside") != "extend":
+            s = np.where(s.real < 0.0, 0.0, np.where(s.real > 1.0, 1.0, s))
+        span = (e2 - e1) * [1.0, 1.0, 0.0]
+        points, shares = [z - s[:, None] * span, z + (1.0 - s)[:, None] * span], [1.0 - s, s]
+    wrenches = []
+    for p, point, s in zip(places, points, shares, strict=True):
+        free = (s * couple)[:, None] * [0.0, 0.0, 1.0]
+        force = s[:, None] * F
+        wrenches.append(np.concatenate([np.cross(point - p, force) + free, force], axis=1))
+    sites = [*case.forces(), *(dynamics.ExternalForce(foot.link) for foot in feet)]
+    loads, _ = RNEA.pack(case.model, RNEA.view(case.model), sites)
+    ins = (plain["q"], plain["v"], plain["a"], np.hstack([plain["loads"], *wrenches]))
+    (tau,) = RNEA.plain(RNEA.view(case.model), loads, ins, np.complex128)
+    return np.hstack([tau, z[:, :2], couple[:, None], np.stack(shares, axis=1), *wrenches])
+
+
+def _place(case: Case, frame: str, point: Any, x: Inputs) -> np.ndarray:
+    site = replace(case, options={"frame": frame, "point": point})
+    return outputs(FRAME_MOTION, site, x)[1]
+
+
+def two_step_partials(case: Case) -> Inputs:
+    d = dynamics.two_step_dynamics_derivatives(
+        case.model, *case.state(), forces=case.forces(), **case.options
+    )
+    v = d.value
+    found = {"value": values(v.tau, v.zmp, v.couple, v.shares, v.wrenches)}
+    for name, part in (("q", d.dq), ("v", d.dv), ("a", d.da)):
+        by_row = (part.tau, part.zmp, part.couple[:, None], part.shares, part.wrenches)
+        found[name] = partials(*by_row)
+    return found
+
+
+def zmp_condition(case: Case) -> np.ndarray:
+    """Rounding of the resultant grows with its size over the vertical force."""
+    W = np.abs(dynamics.resultant_wrench(case.model, *case.state(), forces=case.forces()))
+    return W.max(axis=1) / W[:, 5]
+
+
 # -- parameters of the model --------------------------------------------------------------------
 
 
@@ -390,6 +454,14 @@ ENTRIES = [
         tree_cases,
         kernel_value(CENTROIDAL_MOTION),
         momentum_partials,
+    ),
+    Entry("resultant_wrench_derivatives", tree_cases, kernel_value(RESULTANT), resultant_partials),
+    Entry(
+        "two_step_dynamics_derivatives",
+        two_step_cases,
+        two_step_values,
+        two_step_partials,
+        condition=zmp_condition,
     ),
     Entry("torque_regressor", payload_cases, rebuilt_torques, payload_partials, LINEAR),
     *(

@@ -1,5 +1,5 @@
 """Random models and inputs for the derivative tests: all joint kinds, several roots, massless
-links inside the tree, springs, friction, rotors, loads along world and along link axes."""
+links inside the tree, springs, ligaments, friction, rotors, loads along world and link axes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from predyn.dynamics import ExternalForce
+from floating_biped import floating_biped
+from predyn.dynamics import ExternalForce, Foot
 from predyn.load.dh import DHRow, load_dh
 from predyn.model import KINDS, Model
 from predyn.model.builder import ModelBuilder
@@ -74,14 +75,25 @@ def body(rng: np.random.Generator, j: int) -> dict[str, Any]:
     return {"mass": mass, "com": com, "inertia": inertia}
 
 
-def joint_forces(rng: np.random.Generator, j: int) -> dict[str, float]:
+def random_ligaments(n: int, seed: int) -> np.ndarray:
+    """(n, 2, 3): joints 1, 5, ... have none, joint 3 has the upper one, joint 7 the lower one."""
+    rng = np.random.default_rng([seed, 15])
+    ligaments = rng.uniform((0.1, 0.5, 0.0), (1.0, 2.0, 1.0), (n, 2, 3))
+    ligaments[:, 0, 2] *= -1.0
+    ligaments[1::4, :, 0] = ligaments[3::8, 0, 0] = ligaments[7::8, 1, 0] = 0.0
+    return ligaments
+
+
+def joint_forces(rng: np.random.Generator, j: int) -> dict[str, Any]:
     """For two joints of three; every other one has Coulomb friction."""
     stiffness, rest = rng.normal(size=2)
     damping, armature, coulomb = rng.uniform(0.1, 1.0, 3)
     if j % 3 == 1:
         return {}
     friction = {"damping": damping, "coulomb": coulomb if j % 2 == 0 else 0.0, "coulomb_speed": 0.7}
-    return {"stiffness": stiffness, "rest": rest, "armature": armature, **friction}
+    ligaments = random_ligaments(j + 1, j)[j]
+    spring = {"stiffness": stiffness, "rest": rest, "ligaments": ligaments}
+    return {**spring, "armature": armature, **friction}
 
 
 def forest(seed: int, extras: bool = True, coupled: bool = False) -> Model:
@@ -215,6 +227,22 @@ def frame_cases() -> list[Case]:
         make_case(f"frame {frame}", model, k, frame=frame, point=(0.4, -0.3, 0.8))
         for k, (frame, model) in enumerate(frames.items())
     ]
+
+
+def two_step_cases() -> list[Case]:
+    """Near standing: one foot, two feet, a push; zero-moment points on all sides of the edges."""
+    rear, front = Foot("rear_sole", (0.05, 0.0, 0.0)), Foot("ankle_front", (-0.05, 0.02, -0.08))
+    push = ExternalForce("arm", 0.0, point=(0.1, 0.0, -0.2), frame="world")
+    result = []
+    for label, feet, sites, options in (
+        ("one foot", [front], (), {"height": -0.9}),
+        ("two feet", [rear, front], (), {"outside": "extend"}),
+        ("two feet, clamped", [rear, front], (push,), {"direction": (2.0, 0.3), "height": -0.8}),
+    ):
+        case = make_case(label, floating_biped(0.9), 11, sites, feet=feet, **options)
+        x = case.x | {name: 0.2 * case.x[name] for name in ("q", "v")} | {"a": 0.6 * case.x["a"]}
+        result.append(replace(case, x=x))
+    return result
 
 
 def dh_cases() -> list[Case]:

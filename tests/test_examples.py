@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-SCRIPTS = sorted(EXAMPLES.glob("*.py"))
+SLOW = {"published_gait"}  # half a minute
+SCRIPTS = [
+    pytest.param(path, marks=pytest.mark.verify if path.stem in SLOW else ())
+    for path in sorted(EXAMPLES.glob("*.py"))
+]
 
 
 def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:

@@ -23,6 +23,8 @@ PAGES = (
     "examples",
     "problems",
     "terms",
+    "contact",
+    "standing",
     "solver",
     "solutions",
     "notebooks",
@@ -113,7 +115,9 @@ def test_the_task_page_names_every_key() -> None:
     ]
     tables = (predyn.Signal, predyn.Parameter, predyn.System, predyn.Payload, predyn.Profile)
     keys += [f.name for kind in tables for f in dataclasses.fields(kind) if f.name != "jerk_limit"]
-    keys += ["system", "impact", "over"]
+    keys += ["system", "impact", "over", "contacts", "imposed_at"]
+    contacts = (predyn.Contact, predyn.Ground, predyn.Cycle, predyn.Points)
+    keys += [f.name for kind in contacts for f in dataclasses.fields(kind)]
     keys += [*predyn.DHRow.__dataclass_fields__, "convention", "floating_base", "jerk"]
     assert not [key for key in keys if f"`{key}`" not in page and f"`{key} =" not in page]
 

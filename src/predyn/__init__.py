@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from predyn import analysis as analysis
     from predyn import dynamics as dynamics
     from predyn import models as models
+    from predyn import movements as movements
     from predyn import terms as terms
     from predyn.config import load_task as load_task
     from predyn.curves.profile import Profile as Profile
@@ -56,15 +57,20 @@ if TYPE_CHECKING:
     from predyn.model import Model as Model
     from predyn.model import Shape as Shape
     from predyn.model.builder import ModelBuilder as ModelBuilder
+    from predyn.model.contacts import ContactPoint as ContactPoint
     from predyn.model.couplings import Coupling as Coupling
     from predyn.model.couplings import PiecewisePolynomial as PiecewisePolynomial
     from predyn.nlp import SolverOptions as SolverOptions
     from predyn.problem import Constraint as Constraint
+    from predyn.problem import Contact as Contact
     from predyn.problem import Cost as Cost
+    from predyn.problem import Cycle as Cycle
     from predyn.problem import Duration as Duration
+    from predyn.problem import Ground as Ground
     from predyn.problem import Hybrid as Hybrid
     from predyn.problem import Parameter as Parameter
     from predyn.problem import Phase as Phase
+    from predyn.problem import Points as Points
     from predyn.problem import Problem as Problem
     from predyn.problem import Signal as Signal
     from predyn.problem import Spline as Spline
@@ -86,13 +92,16 @@ if TYPE_CHECKING:
 
 __version__ = "0.3.0.dev0"
 
-_PACKAGES = ("analysis", "dynamics", "models", "terms")
+_PACKAGES = ("analysis", "dynamics", "models", "movements", "terms")
 
 # public name -> the module that defines it
 _NAMES = {
     "Constraint": "predyn.problem",
+    "Contact": "predyn.problem",
+    "ContactPoint": "predyn.model.contacts",
     "Cost": "predyn.problem",
     "Coupling": "predyn.model.couplings",
+    "Cycle": "predyn.problem",
     "DHRow": "predyn.load.dh",
     "DataWarning": "predyn.errors",
     "Duration": "predyn.problem",
@@ -101,6 +110,7 @@ _NAMES = {
     "ExternalLoads": "predyn.load.external_loads",
     "FileError": "predyn.errors",
     "Frame": "predyn.model",
+    "Ground": "predyn.problem",
     "Hybrid": "predyn.problem",
     "InputError": "predyn.errors",
     "Limits": "predyn.model",
@@ -116,6 +126,7 @@ _NAMES = {
     "Phase": "predyn.problem",
     "PiecewisePolynomial": "predyn.model.couplings",
     "Placed": "predyn.estimate.placing",
+    "Points": "predyn.problem",
     "PredynError": "predyn.errors",
     "Problem": "predyn.problem",
     "ProblemWarning": "predyn.errors",

@@ -104,12 +104,20 @@ class Reported(Moving):
 class Compared(Moving):
     """A result whose report may show another motion too."""
 
-    def report(self: Any, path: str | os.PathLike[str], *, compare: Motion | None = None) -> None:
+    def report(
+        self: Any,
+        path: str | os.PathLike[str],
+        *,
+        compare: Motion | None = None,
+        gait: GaitCycles | None = None,
+    ) -> None:
         """Write the report: one HTML file that needs nothing but a browser.
 
         compare: another solution, an estimate or a trajectory of the same joints, laid over the
         animation and drawn dashed in the curves, from its own start on.
+        gait: from `predyn.analysis.gait_cycles`, with your norms or signs; by default the gait
+        cycles that a motion on the ground has, if any.
         """
         from predyn.view.showing import write_page
 
-        write_page(self, path, compare)
+        write_page(self, path, compare, gait)

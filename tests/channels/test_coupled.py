@@ -22,7 +22,6 @@ from predyn.problem import (
     Constraint,
     Cost,
     Duration,
-    Hybrid,
     Parameter,
     Phase,
     Problem,
@@ -195,9 +194,7 @@ def test_a_report_shows_every_link(solution: Solution, tmp_path) -> None:
 
 
 def test_what_is_not_supported_is_refused_by_name(monkeypatch) -> None:
-    problem = replace(problem_of(0), signals=(), forces=(), transcription=Hybrid())
-    assert any("method 'hybrid' does not support joints that follow" in x
-               for x in problem.validate())  # fmt: skip
+    problem = problem_of(0)
     own = Channel("own", lambda model, _: ("1",), SimpleNamespace(values=None, in_lanes=None))
     monkeypatch.setitem(CHANNELS, "own", own)
     states = tuple(aligned(1, problem.model.n, WIDTH) for _ in range(3))

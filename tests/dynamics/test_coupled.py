@@ -104,6 +104,35 @@ def test_torques_agree_with_an_explicit_reduction(seed: int) -> None:
         close(wrench[k].ravel(), theirs[9][:, 0], "wrench")
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("first_is_active", [True, False])
+def test_hybrid_dynamics_agree_with_an_explicit_reduction(seed: int, first_is_active: bool) -> None:
+    """Values and partials; the first coordinate moves two or three other joints."""
+    model, given = coupled_tree(seed), states(coupled_tree(seed), seed)
+    active = (np.arange(model.n) % 2 == 0) == first_is_active
+    tau = np.random.default_rng([seed, 5]).standard_normal((SAMPLES, model.n))
+    p = np.flatnonzero(~active).tolist()
+    e, torque = reduced_expression(model), ca.SX.sym("tau", model.n)
+    known = ca.SX(e.a)
+    known[p] = 0.0
+    M, bias = ca.jacobian(e.tau, e.a), ca.substitute(e.tau, e.a, known)
+    found = ca.inv(M[p, p]) @ (torque[p] - bias[p])
+    a = ca.SX(known)
+    a[p] = found
+    full = bias + M[:, p] @ found
+    full[p] = torque[p]
+    inputs = [e.q, e.v, e.a, torque]
+    partials = [ca.jacobian(x, y) for x in (a, full) for y in inputs]
+    wanted = ca.Function("hybrid", inputs, ca.cse([ca.densify(x) for x in (a, full, *partials)]))
+    *ours, da, dtau = dynamics.hybrid_dynamics_derivatives(model, *given, tau, active)
+    for k in range(SAMPLES):
+        theirs = [np.asarray(x) for x in wanted(*given[:, k], tau[k])]
+        for x, y in zip(ours, theirs[:2], strict=True):
+            close(x[k], y[:, 0])
+        for x, y in zip((*da, *dtau), theirs[2:], strict=True):
+            close(x[k], y)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_frames_agree_with_an_explicit_reduction(seed: int) -> None:
     model, given = coupled_tree(seed), states(coupled_tree(seed), seed)
@@ -248,7 +277,7 @@ def test_given_arrays_are_filled_and_wrong_ones_named() -> None:
     with pytest.raises(InputError, match="v: expected finite numbers, got nan"):
         dynamics.inverse_dynamics(model, given[0], np.full(model.n, np.nan), given[2])
     mask = np.ones(model.n, bool)
-    with pytest.raises(ModelError, match="joints that follow others"):
+    with pytest.raises(ModelError, match=r"recursion: .*joints that follow others.* use hybrid"):
         dynamics.hybrid_recursion_dynamics(model, *given, given[2], mask)
     with pytest.raises(ModelError, match=r"natural coordinates: .*follow others"):
         natural_links_of(model, stiffness=1.0, damping=1.0)

@@ -94,7 +94,7 @@ def test_every_derivative_is_registered() -> None:
 
 def test_cases_cover_all_branches_of_kernels() -> None:
     models = [case.model for entry in ENTRIES for case in entry.cases()]
-    big = [model for model in models if model.n > 1]
+    big = [model for model in models if model.n > 1 and model.name != "biped"]
     assert {kind for model in models for kind in model.kind} == set(range(len(KINDS)))
     assert all((model.parent == -1).sum() == 2 for model in big)
     inner = [set(model.parent) & set(np.flatnonzero(~model.inertia.any(axis=1))) for model in big]

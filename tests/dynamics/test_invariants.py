@@ -22,6 +22,7 @@ from oracles.pinocchio_oracle import SAMPLES, random_loads, random_model, rotati
 from predyn import dynamics
 from predyn.dynamics import ExternalForce
 from predyn.model import Model
+from registry_cases import random_ligaments
 
 SEEDS = (0, *range(4, 200, 11))  # 1 to 58 joints; of all kinds that random_model makes
 EPS = np.finfo(float).eps
@@ -58,13 +59,13 @@ def cases() -> list[Case]:
 
 
 def with_springs_and_rotors(case: Case) -> Model:
-    """Springs, armature and, in every other tree, rotors that couple joints; no friction."""
+    """Springs, ligaments, armature, and in every other tree coupled rotors; no friction."""
     n, rng = case.model.n, np.random.default_rng([case.seed, 17])
     stiffness, rest, armature = rng.uniform(0.0, 2.0, (3, n))
     half = rng.standard_normal((n, n)) / np.sqrt(n)
     rotor = half @ half.T if case.seed % 2 else np.zeros((n, n))
     parts = {"stiffness": stiffness, "rest": rest, "armature": armature, "rotor": rotor}
-    return replace(case.model, **parts)
+    return replace(case.model, **parts, ligaments=random_ligaments(n, case.seed))
 
 
 def compare(case: Case, what: str, got: NDArray, reference: NDArray, scale: float = 1.0) -> None:

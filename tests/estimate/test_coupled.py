@@ -16,9 +16,9 @@ from predyn.estimate.matching import match
 from predyn.estimate.placing import place_markers
 from predyn.estimate.pose_fit import PoseFit
 from predyn.estimate.regularisation import LINKS, combination
-from predyn.estimate.root_residual import floating_base
 from predyn.model import Frame, Model
 from predyn.model.builder import ModelBuilder
+from predyn.model.floating_base import floating_base
 from predyn.recordings.measurements import Measurements
 from recorded_motions import coverage, rms, sway
 

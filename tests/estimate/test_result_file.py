@@ -11,7 +11,7 @@ import predyn
 from fake_estimate import fake_estimate
 from fake_solution import fake_solution
 from predyn.errors import FileError
-from predyn.estimate.result_file import KIND, VERSION, load_estimate, save_estimate
+from predyn.estimate.result_file import KIND, load_estimate, save_estimate
 from predyn.published.lcurve import LCurve
 from predyn.storage import hdf5_tree
 from sameness import assert_same
@@ -81,7 +81,7 @@ def edited(tmp_path, edit):
     buffer = io.BytesIO(path.read_bytes())
     with h5py.File(buffer, "r+") as file:
         edit(file)
-    data = hdf5_tree.seal(buffer.getvalue()[hdf5_tree.BLOCK :], KIND, VERSION)
+    data = hdf5_tree.seal(buffer.getvalue()[hdf5_tree.BLOCK :], KIND, 1)
     path.write_bytes(data)
     return path
 

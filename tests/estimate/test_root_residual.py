@@ -14,9 +14,10 @@ from predyn.errors import InputError
 from predyn.estimate.estimating import estimate_torques
 from predyn.estimate.result import Estimate, RootResidual
 from predyn.estimate.result_file import load_estimate
-from predyn.estimate.root_residual import ARM, SHARE, floating_base
+from predyn.estimate.root_residual import ARM, SHARE
 from predyn.model import Model
 from predyn.model.builder import ModelBuilder
+from predyn.model.floating_base import floating_base
 from predyn.models import trujillo_two_link
 from predyn.recordings.measurements import MeasuredForce, Measurements
 from predyn.simulation import simulate

@@ -81,6 +81,10 @@ BAD = {
     "coulomb": ([0, -2.0], "joint 'joint2': coulomb -2.0 is negative"),
     "armature": ([-1.0, 0], "joint 'joint1': armature -1.0 is negative"),
     "stiffness": ([2e12, 0], "joint 'joint1': stiffness contains 2000000000000.0"),
+    "ligaments": (
+        [[[0, 0, 0], [1, -2, 3]], [[0, 0, 0]] * 2],
+        "joint 'joint1': rate -2.0 of the upper ligament is negative",
+    ),
     "rotor": ([[1, 2], [0, 1]], "rotor matrix is not symmetric"),
     "link_names": (("a",), "expected 2 link names, got 1"),
     "joint_names": (("a", "a"), "joint name 'a' is used twice"),

@@ -13,6 +13,7 @@ import casadi as ca
 import numpy as np
 
 from oracles.casadi_oracle import Expression, frame_expression, link_frame_expression
+from oracles.casadi_terms import FRAME, Symbols
 from oracles.casadi_unknowns import SymbolicMotion
 from predyn.dynamics import ExternalForce
 from predyn.model import Model
@@ -61,6 +62,23 @@ def reduced_frame(model: Model, frame: str, point: Sequence[float]) -> tuple[Any
     return symbols, ca.substitute(parts, [ca.vertcat(*old)], [ca.vertcat(*full)])
 
 
+class CoupledSymbols(Symbols):
+    """What a residual of a coupled model may be made of; reactions are those of all links."""
+
+    def __init__(self, model: Model, forces: Sequence[ExternalForce] = ()) -> None:
+        self.model = model
+        self._take(reduced_expression(model, forces), forces)
+
+    def reaction(self, joint: str) -> ca.SX:
+        k = self.model.expanded.joint_index(joint)
+        return self.wrench[6 * k : 6 * k + 6]
+
+    def frame(self, name: str) -> dict[str, ca.SX]:
+        symbols, parts = reduced_frame(self.model, name, (0.0, 0.0, 0.0))
+        found = ca.substitute(parts, list(symbols), [self.q, self.v, self.a])
+        return dict(zip(FRAME, found, strict=True))
+
+
 class CoupledMotion(SymbolicMotion):
     """The motion of a program of a coupled model."""
 
@@ -83,7 +101,8 @@ class CoupledMotion(SymbolicMotion):
         """Inertia times velocities: the torques that accelerations v need at rest."""
         model = system_of(self.program.problem, p).model
         links = len(model.parent)
-        still = changed(model.expanded, gravity=np.zeros(3), stiffness=np.zeros(links))
+        free = {"stiffness": np.zeros(links), "ligaments": np.zeros((links, 2, 3))}
+        still = changed(model.expanded, gravity=np.zeros(3), **free)
         e = reduced_expression(changed(model, tree=still))
         return self._put(p, s, e[:3], e.tau, v_as_a=True)
 

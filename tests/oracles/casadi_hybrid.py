@@ -18,7 +18,7 @@ import numpy as np
 
 from oracles.casadi_pairs import PAIRS
 from oracles.casadi_program import CHANNELS, LIMITS, Program, Rows, _instants, _values
-from oracles.casadi_terms import Symbols, bounds_of, loss_of, residual
+from oracles.casadi_terms import bounds_of, loss_of, residual
 from oracles.casadi_track import Mechanism, Track
 from predyn.problem import Constraint, Cost, Duration, Problem
 
@@ -176,7 +176,7 @@ def _add_pair(
     rows: Rows, i: int, constraint: Constraint, before: Track, after: Track, whole: bool
 ) -> None:
     first = before.mechanism.symbols
-    second = Symbols(first.model, first.forces)
+    second = first.again()
     parts, r = PAIRS[constraint.term.kind](constraint.term, first, second)
     function = ca.Function("pair", [*first.inputs, *second.inputs], [ca.densify(r)])
     g = function(*before.inputs(np.zeros(1)), *after.inputs(np.ones(1)))

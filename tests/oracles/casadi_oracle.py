@@ -121,6 +121,8 @@ def link_frame_expression(model: Model, forces: Sequence[ExternalForce] = ()) ->
         torque[j] += _number(model.damping[j]) * v[j] + _number(model.armature[j]) * a[j]
         if isinstance(model.coulomb[j], ca.SX) or model.coulomb[j] != 0.0:
             torque[j] += _number(model.coulomb[j]) * ca.tanh(v[j] / float(model.coulomb_speed[j]))
+        (m_l, r_l, q_l), (m_u, r_u, q_u) = np.array(model.ligaments[j]).tolist()
+        torque[j] += m_u * ca.exp(r_u * (q[j] - q_u)) - m_l * ca.exp(-r_l * (q[j] - q_l))
     wrench = ca.vertcat(*(ca.vertcat(m, f) for m, f in zip(moment, force, strict=True)))
     return Expression(q, v, a, loads, torque, wrench)
 

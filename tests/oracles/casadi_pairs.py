@@ -39,8 +39,12 @@ def _symmetric(term: Any, first: Symbols, second: Symbols) -> Residuals:
         other = image.get(name, name)
         mirror[j, every.index(other)] = term.signs.get(name, term.signs.get(other, 1.0))
     matrix = ca.sparsify(ca.DM(mirror))
-    joints = first.joints(term.joints)
-    return _gain(first, second, term.channels, joints, lambda x: matrix @ x)
+    joints, channels = first.joints(term.joints), list(term.channels)
+    names, r = _gain(first, second, channels, joints, lambda x: matrix @ x)
+    offset = np.zeros((len(channels), len(joints)))
+    for name, gain in term.offset.items():
+        offset[channels.index("q"), joints.index(every.index(name))] = gain
+    return names, r - ca.DM(offset.ravel())
 
 
 def _continuity(term: Any, first: Symbols, second: Symbols) -> Residuals:

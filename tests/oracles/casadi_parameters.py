@@ -27,6 +27,7 @@ def symbolic_model(problem: Problem, p: int, value: dict[str, Any]) -> Any:
         **{x: getattr(model, x) for x in ("n", "parent", "kind", "pitch", "axis", "R", "gravity")},
         rotor=model.rotor,
         coulomb_speed=model.coulomb_speed,
+        ligaments=model.ligaments,
     )
     for field in ("stiffness", "rest", "damping", "coulomb", "armature"):
         result_of = [value.get(f"{field} of {name}") for name in model.joint_names]
@@ -123,6 +124,7 @@ class ParametricMotion(SymbolicMotion):
         """Inertia times velocities: the torques that accelerations v need at rest."""
         model = SimpleNamespace(**vars(self.models[p]))
         model.gravity, model.stiffness = np.zeros(3), [0.0] * model.n
+        model.ligaments = np.zeros((model.n, 2, 3))
         e = link_frame_expression(model)
         old = ca.vertcat(e.q, e.v, e.a)
         q, v, _ = self._states(p, s)

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from oracles.casadi_oracle import frame_expression, link_frame_expression
+from oracles.casadi_oracle import Expression, frame_expression, link_frame_expression
 from predyn.dynamics import ExternalForce
 from predyn.model import Model
 from predyn.problem import Constraint
@@ -23,20 +23,31 @@ class Symbols:
     """What a residual may be made of at one instant."""
 
     def __init__(self, model: Model, forces: Sequence[ExternalForce] = ()) -> None:
-        self.forces = forces
         self.model = replace(model, R=np.where(np.abs(model.R) < ROUNDING, 0.0, model.R))
-        e = link_frame_expression(self.model, forces)
+        self._take(link_frame_expression(self.model, forces), forces)
+
+    def _take(self, e: Expression, forces: Sequence[ExternalForce]) -> None:
+        self.forces = forces
         loads = [np.concatenate((f.moment, f.force)) for f in forces]
         acting = ca.SX(ca.DM(np.concatenate(loads))) if loads else ca.SX(0, 1)
         self.q, self.v, self.a = e.q, e.v, e.a
-        self.jerk, self.t = ca.SX.sym("jerk", model.n), ca.SX.sym("t")
+        self.jerk, self.t = ca.SX.sym("jerk", self.model.n), ca.SX.sym("t")
         self.tau, self.wrench = ca.substitute([e.tau, e.wrench], [e.loads], [acting])
         self.inputs = [self.q, self.v, self.a, self.jerk, self.t]
+
+    def again(self) -> Symbols:
+        """The same at another instant."""
+        return type(self)(self.model, self.forces)
 
     def joints(self, names: Sequence[str] | None) -> list[int]:
         """Numbers of joints; None means all."""
         every = list(self.model.joint_names)
         return list(range(len(every))) if names is None else [every.index(x) for x in names]
+
+    def reaction(self, joint: str) -> ca.SX:
+        """The wrench that the link receives through its joint."""
+        (k,) = self.joints([joint])
+        return self.wrench[6 * k : 6 * k + 6]
 
     def frame(self, name: str) -> dict[str, ca.SX]:
         """R (3, 3), p, w, v, alpha, a of a frame's origin."""
@@ -101,7 +112,8 @@ def _effort(term: Any, s: Symbols) -> Residuals:
 
 def _momentum(term: Any, s: Symbols) -> Residuals:
     """The slope of the kinetic energy in v: torques for accelerations v at rest, weightless."""
-    still = replace(s.model, gravity=np.zeros(3), stiffness=np.zeros(s.model.n))
+    free = {"stiffness": np.zeros(s.model.n), "ligaments": None}
+    still = replace(s.model, gravity=np.zeros(3), **free)
     e = link_frame_expression(still)
     rest = ca.SX.zeros(s.model.n)
     (p,) = ca.substitute([e.tau], [e.q, e.v, e.a], [s.q, rest, s.v])
@@ -115,6 +127,11 @@ def _joint(channel: str) -> Callable[[Any, Symbols], Residuals]:
         return _named(s, joints), getattr(s, channel)[joints] - target
 
     return of
+
+
+def _joint_sum(term: Any, s: Symbols) -> Residuals:
+    parts = [factor * s.q[s.joints([name])[0]] for name, factor in term.factors.items()]
+    return [term.name], sum(parts) - term.target
 
 
 def _named(s: Symbols, joints: list[int]) -> list[str]:
@@ -157,6 +174,32 @@ def _minus(name: str, letter: str, x: ca.SX, target: Any) -> Residuals:
     given = np.array((None,) * 3 if target is None else target, dtype=float)
     kept = np.flatnonzero(~np.isnan(given)).tolist()
     return [f"{name} {letter}{'xyz'[k]}" for k in kept], x[kept] - ca.DM(given[kept])
+
+
+def _frame_distance(term: Any, s: Symbols) -> Residuals:
+    one, other = (s.frame(name)["p"] for name in (term.frame, term.other))
+    return [f"{term.frame} to {term.other}"], ca.norm_2(one - other)
+
+
+def _swing_together(term: Any, s: Symbols) -> Residuals:
+    u = np.eye(3)["xyz".index(term.axis)] if isinstance(term.axis, str) else np.array(term.axis)
+    u = ca.DM(u / np.linalg.norm(u))
+    reach = [
+        ca.dot(u, s.frame(end)["p"] - s.frame(top)["p"]) for top, end in (term.first, term.second)
+    ]
+    return [f"{term.first[1]} with {term.second[1]}"], reach[0] * reach[1]
+
+
+def _height_above_steps(term: Any, s: Symbols) -> Residuals:
+    p = s.frame(term.frame)["p"]
+    x, z = p[0], p[2]
+    ground, before = term.height, term.height
+    for at, height in term.steps:
+        begin = at - term.ramp if height > before else at
+        u = (x - begin) / term.ramp
+        ramp = ca.if_else(u <= 0.0, 0.0, ca.if_else(u >= 1.0, 1.0, u**3 * (10 - 15 * u + 6 * u**2)))
+        ground, before = ground + (height - before) * ramp, height
+    return [f"{term.frame} height"], z - ground
 
 
 def _frame_position(term: Any, s: Symbols) -> Residuals:
@@ -228,10 +271,9 @@ WRENCH = ("mx", "my", "mz", "fx", "fy", "fz")
 
 
 def _reaction(term: Any, s: Symbols) -> Residuals:
-    j = s.joints([term.joint])[0]
     parts = {"moment": [0, 1, 2], "force": [3, 4, 5], "wrench": list(range(6))}
     chosen = parts[term.part] if term.part in parts else [WRENCH.index(term.part)]
-    x = s.wrench[6 * j : 6 * j + 6][chosen]
+    x = s.reaction(term.joint)[chosen]
     if term.form == "magnitude":
         return [f"{term.joint} {term.part}"], ca.sqrt(ca.sumsqr(x) + term.width**2)
     return [f"{term.joint} {WRENCH[k]}" for k in chosen], x
@@ -264,6 +306,7 @@ RESIDUALS: dict[str, Callable[[Any, Symbols], Residuals]] = {
     "time": _time,
     "effort": _effort,
     "position": _joint("q"),
+    "joint_sum": _joint_sum,
     "velocity": _joint("v"),
     "acceleration": _joint("a"),
     "jerk": _joint("jerk"),
@@ -272,6 +315,9 @@ RESIDUALS: dict[str, Callable[[Any, Symbols], Residuals]] = {
     "electrical_energy": _electrical_energy,
     "torque_speed": _torque_speed,
     "frame_position": _frame_position,
+    "height_above_steps": _height_above_steps,
+    "frame_distance": _frame_distance,
+    "swing_together": _swing_together,
     "frame_velocity": _frame_velocity,
     "frame_orientation": _frame_orientation,
     "frame_pose": _frame_pose,

@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 from scipy.interpolate import BSpline
 
+from oracles.casadi_couplings import CoupledSymbols
 from oracles.casadi_curve import ZERO, Curve
 from oracles.casadi_program import _known, _values
 from oracles.casadi_terms import Symbols
@@ -30,7 +31,8 @@ class Mechanism:
 
     def __init__(self, problem: Problem) -> None:
         names = problem.model.joint_names
-        self.symbols = s = Symbols(problem.model, problem.forces)
+        kind = CoupledSymbols if problem.model.couplings else Symbols
+        self.symbols = s = kind(problem.model, problem.forces)
         self.n = problem.model.n
         self.passive = [j for j in range(self.n) if names[j] in problem.passive]
         self.active = [j for j in range(self.n) if names[j] not in problem.passive]

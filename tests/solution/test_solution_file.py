@@ -53,6 +53,7 @@ def decorated_tree():
         coulomb_speed=rng.uniform(0.1, 1.0, 12),
         stiffness=rng.uniform(size=12),
         rest=rng.normal(size=12),
+        ligaments=rng.uniform(size=(12, 2, 3)),
     )
 
 
@@ -152,6 +153,14 @@ def test_file_is_readable_with_h5py_alone(tmp_path):
         assert file["active"].dtype == text
     head = (tmp_path / "s.h5").read_bytes()[:512].decode().split("\n")
     assert head[:2] == ["predyn solution", "version 1"]
+
+
+def test_files_of_models_with_ligaments_are_version_2(tmp_path):
+    """Version 0.2 would ignore them."""
+    model = replace(predyn.models.two_link(), ligaments=np.arange(12.0).reshape(2, 2, 3))
+    fake_solution(model=model).save(tmp_path / "s.h5")
+    assert (tmp_path / "s.h5").read_bytes().split(b"\n")[1] == b"version 2"
+    np.testing.assert_array_equal(load_solution(tmp_path / "s.h5").model.ligaments, model.ligaments)
 
 
 def test_equal_solutions_give_equal_bytes(tmp_path):

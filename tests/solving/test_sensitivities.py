@@ -51,6 +51,9 @@ TWO = {  # two parameters of each built-in task that keep its active set
     "branched-acrobot-swingup": ("duration of phase 1", "weight of effort"),
     "cart-pole-swingup": ("duration of phase 1", "end q of slide"),
     "gymnast-swing": ("duration of phase 1", "end q of hip"),
+    "planar-walker": ("mass of trunk", "duration of toe"),
+    "human-sit-to-stand": ("duration of rising", "weight of effort"),
+    "quadruped-stand-up": ("duration of phase 1", "weight of effort"),
 }
 QUICK = ("two-link-time-optimal", "two-link-lifting", "two-link-pick-place", "cart-pole-swingup")
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from floating_biped import floating_biped
 from predyn.model import Model
 from predyn.models import manutec_r3, random_tree, two_link
 from predyn.samples import Samples
@@ -14,21 +15,26 @@ from predyn.terms import (
     Effort,
     ElectricalEnergy,
     FrameAxis,
+    FrameDistance,
     FrameOrientation,
     FramePose,
     FramePosition,
     FrameStep,
     FrameVelocity,
     GeneralizedMomentum,
+    GroundTorque,
+    HeightAboveSteps,
     JointAcceleration,
     JointJerk,
     JointPosition,
     JointReaction,
+    JointSum,
     JointTorque,
     JointVelocity,
     MechanicalEnergy,
     Periodic,
     Smoothness,
+    SwingTogether,
     Symmetric,
     Term,
     TorqueSpeed,
@@ -36,13 +42,21 @@ from predyn.terms import (
     TrackJoints,
     TrackPoint,
     UserTerm,
+    ZeroMomentPoint,
 )
 
-ON_UNKNOWNS = {"signal", "signal_rate", "parameter"}  # bound to problems, not to models
+# bound to problems, not to models; those on contacts and pairs of signals: test_contacts.py
+ON_UNKNOWNS = {
+    *("signal", "signal_rate", "parameter"),
+    *("contact_force", "contact_force_rate", "friction_cone", "periodic_signal"),
+}
 SUMS = {"average_speed", "weighted_sum"}  # of other terms; see transcribe/test_unknowns.py
 TREE = random_tree(5, 3)
 TWO = two_link()
 MANUTEC = manutec_r3()
+BIPED = floating_biped(0.9)
+LIMITED = BIPED.with_limits(effort=[(-np.inf, np.inf)] * 6 + [(-20.0, 30.0)] * 7)
+EDGES = ((-0.3, -0.1), (0.4, 0.15))
 
 
 TIMES = np.array([-1.5, -0.5, 0.25, 1.0, 2.5])
@@ -70,6 +84,7 @@ class Case(NamedTuple):
 CASES = {
     "position": Case(JointPosition(), TREE),
     "position of some": Case(JointPosition(("j3", "j1"), (0.5, -0.25)), TREE),
+    "joint_sum": Case(JointSum({"j3": 1.0, "j1": -0.5}, 0.25, "foot"), TREE),
     "velocity": Case(JointVelocity(("j1", "j2"), 0.5), TREE),
     "acceleration": Case(JointAcceleration(), MANUTEC),
     "jerk": Case(JointJerk(("j4",)), TREE),
@@ -91,6 +106,9 @@ CASES = {
     "energy net": Case(MechanicalEnergy(("j4", "j2"), form="net"), TREE),
     "energy positive": Case(MechanicalEnergy(("j0", "j3"), form="positive", width=0.5), TREE),
     "frame_position": Case(FramePosition("l4", (0.1, None, np.nan)), TREE),
+    "height_above_steps": Case(
+        HeightAboveSteps("l4", -0.2, ((-0.5, 0.1), (0.4, -0.3), (1.0, 0.2)), 0.8), TREE
+    ),
     "frame_velocity": Case(FrameVelocity("l2", angular=(None, 1.0, 2.0)), TREE),
     "frame_velocity angular": Case(FrameVelocity("l2", None, (0.0, 1.0, None)), TREE),
     "frame_orientation": Case(FrameOrientation("l3", (0.3, -0.4, 0.5)), TREE),
@@ -114,10 +132,28 @@ CASES = {
     "periodic": Case(Periodic(), TREE),
     "periodic some": Case(Periodic(("tau", "q"), ("j3", "j1"), offset=(1.0, 2.0)), TREE),
     "symmetric": Case(Symmetric({"j1": "j3"}, {"j3": -1, "j0": -1}), TREE),
+    "symmetric moved on": Case(
+        Symmetric({"j1": "j3"}, {"j3": -1}, ("v", "q"), ("j0", "j3"), {"j0": 0.6, "j3": -0.2}), TREE
+    ),
     "continuity": Case(Continuity(), TREE),
     "continuity of jerk": Case(Continuity(3, ("j2",)), TREE),
     "frame_step": Case(FrameStep("l4", target=0.5), TREE),
     "frame_step along": Case(FrameStep("l4", (1.0, 0.0, 2.0)), TREE),
+    "frame_distance": Case(FrameDistance("l4", "l2"), TREE),
+    "swing_together": Case(SwingTogether(("l0", "l4"), ("l1", "l2")), TREE),
+    "swing_together along": Case(SwingTogether(("l0", "l4"), ("l1", "l2"), (1.0, 0.0, 2.0)), TREE),
+    "zero_moment_point": Case(
+        ZeroMomentPoint("rear_sole", ((0.0, 0.0), (0.2, 0.1), (0.1, 0.3)), height=0.4), BIPED
+    ),
+    "ground_torque": Case(GroundTorque(("rear_sole",)), BIPED),
+    "ground_torque some": Case(GroundTorque("rear_sole", joints=("arm", "knee_rear")), BIPED),
+    "ground_torque shared": Case(GroundTorque(("rear_sole", "ankle_front"), EDGES), BIPED),
+    "ground_torque shared, turned": Case(
+        GroundTorque(
+            ("rear_sole", "ankle_front"), EDGES, ("arm", "hip_front", "knee_rear"), True, (2.0, 0.3)
+        ),
+        LIMITED,
+    ),
     "user": Case(UserTerm(user_function, ("q", "tau", "t"), ("power", "swing")), TREE),
     "user narrowed": Case(
         UserTerm(user_narrow, ("q", "frame:l1"), depends={"q": (1, 4), "frame:l1": (9, 10)}), TREE

@@ -75,8 +75,11 @@ def test_declared(case: str) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_partials(case: str) -> None:
+    check_partials(*drawn(case))
+
+
+def check_partials(residual: Residual, channels: dict[str, np.ndarray]) -> None:
     """Against complex steps in every component of every channel: no entry is missing or extra."""
-    residual, channels = drawn(case)
     declared = dict(zip(residual.entries, partials(residual, Samples(channels)), strict=True))
     size = np.abs(value(residual, Samples(channels))).max(initial=1.0)
     for name, x in channels.items():
@@ -108,8 +111,11 @@ EXACT = [case for case in CASES if CASES[case].term.kind != "user"]
 
 @pytest.mark.parametrize("case", EXACT)
 def test_curvature(case: str) -> None:
+    check_curvature(*drawn(case))
+
+
+def check_curvature(residual: Residual, channels: dict[str, np.ndarray]) -> None:
     """Against complex steps of the contracted partials; pairs that are not declared are zero."""
-    residual, channels = drawn(case)
     weights = np.random.default_rng(8).standard_normal((len(residual.rows), *SHAPE))
     out = np.full((len(residual.curved), *SHAPE), np.nan)
     residual.curvature(Samples(channels), weights, out)

@@ -28,6 +28,7 @@ from predyn.terms import (
     TorqueSpeed,
     TotalTime,
 )
+from registry_cases import random_ligaments
 from terms.term_cases import TREE
 from transcribe.problem_cases import PAIRS, SINGLE, on, wide
 
@@ -54,7 +55,7 @@ def swing_up(model: Model, method: Hybrid, duration: float | Duration = 3.0) -> 
 
 
 def resisting(model: Model, seed: int) -> Model:
-    """With springs, friction and rotors."""
+    """With springs, ligaments, friction and rotors."""
     rng = np.random.default_rng(seed)
     n = model.n
     return replace(
@@ -64,6 +65,7 @@ def resisting(model: Model, seed: int) -> Model:
         coulomb_speed=np.full(n, 0.5),
         stiffness=rng.uniform(0.1, 2.0, n),
         armature=rng.uniform(0.1, 0.5, n),
+        ligaments=random_ligaments(n, seed),
     )
 
 

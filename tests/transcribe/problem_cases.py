@@ -27,6 +27,7 @@ from predyn.terms import (
     UserTerm,
 )
 from predyn.terms.term import Term
+from registry_cases import random_ligaments
 from terms.term_cases import CASES, TREE
 
 FREE = Duration(0.5, 3.0, 1.3)
@@ -125,6 +126,7 @@ def _branched(seed: int) -> Model:
         coulomb_speed=np.full(6, 0.5),
         stiffness=rng.uniform(0.1, 2.0, 6),
         armature=rng.uniform(0.1, 0.5, 6),
+        ligaments=random_ligaments(6, seed),
     )
 
 

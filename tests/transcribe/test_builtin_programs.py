@@ -22,8 +22,11 @@ BUILT_IN = [
     name
     for name in sorted(path.stem for path in Path(predyn.tasks.__file__).parent.glob("*.toml"))
     for problem in (read_task(name).problem,)
-    # those with systems are compared in test_systems.py
+    # those with systems are compared in test_systems.py, those with contacts in test_contacts.py
     if not isinstance(problem.transcription, Hybrid) and not problem.systems
+    if not any(phase.contacts for phase in problem.phases)
+    # its ground forces are compared with complex steps in tests/channels/test_ground.py
+    if name != "human-walk-published"
 ]
 SPECIAL = {
     "limits at knots": {"limit_points": 1},

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from functools import cache
 
@@ -168,6 +171,31 @@ def test_results_are_bitwise_reproducible() -> None:
         again = values(program, *c.points[0])
         for mine, other in zip(first, again, strict=True):
             assert np.array_equal(mine, other)
+
+
+UNCOMPILED = """
+import numpy as np
+from transcribe.hybrid_cases import HYBRID_CASES
+from transcribe.program_values import values
+from predyn.transcribe.methods import transcribe
+
+program = transcribe(HYBRID_CASES["acrobot, eight segments"]())
+found = values(program, np.linspace(0.5, 1.0, program.n), 0.7, np.ones(program.m))
+sums = [float(np.abs(x).sum()) for x in found]
+"""
+
+
+def test_uncompiled_code_gives_the_same() -> None:
+    here: dict = {}
+    exec(UNCOMPILED, here)
+    run = subprocess.run(
+        [sys.executable, "-c", f"{UNCOMPILED}\nprint(*sums)"],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    np.testing.assert_allclose([float(x) for x in run.stdout.split()], here["sums"], rtol=1e-12)
 
 
 def test_names_match_the_variables() -> None:

@@ -42,6 +42,32 @@ def test_peaks_of_known_functions() -> None:
     assert best[4] == -0.5
 
 
+def test_peaks_near_the_ends_of_pieces() -> None:
+    """Up to a radian from sample to sample, the top just inside or outside of a piece."""
+    speed, shift = (x.ravel() for x in np.meshgrid(np.geomspace(0.1, 20.0, 60), np.linspace(-3, 3)))
+    for end in (0.0, 1.0):
+
+        def values(s: np.ndarray, end: float = end) -> np.ndarray:
+            return np.cos(speed[:, None] * (s - end) - shift[:, None] / 20.0)
+
+        s = instants_within(np.array([0.0, 1.0]), 20)
+        best, _ = highest(values, lambda x: x, s, values(s.ravel())[:, None], np.full(3000, 4e-7))
+        fine = values(np.linspace(0.0, 1.0, 4001)).max(axis=1)
+        assert (best >= fine - 1e-7).all()
+        assert (best <= 1.0).all()
+
+
+def test_a_steady_rise_to_an_end_is_not_searched() -> None:
+    def values(s: np.ndarray) -> np.ndarray:
+        raise AssertionError
+
+    s = instants_within(np.array([0.0, 0.5, 1.0]), 20)
+    for sampled in (np.exp(s), np.exp(-s)):
+        best, at = highest(values, lambda x: x, s, sampled[None], np.full(1, 1e-12))
+        assert best == sampled.max()
+        assert at == s.ravel()[sampled.argmax()]
+
+
 def random_problem(seed: int) -> Problem:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 5))

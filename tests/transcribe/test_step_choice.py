@@ -63,6 +63,15 @@ def test_steps_of_a_spring(stiffness: float) -> None:
     assert chosen(swing(flexible_arm(stiffness))) == multiple_of_ten(wanted)
 
 
+def test_steps_of_ligaments() -> None:
+    """Two of them hold the tip at 0 with the stiffness of a spring."""
+    moment, rate = 1e4 / 8.0, 4.0
+    model = flexible_arm(0.0)
+    ligaments = np.zeros((2, 2, 3))
+    ligaments[1, :, :2] = moment, rate
+    assert chosen(swing(replace(model, ligaments=ligaments))) == chosen(swing(flexible_arm(1e4)))
+
+
 @pytest.mark.parametrize("damping", [1.3, 97.0])
 def test_steps_of_a_damper(damping: float) -> None:
     assert chosen(swing(flexible_arm(0.0, damping))) == multiple_of_ten(damping / J * T / 20)

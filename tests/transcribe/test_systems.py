@@ -189,7 +189,8 @@ def test_the_built_in_pick_and_place_against_casadi() -> None:
 
 def _momentum(model: Model):
     """d(kinetic energy)/dv, by CasADi: torques for accelerations v at rest, without gravity."""
-    still = replace(model, gravity=np.zeros(3), stiffness=np.zeros(model.n))
+    springs = {"stiffness": np.zeros(model.n), "ligaments": np.zeros((model.n, 2, 3))}
+    still = replace(model, gravity=np.zeros(3), **springs)
     both, q, v = dynamics(still, ()), ca.SX.sym("q", model.n), ca.SX.sym("v", model.n)
     return ca.Function("p", [q, v], [both(q, ca.SX(model.n, 1), v, ca.SX(0, 1))[0]])
 

@@ -8,7 +8,7 @@ CURVES = ("angle", "moment", "power", "reaction")
 
 def test_cycles_bands_and_toe_offs_are_drawn(opened):
     page = opened(walking_estimate(), scene=False)
-    charts = 3 * len(CURVES) + 2
+    charts = 3 * len(CURVES) + 3
     assert count(page, "#gait figure") == charts
     assert number(page, "gait", ".band") == 2 * charts
     assert number(page, "gait", ".curve") == 2 * charts * (1 + 2)  # means and two cycles each

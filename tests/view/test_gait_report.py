@@ -34,7 +34,9 @@ def test_hips_knees_and_ankles_are_shown_first(page: Page) -> None:
         "Hip flexion angle", "Knee angle", "Ankle angle",
         "Hip flexion moment", "Knee moment", "Ankle moment",
     ]  # fmt: skip
-    assert titles[-2:] == ["Ground force, vertical", "Ground force, forward"]
+    assert titles[-3:] == [
+        "Ground force, vertical", "Ground force, forward", "Thigh against the vertical",
+    ]  # fmt: skip
     assert "Pelvis ty residual" in [c["title"] for c in page.data["charts"]["gait-more"]]
 
 

@@ -10,14 +10,18 @@ from predyn.analysis.feet import Foot, Walk
 from predyn.analysis.gait import PERCENT, Curve, Cycle
 from predyn.analysis.motions import Floats, Motion, interpolated
 from predyn.analysis.sides import LEFT, RIGHT, SIDES, Pair, checked_pairs, find_pairs, plain_name
+from predyn.dynamics.kinematics import frame_kinematics
 from predyn.errors import InputError, unknown_name
-from predyn.estimate.root_residual import floating_base
 from predyn.model import PRISMATIC, Model
 from predyn.model.couplings import sources
+from predyn.model.floating_base import floating_base
 
 ANATOMY = {"hip": ("hip",), "knee": ("knee",), "ankle": ("ankle", "talocrural")}  # in this order
 FIRST = ("flexion", "pitch", "extension")  # of several axes of a joint
 ANGLE, MOMENT, POWER, REACTION, RESIDUAL = "angle", "moment", "power", "reaction", "residual"
+PRESSURE = "pressure"  # of which the centre is meant
+STANDING = 0.3  # share of stance after which the heel stands flat
+SMALLEST = 1e-6  # m, of a way that is not rounding
 DEGREES = 180.0 / np.pi
 WEIGHTS = "BW"  # body weights
 
@@ -66,12 +70,19 @@ def cycle_curves(
             moments, powers = motion.moments / mass, motion.moments * motion.v / mass
             add(pair.name, MOMENT, "N m/kg", _linear(motion, moments, j), "force")
             add(pair.name, POWER, "W/kg", _linear(motion, powers, j), "force")
-    for name, links in _reacting(model, legs).items():
+    reacting = _reacting(model, legs)
+    if "hip" in reacting and "knee" in reacting:
+        add("thigh", ANGLE, "°", _thigh(motion, walk, reacting["hip"], reacting["knee"]))
+    for name, links in reacting.items():
         sizes = np.linalg.norm(motion.reactions, axis=2) / weight
         add(name, REACTION, WEIGHTS, _linear(motion, sizes, links), "force")
-    for name, axis in (("vertical", walk.up), ("forward", walk.forward)):
-        if any(cycle.kinetic for cycle in cycles):
+    if any(cycle.kinetic for cycle in cycles):
+        for name, axis in (("vertical", walk.up), ("forward", walk.forward)):
             add(f"ground_{name}", "force", WEIGHTS, _ground(walk, axis / weight), "force")
+        if any((walk.foot(side).force @ walk.sideways).any() for side in SIDES):
+            medial = {LEFT: -walk.sideways / weight, RIGHT: walk.sideways / weight}
+            add("ground_medial", "force", WEIGHTS, _ground(walk, medial), "force")
+    curves |= pressure_curves(motion, walk, cycles)
     return _signed(curves, signs)
 
 
@@ -144,14 +155,61 @@ def _linear(motion: Motion, quantity: Floats, joint: Mapping[str, int]) -> Sampl
     return values
 
 
-def _ground(walk: Walk, axis: Floats) -> Sampler:
+def _ground(walk: Walk, axis: Floats | Mapping[str, Floats]) -> Sampler:
     def values(side: str, times: Floats) -> Floats:
         foot: Foot = walk.foot(side)
         if not len(foot.t_force):
             return np.zeros(len(times))
-        return interpolated(foot.t_force, foot.force @ axis, times)
+        along = axis[side] if isinstance(axis, Mapping) else axis
+        return interpolated(foot.t_force, foot.force @ along, times)
 
     return values
+
+
+def _thigh(
+    motion: Motion, walk: Walk, hips: Mapping[str, int], knees: Mapping[str, int]
+) -> Sampler:
+    """Of the line from hip to knee against the vertical, seen from the side; forward positive."""
+    angles = {}
+    for side in SIDES:
+        hip, knee = (
+            frame_kinematics(motion.model, motion.model.link_names[links[side]], motion.q).p
+            for links in (hips, knees)
+        )
+        along = knee - hip
+        angles[side] = DEGREES * np.arctan2(along @ walk.forward, -along @ walk.up)
+
+    def values(side: str, times: Floats) -> Floats:
+        return interpolated(motion.t, angles[side], times)
+
+    return values
+
+
+def pressure_curves(motion: Motion, walk: Walk, cycles: Sequence[Cycle]) -> dict[str, Curve]:
+    """The centre of pressure relative to where the heel stands, m; NaN while the foot swings.
+
+    Given only where it is known for both feet, and over ground.
+    """
+    if any(walk.foot(side).pressure is None for side in SIDES):
+        return {}
+    axes = {"forward": {LEFT: walk.forward, RIGHT: walk.forward}}
+    axes["medial"] = {LEFT: -walk.sideways, RIGHT: walk.sideways}
+    curves = {}
+    for name, axis in axes.items():
+        rows: dict[str, list[Floats]] = {side: [] for side in SIDES}
+        for cycle in cycles:
+            foot = walk.foot(cycle.side)
+            assert foot.pressure is not None
+            flat = np.array([cycle.start + STANDING * (cycle.toe_off - cycle.start)])
+            heel = interpolated(motion.t, foot.heel, flat)[0]
+            times = cycle.start + PERCENT / 100.0 * cycle.duration
+            there = interpolated(foot.t_force, (foot.pressure - heel) @ axis[cycle.side], times)
+            rows[cycle.side].append(np.where(times <= cycle.toe_off, there, np.nan))
+        if any(np.abs(np.nan_to_num(row)).max() > SMALLEST for x in rows.values() for row in x):
+            shape = (-1, len(PERCENT))
+            left, right = (np.array(rows[side], float).reshape(shape) for side in SIDES)
+            curves[f"{name}_{PRESSURE}"] = Curve(name, PRESSURE, "m", left, right)
+    return curves
 
 
 def _signed(curves: dict[str, Curve], signs: Mapping[str, float] | None) -> dict[str, Curve]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from predyn.analysis.curves import cycle_curves
 from predyn.analysis.events import (
+    CONTACTS,
     FORCES,
     GIVEN,
     KINEMATICS,
@@ -28,10 +29,12 @@ from predyn.analysis.gait import Cycle, GaitCycles
 from predyn.analysis.motions import Motion, loaded_links, motion_of, not_a_motion
 from predyn.analysis.norms import Norms
 from predyn.analysis.parameters import spatiotemporal
+from predyn.analysis.predicted import contact_events, unrolled
 from predyn.analysis.sides import LEFT, RIGHT, SIDES
 from predyn.errors import InputError, PredynError
 from predyn.estimate.result import Estimate
 from predyn.solution import Solution
+from predyn.solution.ground import touches_ground
 
 SHORTEST, LONGEST = 0.4, 3.0  # s, of a cycle of walking
 THRESHOLD = 20.0  # N
@@ -62,11 +65,14 @@ def gait_cycles(
     threshold  N, of the vertical force at heel strike and toe off
     events     heel strikes and toe offs of both feet, where they are known: nothing is searched
 
-    Events come from the forces on each foot; where there are none, from the motion. Moments,
+    Events of a prediction come from its contacts, others from the forces on each foot; where there
+    are none, from the motion. A cyclic prediction is repeated until each foot has a whole cycle,
+    left and right exchanged as its problem states: one step gives the cycles of both legs. Moments,
     powers and reactions are given only for cycles whose stance was measured by forces: without
     the force of the ground they are wrong. Raises an InputError if there is no cycle.
     """
-    motion = motion_of(result)
+    whole = unrolled(result) if isinstance(result, Solution) else result
+    motion = motion_of(whole)
     if norms is not None and not isinstance(norms, Norms):
         raise InputError(f"norms: expected those of load_norms, got {norms!r:.60}")
     _check_positive("threshold", threshold, "N")
@@ -76,18 +82,23 @@ def gait_cycles(
         raise InputError(f"gait: the motion of {motion.name!r} is not finite")
     walk = walk_of(motion, feet)
     weight = body * float(np.linalg.norm(motion.model.gravity))
-    by_side = (
-        gait_events(motion.t, walk, threshold, weight)
-        if events is None
-        else given_events(motion.t, events)
-    )
+    by_side = _events(whole, motion, walk, threshold, weight, events)
     loaded = {side: bool(walk.foot(side).force.any()) for side in SIDES}
     found = {side: _cycles(side, by_side, loaded) for side in SIDES}
+    repeats = whole is not result  # all cycles of a foot are the same
+    if repeats:
+        found = {side: x._replace(cycles=x.cycles[:1]) for side, x in found.items()}
     cycles = tuple(cycle for side in SIDES for cycle in found[side].cycles)
     if not cycles:
         raise InputError(_no_cycles(motion, walk, by_side))
     curves = cycle_curves(motion, walk, cycles, body, pairs, signs)
     notes = (*_notes(walk, cycles, threshold), *found[LEFT].notes, *found[RIGHT].notes)
+    parameters = spatiotemporal(motion, walk, cycles, by_side)
+    if repeats:
+        notes = (*_repeated(result), *notes)
+        parameters = {
+            name: x._replace(left=x.left[:1], right=x.right[:1]) for name, x in parameters.items()
+        }
     return GaitCycles(
         name=motion.name,
         mass=body,
@@ -97,10 +108,36 @@ def gait_cycles(
         events=tuple(sorted(e for side in SIDES for e in by_side[side].events)),
         cycles=cycles,
         curves=curves,
-        parameters=spatiotemporal(motion, walk, cycles, by_side),
+        parameters=parameters,
         norms={} if norms is None else norms.matched(curves),
         notes=notes,
     )
+
+
+def _events(
+    result: Estimate | Solution | Motion,
+    motion: Motion,
+    walk: Walk,
+    threshold: float,
+    weight: float,
+    events: Sequence[Event] | None,
+) -> dict[str, FootEvents]:
+    """As given; else those of a prediction from its contacts, of others from forces and motion."""
+    if events is not None:
+        return given_events(motion.t, events)
+    if isinstance(result, Solution) and touches_ground(result):
+        return contact_events(result, walk)
+    return gait_events(motion.t, walk, threshold, weight)
+
+
+def _repeated(result: object) -> list[str]:
+    assert isinstance(result, Solution)
+    assert result.cycle is not None
+    what = "mirrored" if result.cycle.mirrored else "the same"
+    return [
+        f"Of each gait cycle, {result.duration:.4g} s were predicted; the rest is their "
+        f"continuation, {what} and moved on."
+    ]
 
 
 def find_gait(result: Estimate | Solution | Motion) -> GaitCycles | None:
@@ -180,6 +217,8 @@ def _notes(walk: Walk, cycles: Sequence[Cycle], threshold: float) -> list[str]:
             f"Heel strike and toe off from forces: where the vertical force on the foot crosses "
             f"{threshold:g} N."
         )
+    if CONTACTS in sources:
+        notes.append("Heel strike and toe off from the contacts of the prediction.")
     if GIVEN in sources:
         notes.append("Heel strike and toe off as given.")
     if KINEMATICS in sources:

@@ -15,7 +15,7 @@ from predyn.analysis.sides import SIDES
 from predyn.errors import InputError, unknown_name
 
 KINDS = STRIKE, OFF = "heel strike", "toe off"
-SOURCES = FORCES, KINEMATICS, GIVEN = "forces", "kinematics", "given"
+SOURCES = FORCES, KINEMATICS, GIVEN, CONTACTS = "forces", "kinematics", "given", "contacts"
 NEAR = 0.15  # s within which events from forces and from the motion are the same one
 
 

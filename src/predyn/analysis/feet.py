@@ -31,6 +31,7 @@ class Foot(NamedTuple):
     points: tuple[str, str]  # names of the frames whose origins heel and toe are
     t_force: Floats  # (P,) s, empty without forces
     force: Floats  # (P, 3) N
+    pressure: Floats | None = None  # (P, 3) m, centre of pressure where it is known
 
 
 class Walk(NamedTuple):
@@ -125,7 +126,8 @@ def _foot(motion: Motion, side: str, name: str) -> Foot:
             (_resampled(t, force.t, force.force) for force in acting), np.zeros((len(t), 3))
         )
     heel_p, toe_p = (frame_kinematics(model, x, motion.q).p for x in (heel, toe))
-    return Foot(side, name, heel_p, toe_p, (heel, toe), t, total)
+    pressure = acting[0].pressure if len(acting) == 1 else None
+    return Foot(side, name, heel_p, toe_p, (heel, toe), t, total, pressure)
 
 
 def _resampled(t: Floats, own: Floats, values: Floats) -> Floats:
@@ -134,6 +136,11 @@ def _resampled(t: Floats, own: Floats, values: Floats) -> Floats:
 
 def _named(frames: list[str], words: re.Pattern[str], otherwise: str) -> str:
     return next((x for x in frames if words.search(x)), otherwise)
+
+
+def links_of_foot(model: Model, name: str) -> set[int]:
+    """The link of a foot, and those that it carries."""
+    return _subtree(model, model.frame(name).link)
 
 
 def _subtree(model: Model, root: int) -> set[int]:

@@ -27,7 +27,7 @@ class Cycle(NamedTuple):
     start: float  # heel strike
     toe_off: float
     end: float  # the next heel strike
-    sources: tuple[str, ...]  # of the events: "forces", "kinematics"
+    sources: tuple[str, ...]  # of the events: "forces", "kinematics", "contacts", "given"
     kinetic: bool  # whether the force on the foot was measured
     whole: bool  # whether those on both feet were
 
@@ -45,7 +45,7 @@ class Curve(NamedTuple):
     """A quantity over the cycle; each row of left and right is a cycle."""
 
     joint: str  # name without side
-    quantity: str  # "angle", "moment", "power", "reaction", "residual", "force"
+    quantity: str  # "angle", "moment", "power", "reaction", "residual", "force", "pressure"
     unit: str
     left: Floats  # (C, 101)
     right: Floats  # (C, 101)
@@ -140,8 +140,8 @@ class GaitCycles:
             for side in SIDES:
                 rows = curve.side(side)
                 for kind, ends in (("maximum", rows), ("minimum", -rows)):
-                    if len(rows):
-                        places = np.argmax(ends, axis=1)
+                    if len(rows) and np.isfinite(rows).any(axis=1).all():
+                        places = np.nanargmax(ends, axis=1)
                         values = rows[np.arange(len(rows)), places]
                         sd = float(values.std(ddof=1)) if len(rows) > 1 else np.nan
                         percent = _mean_percent(PERCENT[places])

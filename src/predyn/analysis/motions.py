@@ -14,7 +14,9 @@ from predyn.estimate.result import Estimate
 from predyn.model import PRISMATIC, Model
 from predyn.model.couplings import joint_positions, sources
 from predyn.solution import Solution
+from predyn.solution.evaluation import has_motor
 from predyn.solution.external_loads import loaded_frames
+from predyn.solution.ground import Sole, feet_of, ground_loads, touches_ground
 
 Floats = NDArray[np.float64]
 
@@ -27,6 +29,7 @@ class GroundForce(NamedTuple):
     link: str
     t: Floats  # (P,) s
     force: Floats  # (P, 3) N
+    pressure: Floats | None = None  # (P, 3) m, centre of pressure, NaN where nothing touches
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,7 @@ class Motion:
     moments: Floats  # (K, n) N m, N: motor, spring and friction together
     reactions: Floats  # (K, links, 3) N, on each link through its joint, link axes
     forces: tuple[GroundForce, ...] = ()
+    motors: Floats | None = None  # (K, n) of the motors alone; None: not known
 
     def position_at(self, joint: int, times: Floats) -> Floats:
         """A joint's position between the samples, cubic by positions and speeds."""
@@ -61,7 +65,7 @@ def loaded_links(result: Estimate | Solution | Motion) -> list[str]:
     if isinstance(result, Estimate):
         return list(dict.fromkeys(result.force_links.values()))
     if isinstance(result, Solution):
-        return loaded_frames(result)
+        return [*_other_loads(result), *(sole.name for sole in _feet(result))]
     return list(dict.fromkeys(force.link for force in result.forces))
 
 
@@ -98,16 +102,45 @@ def _motion_of_estimate(estimate: Estimate) -> Motion:
 
 
 def _motion_of_solution(solution: Solution) -> Motion:
-    count = max(FEWEST, 1 + int(np.ceil(RATE * solution.duration)))
-    t = np.linspace(0.0, solution.duration, count)
+    t = _instants(solution)
     sample, model = solution.at(t), solution.model
-    forces = tuple(
+    forces = [
         GroundForce(name, t, solution.channel(f"force:{name}", t)[:, 3:])
-        for name in loaded_frames(solution)
-    )
+        for name in _other_loads(solution)
+    ]
+    if feet := _feet(solution):
+        forces += [
+            GroundForce(load.sole.name, t, load.force, load.pressure)
+            for load in ground_loads(solution, t, feet)
+        ]
     moments = joint_moments(model, sample.q, sample.reactions)
-    reactions = sample.reactions[:, :, 3:]
-    return Motion(solution.name, model, t, sample.q, sample.v, moments, reactions, forces)
+    motors = np.where(has_motor(solution, solution.phase_at(t)), sample.tau, 0.0)
+    loads = (moments, sample.reactions[:, :, 3:], tuple(forces), motors)
+    return Motion(solution.name, model, t, sample.q, sample.v, *loads)
+
+
+def _instants(solution: Solution) -> Floats:
+    """At equal steps within each phase, so that repetitions of a phase are sampled alike."""
+    rate = max(RATE, (FEWEST - 1) / solution.duration)
+    parts, start = [np.zeros(1)], 0.0
+    for curve in solution.curves:
+        count = int(np.ceil(rate * curve.duration))
+        parts.append(start + curve.duration * np.arange(1, count + 1) / count)
+        start += curve.duration
+    t = np.concatenate(parts)
+    t[-1] = solution.duration
+    return t
+
+
+def _feet(solution: Solution) -> list[Sole]:
+    """Feet on which the ground acts."""
+    return feet_of(solution.model) if touches_ground(solution) else []
+
+
+def _other_loads(solution: Solution) -> list[str]:
+    """Links and frames on which anything but the ground acts."""
+    points = {point for sole in _feet(solution) for point in sole.points}
+    return [name for name in loaded_frames(solution) if name not in points]
 
 
 def joint_moments(model: Model, q: Floats, wrenches: Floats) -> Floats:

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from predyn.analysis.events import OFF, STRIKE, Event, FootEvents
+from predyn.analysis.curves import base_joints
+from predyn.analysis.events import CONTACTS, OFF, STRIKE, Event, FootEvents
 from predyn.analysis.feet import STILL, Walk
 from predyn.analysis.gait import Cycle, Parameter
 from predyn.analysis.motions import Floats, Motion, interpolated
 from predyn.analysis.sides import LEFT, RIGHT, SIDES
 
 FLAT = (0.2, 0.5)  # share of stance in which the foot stands flat
+FLAT_WIDTH = 1e-6  # m, of the steps of a planar model
+INSTANTS = 1001  # of an integral over the cycle
+
+
+class Step(NamedTuple):
+    """From the heel strike of the other foot to that of this one."""
+
+    duration: float  # s
+    length: float  # m between the heels, forward
+    width: float  # m between the heels, sideways
 
 
 def spatiotemporal(
@@ -41,7 +53,7 @@ def spatiotemporal(
         ]
         steps = _steps(walk, side, t, events)
         add("stride time [s]", side, [c.duration for c in own])
-        add("step time [s]", side, [duration for duration, _ in steps])
+        add("step time [s]", side, [step.duration for step in steps])
         add("cadence [steps/min]", side, [120.0 / c.duration for c in own])
         add("stance [% of the cycle]", side, [c.stance for c in own])
         both = [_double_support(c, other) for c in own]
@@ -49,9 +61,20 @@ def spatiotemporal(
         add("walking speed [m/s]", side, speeds)
         strides = [speed * c.duration for speed, c in zip(speeds, own, strict=True)]
         add("stride length [m]", side, strides)
-        add("step length [m]", side, [length for _, length in steps])
+        add("step length [m]", side, [step.length for step in steps])
+        if any(step.width > FLAT_WIDTH for step in steps):
+            add("step width [m]", side, [step.width for step in steps])
+        if any(c.whole for c in own):
+            costs = [
+                _cost_of_transport(motion, c, stride)
+                for c, stride in zip(own, strides, strict=True)
+                if c.whole and stride > 0.0
+            ]
+            add("mechanical cost of transport [1]", side, costs)
     return {
-        name.partition(" [")[0]: Parameter(name.partition(" [")[2][:-1], x[LEFT], x[RIGHT])
+        name.partition(" [")[0]: Parameter(
+            name.partition(" [")[2][:-1], *(x.get(side, np.zeros(0)) for side in SIDES)
+        )
         for name, x in out.items()
     }
 
@@ -69,22 +92,40 @@ def _ground_speed(motion: Motion, walk: Walk, cycles: Sequence[Cycle]) -> float:
     return speed if abs(speed) > STILL else 0.0
 
 
-def _steps(
-    walk: Walk, side: str, t: Floats, events: Mapping[str, FootEvents]
-) -> list[tuple[float, float]]:
-    """Time since the other foot's heel strike, and distance in front of its heel, at each one."""
+def _steps(walk: Walk, side: str, t: Floats, events: Mapping[str, FootEvents]) -> list[Step]:
+    """Time since the other foot's heel strike, and distances from its heel, at each one."""
     other = RIGHT if side == LEFT else LEFT
     before = np.array([e.time for e in events[other].events if e.kind == STRIKE])
-    apart = (walk.foot(side).heel - walk.foot(other).heel) @ walk.forward
+    own, others = walk.foot(side).heel, walk.foot(other).heel
+    predicted = any(e.source == CONTACTS for e in events[other].events)
     steps = []
     strikes = [e.time for e in events[side].events if e.kind == STRIKE]
     for k, time in enumerate(strikes):
         earlier = before[before < time]
         if not len(earlier) or (k and earlier[-1] < strikes[k - 1]):
             continue  # a step of the other foot is missing
-        length = float(interpolated(t, apart, np.array([time]))[0])
-        steps.append((float(time - earlier[-1]), length))
+        stands = earlier[-1] if predicted else time  # where a predicted heel has touched down
+        between = (
+            interpolated(t, own, np.array([time])) - interpolated(t, others, np.array([stands]))
+        )[0]
+        length, width = float(between @ walk.forward), abs(float(between @ walk.sideways))
+        steps.append(Step(float(time - earlier[-1]), length, width))
     return steps
+
+
+def _cost_of_transport(motion: Motion, cycle: Cycle, stride: float) -> float:
+    """Integral of the sizes of all joints' powers over body weight and distance.
+
+    Of the motors where they are known, else of the net moments; without the floating base.
+    """
+    model = motion.model
+    efforts = motion.moments if motion.motors is None else motion.motors
+    driven = np.setdiff1d(np.arange(model.n), list(base_joints(model)))
+    times = np.linspace(cycle.start, cycle.end, INSTANTS)
+    powers = np.abs(efforts * motion.v)[:, driven].sum(axis=1)
+    work = float(np.trapezoid(interpolated(motion.t, powers, times), times))
+    weight = float(model.inertia[:, 0].sum() * np.linalg.norm(model.gravity))
+    return work / (weight * stride)
 
 
 def _double_support(cycle: Cycle, other: Sequence[Event]) -> float | None:

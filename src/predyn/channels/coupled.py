@@ -21,6 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from predyn.channels.derived import Depends, Derived, Ints, States, derived_channel
+from predyn.channels.parametric import Parametric
 from predyn.dynamics.chain_kernels import (
     AHEAD,
     BEHIND,
@@ -34,10 +35,12 @@ from predyn.dynamics.chain_kernels import (
 )
 from predyn.dynamics.expansion import A, expand, expansion_of
 from predyn.dynamics.free_numbers import PER_JOINT, ModelParameters
+from predyn.dynamics.hybrid_reduced import Reduced
 from predyn.errors import InputError
 from predyn.kernels.batch import aligned
 from predyn.kernels.forces import ExternalForce, UnknownForce
 from predyn.kernels.lanes import WIDTH
+from predyn.kernels.tree import Tree
 from predyn.model import Model
 from predyn.model.couplings import independent
 from predyn.samples.registry import implementation
@@ -209,8 +212,23 @@ class Coupled(Derived):
 
     def _expand(self) -> None:
         expand(self._functions, *self._states, *self._full, self._slopes)
+        self._copy_more()
+
+    def _copy_more(self) -> None:
+        """Copy the components that are not joints."""
         for mine, given in zip(self._full, self._states, strict=True):
             mine[:, self._links :] = given[:, self._n :]
+
+    def install(self) -> None:
+        """Set the numbers of the tree to the present values of the parameters, if any."""
+        if isinstance(self.inner, Parametric):
+            self._copy_more()
+            self.inner.install()
+
+    def reduced(self, tree: Tree) -> Reduced:
+        """What hybrid dynamics reads and writes, for torques: the arrays of this channel."""
+        arrays = (self._full, self._slopes, self._slopes[A], self.inner.value)
+        return Reduced(tree, self._functions, *arrays)
 
     def _sum_forces(self) -> None:
         if self._per_joint:

@@ -1,6 +1,6 @@
 """Channel `momentum`: generalized momentum p = M(q) v of each joint.
 
-p equals the inverse dynamics for accelerations v at rest, without gravity and springs.
+p equals the inverse dynamics for accelerations v at rest, without gravity, springs and ligaments.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def in_lanes(
 
 
 def _weightless(model: Model) -> Model:
-    return changed(model, gravity=np.zeros(3), stiffness=np.zeros(model.n))
+    still = {"stiffness": np.zeros(model.n), "ligaments": np.zeros_like(model.ligaments)}
+    return changed(model, gravity=np.zeros(3), **still)
 
 
 class Momentum(Derived):

@@ -17,6 +17,7 @@ from predyn.cli.guard import (
     NOT_CONVERGED,
     AllowAbsolute,
     AllowCode,
+    NormsFile,
     Packages,
     place,
     report_compiling,
@@ -169,10 +170,7 @@ def estimate(
         float | None,
         typer.Option(help="Interval of constant torque, s (default: the mean sample interval)."),
     ] = None,
-    norms: Annotated[
-        Path | None,
-        typer.Option(help="CSV file of normative gait curves, drawn as bands (columns: docs)."),
-    ] = None,
+    norms: NormsFile = None,
     foot: Annotated[
         list[str] | None,
         typer.Option(help="SIDE=LINK: link or frame of the left or right foot (repeatable)."),

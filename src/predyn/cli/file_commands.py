@@ -13,6 +13,7 @@ from predyn.cli.guard import (
     NOT_CONVERGED,
     AllowAbsolute,
     AllowCode,
+    NormsFile,
     Packages,
     ResultFile,
     place,
@@ -99,13 +100,17 @@ def report(
             help="HTML file (default: report.html next to the result; NAME.html next to NAME.h5).",
         ),
     ] = None,
+    norms: NormsFile = None,
 ) -> None:
     """Write the report of a solution or estimate: one self-contained HTML file."""
+    from predyn.analysis.cycles import gait_cycles
+    from predyn.analysis.norms import load_norms
     from predyn.results.folder import locked
     from predyn.results.stored import ESTIMATE, REPORT, SOLUTION
     from predyn.storage.files import write_text
     from predyn.view.server import html_of
 
+    bands = None if norms is None else load_norms(norms)
     path = path_of_result(result, "report")
     usual = path.name in (SOLUTION, ESTIMATE)  # a folder may hold several other files
     target = out or (path.with_name(REPORT) if usual else path.with_suffix(".html"))
@@ -113,7 +118,9 @@ def report(
     with (
         locked(path.parent) if beside else nullcontext()
     ):  # so that the result is not replaced meanwhile
-        write_text(target, html_of(load_any(path)))
+        loaded = load_any(path)
+        gait = None if bands is None else gait_cycles(loaded, norms=bands)
+        write_text(target, html_of(loaded, gait))
     show(f"wrote {target}")
 
 
@@ -131,19 +138,39 @@ def view(
 
 def export(
     result: ResultFile,
-    to: Annotated[Path, typer.Option(help="File to write: .csv, .sto, .mot or .h5.")],
+    to: Annotated[Path | None, typer.Option(help="File to write: .csv, .sto, .mot or .h5.")] = None,
     rate: Annotated[float | None, typer.Option(help="Samples per second (solutions only).")] = None,
+    grf: Annotated[
+        Path | None,
+        typer.Option(help="Write the predicted ground forces for OpenSim: .mot or .sto, y up."),
+    ] = None,
+    loads: Annotated[
+        Path | None, typer.Option(help="With --grf: also write an external-loads file (.xml).")
+    ] = None,
+    repeat: Annotated[
+        int, typer.Option(min=1, help="Cyclic motions: how often, 2 for both steps of a stride.")
+    ] = 1,
 ) -> None:
-    """Export the motion of a solution or estimate for other programs."""
+    """Export the motion of a solution or estimate, or its ground forces, for other programs."""
     from predyn.solution import Solution
 
+    if to is None and grf is None:
+        raise InputError("expected --to FILE for the motion or --grf FILE for the ground forces")
+    if loads is not None and grf is None:
+        raise InputError("--loads: it needs --grf, whose columns it names")
     loaded = load_any(path_of_result(result, "export"))
     if isinstance(loaded, Solution):
-        loaded.export(to, rate)
+        motion = loaded.repeated(repeat) if repeat > 1 else loaded
+        if to is not None:
+            motion.export(to, rate)
+        if grf is not None:
+            motion.export_forces(grf, rate, loads=loads)
     elif rate is not None:
         raise InputError("--rate: an estimate is written at its own times; omit this option")
-    else:
+    elif grf is not None or repeat > 1:
+        raise InputError("--grf, --repeat: expected a solution; an estimate has measured forces")
+    elif to is not None:
         loaded.export(to)
-    show(f"wrote {to}")
+    show("\n".join(f"wrote {path}" for path in (to, grf, loads) if path is not None))
     if not loaded.success:
         say(f"predyn: note: the result is not a success: {loaded.status}")

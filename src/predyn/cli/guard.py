@@ -53,6 +53,12 @@ Packages = Annotated[
     list[Path] | None,
     typer.Option(help="Folder with meshes of a .urdf file, or with its packages (repeatable)."),
 ]
+NormsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--norms", help="CSV file of normative gait curves, drawn as bands (columns: docs)."
+    ),
+]
 
 
 def place(text: str) -> Path:

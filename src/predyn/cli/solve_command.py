@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,17 +15,31 @@ from predyn.cli.guard import (
     NOT_CONVERGED,
     AllowAbsolute,
     AllowCode,
+    NormsFile,
     place,
     report_compiling,
     say,
     show,
 )
 from predyn.cli.stored import load
-from predyn.errors import InputError, unknown_name
+from predyn.errors import InputError, PredynError, unknown_name
 
 if TYPE_CHECKING:
+    from predyn.analysis.gait import GaitCycles
+    from predyn.analysis.norms import Norms
     from predyn.problem import Problem
     from predyn.solution import Solution
+
+
+def _options(given: list[str]) -> dict[str, str]:
+    """KEY=VALUE pairs as a table."""
+    found = {}
+    for text in given:
+        key, sign, value = text.partition("=")
+        if not sign or not key.strip() or not value.strip():
+            raise InputError(f"--set: expected KEY=VALUE, such as speed=1.4, got {text!r}")
+        found[key.strip()] = value.strip()
+    return found
 
 
 def examples() -> None:
@@ -70,10 +85,17 @@ def solve(
     segments: Annotated[int | None, typer.Option(min=1, help="Spline segments per phase.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Solver tolerance.")] = None,
     max_seconds: Annotated[float | None, typer.Option(help="Time limit of the solver, s.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="An option of a movement, such as speed=1.4."
+        ),
+    ] = None,
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
+    norms: NormsFile = None,
 ) -> None:
     """Find the optimal motion of a task.
 
@@ -89,12 +111,23 @@ def solve(
 
     if method is not None and method not in METHODS:
         raise unknown_name("--method", method, METHODS)
-    read = read_task(task, allow_absolute=allow_absolute, allow_code=allow_code, method=method)
+    read = read_task(
+        task,
+        allow_absolute=allow_absolute,
+        allow_code=allow_code,
+        method=method,
+        options=_options(set_ or []),
+    )
     problem = _changed(read.problem, segments, tolerance, max_seconds)
     folder = out or Path(results.folder_name(problem.name))
     if resume and resume_from is not None:
         raise InputError("expected --resume or --resume-from, got both")
     near = None if guess is None else load(guess)
+    bands = None
+    if norms is not None:
+        from predyn.analysis.norms import load_norms
+
+        bands = load_norms(norms)
     with locked(folder, (results.SOLUTION, results.SUMMARY, results.REPORT)):
         results.refuse_other(folder, results.ESTIMATE)
         results.refuse_obstacles(folder)
@@ -112,7 +145,7 @@ def solve(
             refine=refine,
         )
         solution = replace(solution, provenance={**solution.provenance, "task": read.text})
-        written, cut_short = _written(solution, folder, not no_report)
+        written, cut_short = _written(solution, folder, not no_report, bands)
     if solution.success and not cut_short:
         return
     if cut_short:
@@ -122,13 +155,16 @@ def solve(
         from predyn.solution import EXCEEDS
 
         refining = " --refine" if solution.status == EXCEEDS else ""
-        again = f"predyn solve {task}{refining} --resume-from {written[0]}"
+        same = "".join(f" --set {shlex.quote(option)}" for option in set_ or ())
+        again = f"predyn solve {task}{same}{refining} --resume-from {written[0]}"
         say(f"predyn: to continue from there: {again}")
     stopped = cut_short or solution.status == "interrupted"
     raise typer.Exit(INTERRUPTED if stopped else NOT_CONVERGED)
 
 
-def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path], str]:
+def _written(
+    solution: Solution, folder: Path, report: bool, norms: Norms | None = None
+) -> tuple[list[Path], str]:
     """Write the solution, verify it, write it again, then its report, and print all.
 
     Returns the paths, and what Ctrl-C cut short, if anything. The first writing is for a process
@@ -152,7 +188,7 @@ def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path]
             with held_back():
                 results.write_results(solution, folder)
         if report:
-            solution.report(written[0].with_name(results.REPORT))
+            solution.report(written[0].with_name(results.REPORT), gait=_gait(solution, norms))
             written.append(written[0].with_name(results.REPORT))
     except KeyboardInterrupt:
         if not written:
@@ -169,6 +205,19 @@ def _written(solution: Solution, folder: Path, report: bool) -> tuple[list[Path]
             show(str(solution))
             show("\n".join(["", *(f"wrote {path}" for path in written)]))
     return written, cut_short
+
+
+def _gait(solution: Solution, norms: Norms | None) -> GaitCycles | None:
+    """Gait cycles with norms; a message if that cannot be."""
+    from predyn.analysis.cycles import gait_cycles
+
+    if norms is None:
+        return None  # found by the report, if there are any
+    try:
+        return gait_cycles(solution, norms=norms)
+    except PredynError as error:  # the solution is not lost by it
+        say(f"predyn: no gait cycles as asked for by --norms: {error}")
+        return None
 
 
 def _changed(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
+from typing import Any
 
 from predyn import tasks
 from predyn.config.findings import Findings
 from predyn.config.model import Folder, model_of
-from predyn.config.problem import place_in_file, problem_of
+from predyn.config.movement import is_movement, movement_of, text_of, with_options
+from predyn.config.problem import Origins, place_in_file, problem_of
 from predyn.config.schema import TaskTable, checked
 from predyn.errors import FileError, InputError, unknown_name
 from predyn.model import Model
@@ -52,12 +55,23 @@ def read_task(
     allow_absolute: bool = False,
     allow_code: bool = False,
     method: str | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> Task:
-    """As load_task, but also return the file's text; `method` replaces the transcription method."""
+    """As load_task, but also return the file's text.
+
+    method   replaces the transcription method
+    options  replace values in the table [movement], written as in TOML
+    """
     path = task_path(task)
     text = _text(path)
     findings = Findings(str(path), text)
-    table = _table(text, findings, method)
+    raw = _raw(text, findings, method)
+    if options:
+        raw = with_options(raw, options)
+        text = text_of(raw)
+    if is_movement(raw):
+        return Task(_checked(movement_of(raw, path.stem, findings), {}, findings), text, path)
+    table = _table(raw, findings)
     folder = Folder(path.parent, allow_absolute)
     model = model_of(table.model, folder, findings)
     findings.raise_if_any()
@@ -68,11 +82,14 @@ def read_task(
 def problem_of_text(text: str, model: Model, name: str) -> Problem:
     """The problem in the text of a task whose model is known; other files and code are not read."""
     findings = Findings(f"the task of {name!r}", text)
-    table = _table(text, findings)
+    raw = _raw(text, findings)
+    if is_movement(raw):
+        return _checked(movement_of(raw, name, findings), {}, findings)
+    table = _table(raw, findings)
     return _problem(table, model, Folder(FilePath(), False), False, name, findings)
 
 
-def _table(text: str, findings: Findings, method: str | None = None) -> TaskTable:
+def _raw(text: str, findings: Findings, method: str | None = None) -> dict[str, Any]:
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -83,6 +100,10 @@ def _table(text: str, findings: Findings, method: str | None = None) -> TaskTabl
         ) from None
     if method is not None and isinstance(raw.setdefault("transcription", {}), dict):
         raw["transcription"]["method"] = method
+    return raw
+
+
+def _table(raw: dict[str, Any], findings: Findings) -> TaskTable:
     table = checked(raw, findings)
     findings.raise_if_any()
     assert table is not None
@@ -94,6 +115,11 @@ def _problem(
 ) -> Problem:
     problem, origins = problem_of(table, model, folder, allow_code, stem, findings)
     findings.raise_if_any()
+    return _checked(problem, origins, findings)
+
+
+def _checked(problem: Problem, origins: Origins, findings: Findings) -> Problem:
+    """The problem, if it has no errors."""
     for where, message in find_problems(problem):
         findings.add(place_in_file(where, origins), message)
     findings.raise_if_any()

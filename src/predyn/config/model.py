@@ -1,4 +1,4 @@
-"""The mechanism of a task file: a built-in model, a model file or DH table; payloads, forces."""
+"""The mechanism of a task file: built-in, a file or a DH table; payloads, contacts, forces."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from predyn.storage.reading import refuse_irregular
 
 WHERE: Path = ("model",)
 KINDS = ("builtin", "urdf", "osim", "dh")
-OWN_KEYS = (*KINDS, "gravity", "payloads")
+OWN_KEYS = (*KINDS, "gravity", "payloads", "contacts")
 ANGLES = ("theta", "alpha", "position", "velocity", "acceleration", "rest")
 
 
@@ -124,6 +124,9 @@ def model_of(table: ModelTable, folder: Folder, findings: Findings) -> Model | N
     for k, payload in enumerate(table.payloads):
         with findings.at((*WHERE, "payloads", k)):
             model = model.attach_payload(payload.link, payload.mass, payload.point, payload.inertia)
+    for k, contact in enumerate(table.contacts):
+        with findings.at((*WHERE, "contacts", k)):
+            model = model.with_contact(contact.name, contact.link, contact.point, contact.patch)
     return model
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from predyn.config.contacts import contacts_of, cycle_of, ground_of
 from predyn.config.findings import Findings
 from predyn.config.joints import bounds_of, values_of
 from predyn.config.lines import Path
@@ -37,7 +38,9 @@ from predyn.problem import (
     duration_of,
 )
 from predyn.problem.check_bindings import Binder
-from predyn.problem.check_problems import unknowns_of
+from predyn.problem.check_contacts import contact_problems
+from predyn.problem.check_problems import needed_for_contacts, unknowns_of
+from predyn.problem.contact_program import written_out
 
 Origins = dict[Path, Path]
 
@@ -49,7 +52,13 @@ def problem_of(
     bare = _without_entries(table, model, folder, stem, findings)
     durations = [_resolved(bare, phase) for phase in bare.phases]
     every = range(len(bare.phases))
-    binder = Binder(bare, not unknowns_of(bare))
+    wrong = needed_for_contacts(bare) or list(contact_problems(bare))
+    for place, message in wrong:
+        findings.add(place, message)
+    if wrong:  # terms on contacts would fail too, and hide the cause
+        findings.raise_if_any()
+    touching = written_out(bare)
+    binder = Binder(touching, not unknowns_of(touching))
     here = Context(folder, allow_code, findings, durations, every, binder)
     origins: Origins = {}
     phases = []
@@ -110,6 +119,7 @@ def _without_entries(
                 name=phase.name,
                 system=phase.system,
                 impact=phase.impact,
+                contacts=contacts_of(phase.contacts, ("phases", k, "contacts"), findings),
             )
             for k, phase in enumerate(table.phases)
         ),
@@ -125,6 +135,8 @@ def _without_entries(
         signals=signals_of(table.signals, findings),
         parameters=parameters_of(table.parameters, findings),
         systems=_systems(table, model, limits or model.limits, jerk, findings),
+        ground=ground_of(table.ground),
+        cycle=cycle_of(table.cycle),
     )
 
 

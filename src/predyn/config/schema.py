@@ -41,6 +41,13 @@ class Payload(Table):
     inertia: Any = None
 
 
+class ContactPointTable(Table):
+    name: str
+    link: str
+    point: list[Finite] = Field([0.0, 0.0, 0.0], min_length=3, max_length=3)
+    patch: str | None = None
+
+
 class ModelTable(Table):
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -50,6 +57,7 @@ class ModelTable(Table):
     dh: list[Row] | None = None
     gravity: list[Finite] | None = Field(None, min_length=3, max_length=3)
     payloads: list[Payload] = []
+    contacts: list[ContactPointTable] = []
 
 
 class ProfileTable(Table):
@@ -111,6 +119,30 @@ class Between(Table):
     guess: Finite | None = None
 
 
+class ContactTable(Table):
+    point: str
+    push: str = "xyz"
+    hold: str = "xyz"
+    place: Any = None  # three entries: numbers, names of parameters, or "free"
+    shared: str = ""
+
+
+class GroundTable(Table):
+    friction: Finite = 0.8
+    cone: str = "pyramid"
+    slope: Finite = 0.0
+    height: Finite = 0.0
+    steps: list[list[Finite]] = []
+    ramp: Finite = 0.05
+
+
+class CycleTable(Table):
+    advance: list[Any] = Field([0.0, 0.0, 0.0], min_length=3, max_length=3)
+    swap: dict[str, str] = {}
+    signs: dict[str, Finite] = {}
+    mirror: str | None = None
+
+
 class PhaseTable(Table):
     name: str | None = None
     duration: Annotated[  # a string is the name of a parameter
@@ -122,6 +154,7 @@ class PhaseTable(Table):
     segments: int | None = None
     system: str | None = None
     impact: bool = False
+    contacts: list[ContactTable] = []
     start: StateTable = StateTable()
     end: StateTable = StateTable()
     cost: list[Row] = []
@@ -177,7 +210,7 @@ class CurveTable(Table):
 
 
 class GuessTable(Table):
-    kind: Literal["auto", "linear", "inverse_kinematics"] | None = None
+    kind: Literal["auto", "linear", "inverse_kinematics", "feasible"] | None = None
     curve: CurveTable | None = None
     solution: str | None = None
 
@@ -231,6 +264,8 @@ class TaskTable(Table):
     phases: list[PhaseTable]
     continuity: int = 2
     passive: list[str] = []
+    ground: GroundTable = GroundTable()
+    cycle: CycleTable | None = None
     cost: list[Row] = []
     constraint: list[Row] = []
     transcription: TranscriptionTable = TranscriptionTable()  # type: ignore[valid-type]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from predyn.config.contacts import points_of
 from predyn.config.findings import Findings
 from predyn.config.functions import FileFunction
 from predyn.config.joints import is_number, radians
@@ -24,9 +25,10 @@ Row = dict[str, Any]
 MIXED = "time_effort"  # (1 - mix) * duration + mix * effort
 WHEN = ("throughout", "start", "end")
 PLACE_KEYS = ("at", "fractions", "times")
-COST_KEYS = ("term", *PLACE_KEYS, "name", "weight", "loss")
+COST_KEYS = ("term", *PLACE_KEYS, "name", "weight", "loss", "average")
 CONSTRAINT_KEYS = (
     *("term", *PLACE_KEYS, "name", "lower", "upper", "target", "tolerance", "integral", "over"),
+    "imposed_at",
 )
 PART_KEYS = ("term", "factor")  # keys of a term in a sum
 BOUND_KEYS = ("lower", "upper", "target", "tolerance")
@@ -55,7 +57,9 @@ def costs_of(rows: Sequence[Row], where: Path, c: Context) -> list[tuple[Path, C
             loss = _text(row, "loss", place, c.findings)
             if loss is not None and loss not in LOSSES:
                 c.findings.add((*place, "loss"), str(unknown_name("loss", loss, LOSSES)))
-            made.append((place, Cost(term, weight, at, loss, name)))  # type: ignore[arg-type]
+            average = row.get("average", False)
+            cost = Cost(term, weight, at, loss, name, average)  # type: ignore[arg-type]
+            made.append((place, cost))
     return made
 
 
@@ -73,6 +77,9 @@ def constraints_of(rows: Sequence[Row], where: Path, c: Context) -> list[tuple[P
         integral = row.get("integral", False)
         if not isinstance(integral, bool):
             c.findings.add((*place, "integral"), f"expected true or false, got {integral!r:.60}")
+        imposed_at = None
+        with c.findings.at((*place, "imposed_at")):
+            imposed_at = points_of(row.get("imposed_at"))
         constraint = Constraint(
             term,
             **_bounds(row, term, place, c),
@@ -80,6 +87,7 @@ def constraints_of(rows: Sequence[Row], where: Path, c: Context) -> list[tuple[P
             integral=bool(integral),
             name=_text(row, "name", place, c.findings),
             over=row.get("over", "phase"),
+            imposed_at=imposed_at,
         )
         made.append((place, constraint))
     return made

@@ -51,12 +51,25 @@ if TYPE_CHECKING:
     from predyn.dynamics.reactions import joint_reactions_derivatives as joint_reactions_derivatives
     from predyn.dynamics.reactions_hessian import joint_reactions_hessian as joint_reactions_hessian
     from predyn.dynamics.regressor import torque_regressor as torque_regressor
+    from predyn.dynamics.resultant import ResultantDerivatives as ResultantDerivatives
+    from predyn.dynamics.resultant import resultant_wrench as resultant_wrench
+    from predyn.dynamics.resultant import (
+        resultant_wrench_derivatives as resultant_wrench_derivatives,
+    )
     from predyn.dynamics.rnea import inverse_dynamics as inverse_dynamics
     from predyn.dynamics.rnea_derivatives import (
         inverse_dynamics_derivatives as inverse_dynamics_derivatives,
     )
     from predyn.dynamics.rnea_hessian import Hessian as Hessian
     from predyn.dynamics.rnea_hessian import inverse_dynamics_hessian as inverse_dynamics_hessian
+    from predyn.dynamics.two_step import Foot as Foot
+    from predyn.dynamics.two_step import TwoStep as TwoStep
+    from predyn.dynamics.two_step import two_step_dynamics as two_step_dynamics
+    from predyn.dynamics.two_step_derivatives import TwoStepDerivatives as TwoStepDerivatives
+    from predyn.dynamics.two_step_derivatives import TwoStepPartials as TwoStepPartials
+    from predyn.dynamics.two_step_derivatives import (
+        two_step_dynamics_derivatives as two_step_dynamics_derivatives,
+    )
     from predyn.kernels.forces import ExternalForce as ExternalForce
     from predyn.published.hybrid_recursion import (
         hybrid_recursion_dynamics as hybrid_recursion_dynamics,
@@ -136,9 +149,20 @@ _HOMES = {
     ),
     "dynamics.reactions_hessian": ("joint_reactions_hessian",),
     "dynamics.regressor": ("torque_regressor",),
+    "dynamics.resultant": (
+        "ResultantDerivatives",
+        "resultant_wrench",
+        "resultant_wrench_derivatives",
+    ),
     "dynamics.rnea": ("inverse_dynamics",),
     "dynamics.rnea_derivatives": ("inverse_dynamics_derivatives",),
     "dynamics.rnea_hessian": ("Hessian", "inverse_dynamics_hessian"),
+    "dynamics.two_step": ("Foot", "TwoStep", "two_step_dynamics"),
+    "dynamics.two_step_derivatives": (
+        "TwoStepDerivatives",
+        "TwoStepPartials",
+        "two_step_dynamics_derivatives",
+    ),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = sorted(_MODULE_OF)

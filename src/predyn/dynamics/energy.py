@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics import coupled
 from predyn.dynamics.forward import END, VELOCITY, center, place, symmetric, world_row
+from predyn.dynamics.joint_forces import ligament_energy
 from predyn.kernels.arguments import joints
 from predyn.kernels.batch import Kernel
 from predyn.kernels.fields import dense
@@ -43,6 +44,7 @@ def energies(tree, loads, c, ins, outs, work):
         T = 0.5 * (tree.mass[i] * dot(u, u) + spin + tree.armature[i] * (rate * rate))
         stretch = load(q, c, i) - tree.rest[i]
         V = (0.5 * tree.stiffness[i]) * (stretch * stretch) - tree.mass[i] * dot(g, com)
+        V = V + ligament_energy(tree, c, i, q)
         store(kinetic, c, 0, load(kinetic, c, 0) + T)
         store(potential, c, 0, load(potential, c, 0) + V)
     for i in range(tree.rotor.shape[0]):
@@ -69,7 +71,10 @@ def kinetic_energy(model: Model, q: ArrayLike, v: ArrayLike) -> NDArray:
 
 
 def potential_energy(model: Model, q: ArrayLike) -> NDArray:
-    """Potential energy (...), J, of gravity (zero at the world origin) and of the springs."""
+    """Potential energy (...), J, of gravity, springs and ligaments.
+
+    Zero at the world origin, at rest, and (moment / rate) exp(...) of each ligament.
+    """
     n = joints(model)
     if model.couplings:
         return coupled.energies(model, q, None)[1]

@@ -89,34 +89,42 @@ def expand(functions, q, v, a, full_q, full_v, full_a, slopes):
 
     q, v, a: (chunks, coordinates and more, lanes); full_*: (chunks, links and more, lanes).
     """
-    f = (0.0, 0.0, 0.0, 0.0, 0.0)
     for c in range(q.shape[0]):
-        for k in range(functions.source.shape[0]):
-            s = functions.source[k]
-            for b in range(q.shape[2]):
-                x = q[c, s, b]
-                piece = functions.first[k]
-                while piece + 1 < functions.first[k + 1] and x >= functions.start[piece + 1]:
-                    piece += 1
-                y = x - functions.origin[piece]
-                f = (
-                    _value(functions, k, piece, 0, y),
-                    _value(functions, k, piece, 1, y),
-                    _value(functions, k, piece, 2, y),
-                    _value(functions, k, piece, 3, y),
-                    _value(functions, k, piece, 4, y),
-                )
-                rate, speeding = v[c, s, b], a[c, s, b]
-                full_q[c, k, b] = f[0]
-                full_v[c, k, b] = f[1] * rate
-                full_a[c, k, b] = f[1] * speeding + f[2] * rate * rate
-                slopes[A, c, k, b] = f[1]
-                slopes[B, c, k, b] = f[2] * rate
-                slopes[C, c, k, b] = f[2] * speeding + f[3] * rate * rate
-                slopes[F2, c, k, b] = f[2]
-                slopes[D, c, k, b] = f[3] * rate
-                slopes[E, c, k, b] = f[3] * speeding + f[4] * rate * rate
-                slopes[F3, c, k, b] = f[3]
+        expand_chunk(functions, c, (q, v, a), (full_q, full_v, full_a), slopes)
+
+
+@jit
+def expand_chunk(functions, c, states, full, slopes):
+    """The same for one chunk."""
+    q, v, a = states
+    full_q, full_v, full_a = full
+    f = (0.0, 0.0, 0.0, 0.0, 0.0)
+    for k in range(functions.source.shape[0]):
+        s = functions.source[k]
+        for b in range(q.shape[2]):
+            x = q[c, s, b]
+            piece = functions.first[k]
+            while piece + 1 < functions.first[k + 1] and x >= functions.start[piece + 1]:
+                piece += 1
+            y = x - functions.origin[piece]
+            f = (
+                _value(functions, k, piece, 0, y),
+                _value(functions, k, piece, 1, y),
+                _value(functions, k, piece, 2, y),
+                _value(functions, k, piece, 3, y),
+                _value(functions, k, piece, 4, y),
+            )
+            rate, speeding = v[c, s, b], a[c, s, b]
+            full_q[c, k, b] = f[0]
+            full_v[c, k, b] = f[1] * rate
+            full_a[c, k, b] = f[1] * speeding + f[2] * rate * rate
+            slopes[A, c, k, b] = f[1]
+            slopes[B, c, k, b] = f[2] * rate
+            slopes[C, c, k, b] = f[2] * speeding + f[3] * rate * rate
+            slopes[F2, c, k, b] = f[2]
+            slopes[D, c, k, b] = f[3] * rate
+            slopes[E, c, k, b] = f[3] * speeding + f[4] * rate * rate
+            slopes[F3, c, k, b] = f[3]
 
 
 @jit

@@ -51,18 +51,28 @@ def hybrid_partitioned(tree, loads, active, c, ins, outs, work):
             store(a, c, i, 0.0)
     rnea(tree, loads, c, (q, v, a, values), (tau,), work)
     dense_mass_matrix(tree, n + 1, work)
+    complete(active, n + 1, c, a, tau, work)
+
+
+@jit
+def complete(active, first, c, a, tau, work):
+    """Fill in a at passive joints and tau everywhere, from tau for a = 0 at passive joints.
+
+    The mass matrix is in the rows of work from `first` on, the given torques in GIVEN.
+    """
+    n = active.shape[0]
     for i in range(n):
         if active[i] == 0:
             store(a, c, i, load(work, i + 1, GIVEN) - load(tau, c, i))
             store(tau, c, i, load(work, i + 1, GIVEN))
-    factor_passive(active, n + 1, work)
-    solve_passive(active, n + 1, work, c, a, 0, 1)
+    factor_passive(active, first, work)
+    solve_passive(active, first, work, c, a, 0, 1)
     for i in range(n):
         if active[i] == 1:
             total = load(tau, c, i)
             for k in range(n):
                 if active[k] == 0:
-                    total = total + load(work, n + 1 + i, k) * load(a, c, k)
+                    total = total + load(work, first + i, k) * load(a, c, k)
             store(tau, c, i, total)
 
 

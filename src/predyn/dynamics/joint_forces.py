@@ -1,25 +1,55 @@
-"""Springs, friction, armature and rotors: the contributions of a joint to tau, with partials.
+"""Springs, ligaments, friction, armature and rotors: what a joint adds to tau.
 
     stiffness (q - rest) + damping v + coulomb tanh(v / coulomb_speed) + armature a
+    - moment_l e(-rate_l (q - angle_l)) + moment_u e(rate_u (q - angle_u))
 
-acts only on its own joint; rotors that couple joints add row i of the rotor matrix times a.
+with e(x) of model/ligaments.py acts only on its own joint; rotors that couple joints add row i of
+the rotor matrix times a.
 """
 
 from __future__ import annotations
 
-from predyn.kernels.lane_functions import tanh
+from predyn.kernels.lane_functions import at_most, exp, tanh
 from predyn.kernels.lanes import jit, load, store
+from predyn.model.ligaments import LARGEST_EXPONENT
+
+
+@jit
+def stretch(tree, c, i, side, q):
+    """exp(y) and x - y: exponent x of a ligament, which y follows up to the largest one."""
+    x = (tree.ligaments[i, side, 1] * (2.0 * side - 1.0)) * (
+        load(q, c, i) - tree.ligaments[i, side, 2]
+    )
+    y = at_most(x, LARGEST_EXPONENT)
+    return exp(y), x - y
 
 
 @jit
 def joint_force(tree, c, i, q, v, a):
-    """Spring, friction and armature torque at joint i."""
+    """Torque of spring, ligaments, friction and armature at joint i."""
     rate = load(v, c, i)
     force = tree.stiffness[i] * (load(q, c, i) - tree.rest[i]) + tree.damping[i] * rate
     force = force + tree.armature[i] * load(a, c, i)
     if tree.coulomb[i] != 0.0:
         force = force + tree.coulomb[i] * tanh(rate * (1.0 / tree.coulomb_speed[i]))
+    for side in range(2):
+        moment = tree.ligaments[i, side, 0]
+        if moment != 0.0:
+            e, d = stretch(tree, c, i, side, q)
+            force = force + (moment * (2.0 * side - 1.0)) * (e * (1.0 + d * (1.0 + 0.5 * d)))
     return force
+
+
+@jit
+def joint_stiffness(tree, c, i, q):
+    """d/dq of spring and ligaments at joint i."""
+    slope = tree.stiffness[i] + 0.0 * load(q, c, i)  # of the number type of q
+    for side in range(2):
+        moment = tree.ligaments[i, side, 0]
+        if moment != 0.0:
+            e, d = stretch(tree, c, i, side, q)
+            slope = slope + (moment * tree.ligaments[i, side, 1]) * (e * (1.0 + d))
+    return slope
 
 
 @jit
@@ -34,23 +64,46 @@ def joint_slope(tree, c, i, v):
 
 
 @jit
-def joint_partials(tree, c, i, v, dq, dv, da):
+def joint_partials(tree, c, i, q, v, dq, dv, da):
     """Add the partials to the pair (i, i) of dtau/dq, dtau/dv and dtau/da."""
     k = tree.pair[i]
-    store(dq, c, 2 * k, load(dq, c, 2 * k) + tree.stiffness[i])
+    store(dq, c, 2 * k, load(dq, c, 2 * k) + joint_stiffness(tree, c, i, q))
     store(da, c, k, load(da, c, k) + tree.armature[i])
     store(dv, c, 2 * k, load(dv, c, 2 * k) + joint_slope(tree, c, i, v))
 
 
 @jit
-def joint_second_partials(tree, c, i, v, w, vv):
-    """Add weight w_i times the second partial in v to the pair (i, i)."""
+def joint_second_partials(tree, c, i, q, v, w, qq, vv):
+    """Add weight w_i times the second partials in q and in v to the pair (i, i)."""
+    for side in range(2):
+        moment, rate = tree.ligaments[i, side, 0], tree.ligaments[i, side, 1]
+        if moment != 0.0:
+            e, _ = stretch(tree, c, i, side, q)
+            bend = ((2.0 * side - 1.0) * moment * rate * rate) * e
+            k = tree.pair[i]
+            store(qq, c, k, load(qq, c, k) + load(w, c, i) * bend)
     if tree.coulomb[i] != 0.0:
         slope = 1.0 / tree.coulomb_speed[i]
         t = tanh(load(v, c, i) * slope)
         bend = (-2.0 * tree.coulomb[i] * slope * slope) * (t * (1.0 - t * t))
         k = tree.pair[i]
         store(vv, c, k, load(vv, c, k) + load(w, c, i) * bend)
+
+
+@jit
+def ligament_energy(tree, c, i, q):
+    """Energy of the ligaments at joint i; one with rate 0, a constant torque, has none at angle."""
+    energy = 0.0 * load(q, c, i)
+    for side in range(2):
+        moment, rate = tree.ligaments[i, side, 0], tree.ligaments[i, side, 1]
+        if moment != 0.0 and rate != 0.0:
+            e, d = stretch(tree, c, i, side, q)
+            grown = 1.0 + d * (1.0 + d * (0.5 + (1.0 / 6.0) * d))
+            energy = energy + (moment / rate) * (e * grown)
+        elif moment != 0.0:
+            from_angle = load(q, c, i) - tree.ligaments[i, side, 2]
+            energy = energy + (moment * (2.0 * side - 1.0)) * from_angle
+    return energy
 
 
 @jit

@@ -75,7 +75,7 @@ def torque_regressor(
 ) -> NDArray:
     """Y (..., n, 10 n) with tau = Y @ model.inertia.reshape(-1) for a model without joint forces.
 
-    Springs, friction, armature, rotors and external forces are not included.
+    Springs, ligaments, friction, armature, rotors and external forces are not included.
     """
     n = joints(model)
     if model.couplings:

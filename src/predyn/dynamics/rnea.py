@@ -120,7 +120,7 @@ def inverse_dynamics(
     """Joint torques (forces for prismatic joints) that produce the motion: tau (..., n).
 
     q, v, a: (..., n) in the order of model.joint_names; leading shapes broadcast. tau includes the
-    model's springs, friction, armature and rotors; external forces are given.
+    model's springs, ligaments, friction, armature and rotors; external forces are given.
     """
     n = joints(model)
     if model.couplings:

@@ -76,7 +76,7 @@ def rnea_derivatives(tree, loads, c, ins, outs, work):
             _pairs(tree, c, i, Q, V, U, B, dq, dv, da, work)
         store(tau, c, i, joint_torque(tree, c, i, dot6(S, F), q, v, a))
         if tree.loaded[i] == 1:
-            joint_partials(tree, c, i, v, dq, dv, da)
+            joint_partials(tree, c, i, q, v, dq, dv, da)
         sum_into_parent(tree, loads, i, work)
     for i in range(tree.rotor.shape[0]):
         store(tau, c, i, load(tau, c, i) + rotor_force(tree, c, i, a))

@@ -223,9 +223,9 @@ def rnea_hessian(tree, loads, c, ins, outs, work):
         store6(work, i + 1, WEIGHT, scale6(load(w, c, i), load6(work, i + 1, AXIS)))
     weigh(tree, loads, c, values, work)
     second_partials(tree, loads, c, outs, work)
-    vv = outs[2]
+    qq, _, vv, _ = outs
     for i in range(tree.parent.shape[0]):
-        joint_second_partials(tree, c, i, v, w, vv)
+        joint_second_partials(tree, c, i, q, v, w, qq, vv)
 
 
 def second_fields(tree: Tree) -> tuple[Field, ...]:

@@ -27,7 +27,7 @@ from predyn.estimate.result import (
 )
 from predyn.load.bodies import drawn_triangles
 from predyn.model import Model
-from predyn.model.stored import model_of, tree_of_model
+from predyn.model.stored import model_of, needs_new_version, tree_of_model
 from predyn.published.lcurve import LCurve
 from predyn.recordings.measurements import MeasuredForce, Measurements
 from predyn.samples.registry import units
@@ -36,7 +36,7 @@ from predyn.storage.files import write_bytes
 from predyn.storage.hdf5_tree import Tree
 from predyn.storage.tree_reader import TreeReader, located, read_file
 
-KIND, VERSION = "predyn estimate", 1
+KIND, VERSION = "predyn estimate", 2  # 1 for models that predyn 0.2 reads too
 SCALARS: dict[str, type] = {
     "name": str, "status": str, "message": str, "order": int, "total_variation": bool,
     "independent": str, "iterations": int, "solve_seconds": float,
@@ -49,7 +49,8 @@ FORCE = ("force", "point", "moment")
 def save_estimate(estimate: Estimate, path: str | os.PathLike[str]) -> None:
     """Write an estimate to an HDF5 file, whole or not at all; equal estimates give equal bytes."""
     try:
-        data = hdf5_tree.encode(_tree_of(estimate), _notes(estimate.model), KIND, VERSION)
+        version = VERSION if needs_new_version(estimate.model) else 1
+        data = hdf5_tree.encode(_tree_of(estimate), _notes(estimate.model), KIND, version)
     except (ValueError, OSError, RuntimeError) as error:  # of a value, or of the HDF5 library
         raise FileError(f"{path}: this estimate cannot be saved: {error}") from error
     write_bytes(path, data)

@@ -22,13 +22,12 @@ from numpy.typing import NDArray
 from predyn.errors import InputError
 from predyn.estimate.result import Filtered, RootResidual
 from predyn.estimate.spline_grid import Floats, Ints
-from predyn.model import PRISMATIC, REVOLUTE, Model
-from predyn.model.couplings import independent
+from predyn.model import PRISMATIC, Model
+from predyn.model.floating_base import floating_base
 
 SHARE = 0.04  # standard deviation of the force over the weight
 ARM = 0.6  # m, from forces to moments
 SMALLEST = 1e-6  # share of the weight; less is zero to rounding
-PLANAR, SPATIAL = (2, 1), (3, 3)  # slides and hinges
 LARGE = 0.1  # residual of the filter over the weight that shows forces to be missing or wrong
 WINDOW = 0.2  # s, over which it is averaged, so that noise does not count
 
@@ -45,30 +44,6 @@ class Base(NamedTuple):
         """Standard deviation of each generalised force, N or N m."""
         force = self.assumed * self.weight
         return np.where(model.kind[self.joints] == PRISMATIC, force, ARM * force)
-
-
-def floating_base(model: Model) -> Ints | None:
-    """Joints of the root chain whose links have no mass but the last, if it floats.
-
-    It floats with two slides and a hinge, or three slides and three hinges.
-    """
-    chain, j = list[int](), -1
-    bare = ~model.inertia.any(axis=1) & ~np.isin(np.arange(len(model.parent)), model.parent)
-    while True:
-        following = np.flatnonzero((np.asarray(model.parent) == j) & ~bare)
-        if len(following) != 1:
-            return None
-        j = int(following[0])
-        chain.append(j)
-        if model.inertia[j, 0] > 0.0 or len(chain) > sum(SPATIAL):
-            break
-    links = independent(model)
-    if not np.isin(chain, links).all():  # a joint follows another
-        return None
-    joints = np.searchsorted(links, chain)
-    kinds = model.kind[joints]
-    counts = int((kinds == PRISMATIC).sum()), int((kinds == REVOLUTE).sum())
-    return joints.astype(np.int64) if counts in (PLANAR, SPATIAL) else None
 
 
 def assumed_base(

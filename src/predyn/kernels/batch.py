@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from predyn.kernels.lanes import WIDTH, align_stack, entry
 from predyn.kernels.transpose import from_lanes, spread, to_lanes
 from predyn.kernels.tree import Floats, Tree, tree_of
 from predyn.model import Model
+from predyn.storage.interrupts import held_back
 
 _THREADED_FROM = 8192  # samples x joints; below this a second thread costs more than it gains
 _KEPT_WORKSPACES = 16
@@ -53,7 +55,13 @@ def aligned(*shape: int) -> Floats:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_threads(), thread_name_prefix="predyn")
+    """The threads, all started: a Ctrl-C while one starts would keep the process from exiting."""
+    count = _threads()
+    pool, started = ThreadPoolExecutor(count, thread_name_prefix="predyn"), Barrier(count)
+    with held_back():
+        for future in [pool.submit(started.wait) for _ in range(count)]:
+            future.result()
+    return pool
 
 
 @cache

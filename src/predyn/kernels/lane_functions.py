@@ -1,4 +1,4 @@
-"""Functions of any number type: sin, cos, tanh and square root, vectorised for lanes."""
+"""Functions of any number type: sin, cos, tanh, exp, square root, vectorised for lanes."""
 
 from __future__ import annotations
 
@@ -118,6 +118,18 @@ def _clamp_sign(typing, magnitude, like, bound):
     return types.UniTuple(lane, 2)(magnitude, like, types.float64), codegen
 
 
+@intrinsic
+def _clamp(typing, x, low, high):
+    """x, but not below `low` or above `high`."""
+
+    def codegen(context, builder, sig, args):
+        low, high = (splat_vector(builder, bound) for bound in args[1:])
+        x = builder.select(builder.fcmp_ordered("<", args[0], low), low, args[0])
+        return builder.select(builder.fcmp_ordered(">", x, high), high, x)
+
+    return lane(x, types.float64, types.float64), codegen
+
+
 # pi/2 and ln 2 as an unevaluated sum of two doubles; Taylor coefficients beyond which the next
 # term is below half a unit in the last place on the reduced interval.
 _HALF_PI, _HALF_PI_LOW = math.pi / 2, 6.123233995736766e-17
@@ -125,6 +137,7 @@ _LN2, _LN2_LOW = 0.6931471805599453, 2.3190468138462996e-17
 _TURNS_EXACT = 1e6
 _SIN = tuple((-1.0) ** k / math.factorial(2 * k + 1) for k in range(9))
 _COS = tuple((-1.0) ** k / math.factorial(2 * k) for k in range(9))
+_EXP_RANGE = 708.0
 _EXPM1 = tuple(1.0 / math.factorial(k + 1) for k in range(13))
 
 
@@ -148,18 +161,30 @@ def _lane_sincos(x):
 
 
 @jit
-def _lane_tanh(x):
-    """tanh x = E / (E + 2) with E = exp(2x) - 1, relative accuracy kept near zero."""
-    y, sign = _clamp_sign(_abs(x) * 2.0, x, 40.0)
-    k = _rint(y * (1.0 / math.log(2.0)))
-    r = _fma(-k, _LN2, y)
+def _split_exp(x):
+    """2^k and exp(r) - 1 with x = k ln 2 + r, |r| at most half of ln 2."""
+    k = _rint(x * (1.0 / math.log(2.0)))
+    r = _fma(-k, _LN2, x)
     r = _fma(-k, _LN2_LOW, r)
     p = _EXPM1[11] + r * _EXPM1[12]
     for i in (10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0):
         p = _EXPM1[i] + r * p
-    scale = _power_of_two(k)
-    e = scale * (r * p) + (scale - 1.0)
+    return _power_of_two(k), r * p
+
+
+@jit
+def _lane_tanh(x):
+    """tanh x = E / (E + 2) with E = exp(2x) - 1, relative accuracy kept near zero."""
+    y, sign = _clamp_sign(_abs(x) * 2.0, x, 40.0)
+    scale, m = _split_exp(y)
+    e = scale * m + (scale - 1.0)
     return sign * (e / (e + 2.0))
+
+
+@jit
+def _lane_exp(x):
+    scale, m = _split_exp(_clamp(x, -_EXP_RANGE, _EXP_RANGE))
+    return scale * m + scale
 
 
 def sincos(x):
@@ -170,6 +195,16 @@ def sincos(x):
 def tanh(x):
     """tanh x of any number type."""
     return np.tanh(x)
+
+
+def exp(x):
+    """exp x of any number type; of lanes, beyond x = +-708 that of the bound."""
+    return np.exp(x)
+
+
+def at_most(x, bound):
+    """The smaller one of x and a constant, by the real part of a complex number."""
+    return bound if x.real > bound else x
 
 
 def sqrt(x):
@@ -189,6 +224,22 @@ def _tanh(x):
     if isinstance(x, LaneType):
         return lambda x: _lane_tanh(x)
     return lambda x: np.tanh(x)
+
+
+@overload(exp)
+def _exp(x):
+    if isinstance(x, LaneType):
+        return lambda x: _lane_exp(x)
+    return lambda x: np.exp(x)
+
+
+@overload(at_most)
+def _at_most(x, bound):
+    if isinstance(x, LaneType):
+        return lambda x, bound: _clamp(x, -np.inf, bound)
+    if isinstance(x, types.Complex):
+        return lambda x, bound: complex(bound, 0.0) if x.real > bound else x
+    return lambda x, bound: bound if x > bound else x
 
 
 @overload(sqrt)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from predyn.errors import ModelError
 from predyn.model import SCREW, Model
+from predyn.model.parts import unpack_inertias
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,13 +39,14 @@ class Tree(NamedTuple):
     gravity: Floats  # (3,)
     pair: Ints  # (n + 1,) where the pairs of joint i start
     size: Ints  # (n,) links in the subtree of link i, itself included
-    loaded: Ints  # (n,) 1 if the joint has a spring, friction or armature
+    loaded: Ints  # (n,) 1 if the joint has a spring, a ligament, friction or armature
     stiffness: Floats
     rest: Floats
     damping: Floats
     coulomb: Floats
     coulomb_speed: Floats
     armature: Floats
+    ligaments: Floats  # (n, 2, 3) lower, upper x moment, rate, angle; none if the moment is 0
     rotor: Floats  # (n, n) if rotors couple joints, else (0, 0); a diagonal is in the armature
 
 
@@ -91,7 +93,6 @@ def weightless_tree_of(model: Model) -> Tree:
     return trees_of(model)[2]
 
 
-_FULL = [4, 5, 7, 5, 6, 8, 7, 8, 9]  # columns of Model.inertia that form a full matrix
 _ROW, _COLUMN = [0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]  # of Tree.Ic
 
 MASSES = ("body", "mass", "com", "Ic")
@@ -138,7 +139,8 @@ def _build_tree(model: Model) -> Tree:
             size[parent[i]] += size[i]
     coupled = has_coupled_rotors(model)
     armature = model.armature if coupled else model.armature + np.diagonal(model.rotor)
-    loaded = model.stiffness, model.damping, model.coulomb, armature
+    moments = model.ligaments[:, :, 0]
+    loaded = model.stiffness, model.damping, model.coulomb, armature, *moments.T
     tree = Tree(
         parent=parent + 1,
         kind=model.kind,
@@ -160,6 +162,7 @@ def _build_tree(model: Model) -> Tree:
         coulomb=model.coulomb,
         coulomb_speed=np.where(model.coulomb_speed > 0, model.coulomb_speed, 1.0),
         armature=armature,
+        ligaments=model.ligaments,
         rotor=model.rotor if coupled else np.zeros((0, 0)),
     )
     writable: Any = [np.array(x, order="C") for x in tree]  # one type for the compiler
@@ -170,11 +173,7 @@ def inertia_in_joint_frames(rows: Floats, A: Floats) -> tuple[Floats, Floats, Fl
     """mass (k,), com (k, 3) and Ic (k, 6) of a Tree, from rows (k, 10) of Model.inertia and the
     joint axes A (k, 3, 3) in the link frames.
     """
-    mass, h = rows[:, 0], rows[:, 1:4]
-    c = np.divide(h, mass[:, None], out=np.zeros_like(h), where=mass[:, None] != 0.0)
-    outer = h[:, :, None] * c[:, None, :]
-    Ic = rows[:, _FULL].reshape(-1, 3, 3) + outer
-    Ic[:, [0, 1, 2], [0, 1, 2]] -= (h * c).sum(axis=1)[:, None]
+    mass, c, Ic = unpack_inertias(rows)
     Ic = A.transpose(0, 2, 1) @ Ic @ A
     com = (c[:, None, :] @ A)[:, 0]
     return mass, com, Ic[:, _ROW, _COLUMN]

@@ -47,11 +47,12 @@ class DHRow:
     coulomb: float = 0.0
     coulomb_speed: float | None = None
     armature: float = 0.0
+    ligaments: ArrayLike | None = None
 
 
 # fields of a row that ModelBuilder.add_link takes unchanged
 PASSED = ("kind", "mass", "position", "velocity", "acceleration", "effort", "stiffness", "rest",
-          "damping", "coulomb", "coulomb_speed", "armature")  # fmt: skip
+          "damping", "coulomb", "coulomb_speed", "armature", "ligaments")  # fmt: skip
 
 
 def load_dh(

@@ -10,11 +10,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from predyn.errors import InputError, ModelError, unknown_name
+from predyn.model.contacts import ContactPoint
 from predyn.model.coupled import couple
 from predyn.model.couplings import Coupling, PiecewisePolynomial
 from predyn.model.edits import number
+from predyn.model.ligaments import SHAPE
 from predyn.model.model import KINDS, DHTable, Frame, Limits, Model, Shape
-from predyn.model.parts import Array, dimensions, frozen, inertia_matrix, pack_inertia, text
+from predyn.model.parts import (
+    Array,
+    Triangles,
+    dimensions,
+    frozen,
+    inertia_matrix,
+    pack_inertia,
+    text,
+)
 
 Bound = float | Sequence[float] | None
 FRICTION_SHARE, FRICTION_SPEED = 0.02, 0.05  # of the velocity limit; rad/s or m/s without one
@@ -36,6 +46,7 @@ class ModelBuilder:
         self._shapes: list[tuple[str, dict[str, Any]]] = []
         self._rotor: tuple[Array, tuple[str, ...]] | None = None
         self._couplings: list[Coupling] = []
+        self._contacts: list[ContactPoint] = []
 
     def add_link(
         self,
@@ -60,6 +71,7 @@ class ModelBuilder:
         coulomb: float = 0.0,
         coulomb_speed: float | None = None,
         armature: float = 0.0,
+        ligaments: ArrayLike | None = None,
     ) -> ModelBuilder:
         """Add a link and the joint that moves it; the joint is named name + "_joint" by default.
 
@@ -69,6 +81,8 @@ class ModelBuilder:
         three numbers for a diagonal, one number for zz alone (planar models). A limit is one
         number (plus and minus), (lower, upper), or None. Dry friction is coulomb tanh(v /
         coulomb_speed); None is 2 % of the velocity limit, or 0.05 rad/s or m/s without one.
+        ligaments: (moment, rate, angle) of the lower and of the upper one, as in `Model`; a moment
+        of 0 is none.
         """
         if not isinstance(name, str) or not name.strip() or name == "world":
             raise InputError(f"link name {name!r}: expected a nonempty string, not 'world'")
@@ -100,6 +114,9 @@ class ModelBuilder:
             "coulomb": number(coulomb, f"{what}: coulomb"),
             "coulomb_speed": friction_speed(coulomb_speed, velocity, what),
             "armature": number(armature, f"{what}: armature"),
+            "ligaments": frozen(
+                np.zeros(SHAPE) if ligaments is None else ligaments, f"{what}: ligaments", SHAPE
+            ),
         }
         return self
 
@@ -116,6 +133,21 @@ class ModelBuilder:
         self._frames.append((name, link, _read_rotation(rotation, what), frozen(point, what, (3,))))
         return self
 
+    def add_contact(
+        self,
+        name: str,
+        link: str,
+        point: ArrayLike = (0.0, 0.0, 0.0),
+        patch: str | None = None,
+    ) -> ModelBuilder:
+        """Add a contact point at `point` (m) of a link, and a frame with its name.
+
+        Points of one patch, such as those of a sole, share friction; without a patch, the point is
+        one of its own.
+        """
+        self._contacts.append(ContactPoint(name, name if patch is None else patch))
+        return self.add_frame(name, link, point)
+
     def add_shape(
         self,
         kind: str,
@@ -126,12 +158,15 @@ class ModelBuilder:
         mesh: str | None = None,
         role: str = "visual",
         file: str | os.PathLike[str] | None = None,
+        triangles: Triangles | None = None,
     ) -> ModelBuilder:
-        """Add a shape to a link (or "world"); for kinds, sizes and files see `Shape`."""
+        """Add a shape to a link (or "world"); for kinds, sizes, files and triangles see `Shape`."""
         text(link, f"link of shape {kind!r}")
         R, p = _read_rotation(rotation, f"shape {kind!r}"), frozen(point, f"shape {kind!r}", (3,))
-        values = {"kind": kind, "R": R, "p": p, "size": size, "mesh": mesh, "role": role}
+        values: dict[str, Any] = {"kind": kind, "R": R, "p": p, "size": size, "mesh": mesh}
+        values["role"] = role
         values["file"] = None if file is None else os.fspath(file)
+        values["triangles"] = triangles
         self._shapes.append((link, values))
         return self
 
@@ -161,7 +196,7 @@ class ModelBuilder:
 
         Needed only if none of these joints has the coordinate itself as its position. It is a joint
         with a massless link, named name + "_coordinate"; `parent` only decides its place in the
-        order. joint: limits, springs and friction of the coordinate, as for add_link.
+        order. joint: limits, springs, ligaments and friction of the coordinate, as for add_link.
         """
         return self.add_link(f"{name}_coordinate", parent, name, kind, **joint)
 
@@ -208,6 +243,7 @@ class ModelBuilder:
             "coulomb_speed": stack("coulomb_speed"),
             "armature": stack("armature"),
             "rotor": rotor,
+            "ligaments": stack("ligaments", *SHAPE),
             "frames": tuple(
                 Frame(name, link_of(f"frame {name!r}", link), R, p)
                 for name, link, R, p in self._frames
@@ -215,6 +251,7 @@ class ModelBuilder:
             "shapes": tuple(
                 Shape(link=link_of("a shape", link), **values) for link, values in self._shapes
             ),
+            "contact_points": tuple(self._contacts),
             "dh": dh,
             "notes": tuple(notes),
         }

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from predyn.errors import ModelError, ModelWarning
+from predyn.model.contacts import contact_problems
 from predyn.model.couplings import find_problems
+from predyn.model.ligaments import negative_parts
 from predyn.model.mass_check import singular_mass_matrix
-from predyn.model.parts import EPS, LARGEST, ROLES, SCREW, SHAPES, Array, unpack_inertia
+from predyn.model.parts import EPS, LARGEST, ROLES, SCREW, SHAPES, Array, unpack_inertias
 
 if TYPE_CHECKING:
     from predyn.model.model import Model
@@ -35,6 +38,7 @@ def check(model: Model) -> None:
     if not problems:
         checks = (_check_tree, _check_joints, _check_inertias, _check_attached)
         problems = _check_numbers(tree) or [text for find in checks for text in find(tree)]
+        problems += contact_problems(model)
     if not problems:
         problems = singular_mass_matrix(model)
     if problems:
@@ -66,12 +70,12 @@ def _check_names(model: Model) -> list[str]:
 def _check_numbers(model: Model) -> list[str]:
     problems = []
     per_joint = ("pitch", "axis", "R", "p", "stiffness", "rest", "damping", "coulomb",
-                 "coulomb_speed", "armature", "rotor")  # fmt: skip
+                 "coulomb_speed", "armature", "rotor", "ligaments")  # fmt: skip
     for field in (*per_joint, "inertia"):
         values = getattr(model, field).reshape(model.n, -1)
-        for j, row in enumerate(values):
-            if not (np.abs(row) <= LARGEST).all():
-                problems.append(f"{_name_owner(model, field, j)}: {field} {_describe_fault(row)}")
+        for j in np.flatnonzero(~(np.abs(values) <= LARGEST).all(axis=1)).tolist():
+            fault = _describe_fault(values[j])
+            problems.append(f"{_name_owner(model, field, j)}: {field} {fault}")
     if not (np.abs(model.gravity) <= LARGEST).all():
         problems.append(f"gravity {_describe_fault(model.gravity)}")
     none: tuple[float, ...] = ()
@@ -86,14 +90,16 @@ def _check_numbers(model: Model) -> list[str]:
         if model.dh.theta.shape != (model.n,) or not (np.abs(table) <= LARGEST).all():
             problems.append(f"dh: expected {model.n} rows of finite numbers")
     for field, pairs in zip(model.limits._fields, model.limits, strict=True):
-        for j, (low, high) in enumerate(pairs):
-            finite = [x for x in (low, high) if not np.isinf(x)]
-            if not all(abs(x) <= LARGEST for x in finite) or low == np.inf or high == -np.inf:
+        valid = ((np.abs(pairs) <= LARGEST) | np.isinf(pairs)).all(axis=1)
+        valid &= (pairs[:, 0] < np.inf) & (pairs[:, 1] > -np.inf)
+        for j in np.flatnonzero(~(valid & (pairs[:, 0] <= pairs[:, 1]))).tolist():
+            low, high = pairs[j]
+            if not valid[j]:
                 problems.append(
                     f"joint {model.joint_names[j]!r}: {field} limits ({low}, {high}) must be "
                     f"numbers up to {LARGEST:g}, or -inf, inf for none"
                 )
-            elif low > high:
+            else:
                 problems.append(
                     f"joint {model.joint_names[j]!r}: {field} limits are reversed: "
                     f"lower {low} > upper {high}"
@@ -127,19 +133,25 @@ def _check_tree(model: Model) -> list[str]:
     return []
 
 
-def _rotation_problem(R: Array) -> str | None:
-    if np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0.0:
-        return "R is not a rotation matrix (orthonormal to 1e-9, right-handed)"
-    return None
+NO_ROTATION = "R is not a rotation matrix (orthonormal to 1e-9, right-handed)"
+
+
+@np.errstate(all="ignore")  # what overflows is no rotation
+def _are_rotations(matrices: Iterable[Array]) -> list[bool]:
+    R = np.array(list(matrices)).reshape(-1, 3, 3)
+    error = np.abs(R @ R.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2), initial=0.0)
+    good: list[bool] = ((error <= 1e-9) & (np.linalg.det(R) >= 0.0)).tolist()
+    return good
 
 
 def _check_joints(model: Model) -> list[str]:
     problems = []
+    rotations, lengths = _are_rotations(model.R), np.linalg.norm(model.axis, axis=1)
     for j, name in enumerate(model.joint_names):
-        found: list[str | None] = [_rotation_problem(model.R[j])]
+        found = [] if rotations[j] else [NO_ROTATION]
         if model.kind[j] not in (0, 1, 2):
             found.append(f"kind {model.kind[j]}: expected 0 revolute, 1 prismatic or 2 screw")
-        if not abs(np.linalg.norm(model.axis[j]) - 1.0) <= 1e-9:
+        if not abs(lengths[j] - 1.0) <= 1e-9:
             found.append(f"axis {model.axis[j].tolist()} is not a unit vector")
         if model.pitch[j] != 0.0 and model.kind[j] != SCREW:
             found.append(f"pitch {model.pitch[j]} given, but only a screw joint has a pitch")
@@ -147,9 +159,10 @@ def _check_joints(model: Model) -> list[str]:
             value = getattr(model, field)[j]
             if value < 0.0:
                 found.append(f"{field} {value} is negative")
+        found += negative_parts(model.ligaments[j])
         if model.coulomb[j] != 0.0 and not model.coulomb_speed[j] > 0.0:
             found.append(f"coulomb_speed {model.coulomb_speed[j]} must be positive")
-        problems += [f"joint {name!r}: {text}" for text in found if text]
+        problems += [f"joint {name!r}: {text}" for text in found]
     rotor = model.rotor
     if rotor.any():
         size = np.abs(rotor).max()
@@ -162,22 +175,25 @@ def _check_joints(model: Model) -> list[str]:
 
 def _check_inertias(model: Model) -> list[str]:
     problems = []
-    for j, name in enumerate(model.link_names):
-        row = model.inertia[j]
-        if row[0] < 0.0:
-            problems.append(f"link {name!r}: mass {row[0]} is negative")
-            continue
-        if row[0] == 0.0 and row[1:4].any():
-            problems.append(f"link {name!r}: mass 0 but first moments {row[1:4].tolist()}")
-            continue
-        mass, c, inertia = unpack_inertia(row)
-        if not np.abs(c).max() <= LARGEST:
-            problems.append(f"link {name!r}: centre of mass {c.tolist()} is out of reach")
-            continue
+    rows = model.inertia
+    with np.errstate(all="ignore"):
+        mass, com, inertia = unpack_inertias(rows)
         # I_com = I_origin - m(|c|^2 1 - c c^T): a few roundings of each, and of the eigenvalues
-        tolerance = 32 * EPS * (np.abs(row[4:]).max() + mass * float(c @ c))
-        low, middle, high = np.linalg.eigvalsh(inertia)
-        if low < -tolerance:
+        size = np.abs(rows[:, 4:]).max(axis=1) + (rows[:, 1:4] * com).sum(axis=1)
+    only_moments = (mass == 0.0) & rows[:, 1:4].any(axis=1)
+    far = ~(np.abs(com).max(axis=1) <= LARGEST)
+    usable = ~((mass < 0.0) | only_moments | far)
+    principal = np.zeros((len(rows), 3))
+    principal[usable] = np.linalg.eigvalsh(inertia[usable])
+    for j, name in enumerate(model.link_names):
+        (low, middle, high), tolerance = principal[j], 32 * EPS * size[j]
+        if mass[j] < 0.0:
+            problems.append(f"link {name!r}: mass {mass[j]} is negative")
+        elif only_moments[j]:
+            problems.append(f"link {name!r}: mass 0 but first moments {rows[j, 1:4].tolist()}")
+        elif far[j]:
+            problems.append(f"link {name!r}: centre of mass {com[j].tolist()} is out of reach")
+        elif low < -tolerance:
             problems.append(
                 f"link {name!r}: inertia about the centre of mass is not positive semidefinite "
                 f"(principal moments {low:.6g}, {middle:.6g}, {high:.6g}); is it given about "
@@ -196,17 +212,19 @@ def _check_inertias(model: Model) -> list[str]:
 
 def _check_attached(model: Model) -> list[str]:
     problems = []
-    for frame in model.frames:
+    rotations = _are_rotations(frame.R for frame in model.frames)
+    for frame, rotation in zip(model.frames, rotations, strict=True):
         if not isinstance(frame.link, int | np.integer) or not -1 <= frame.link < model.n:
             problems.append(f"frame {frame.name!r}: link {frame.link} is not in -1..{model.n - 1}")
-        if text := _rotation_problem(frame.R):
-            problems.append(f"frame {frame.name!r}: {text}")
-    for shape in model.shapes:
+        if not rotation:
+            problems.append(f"frame {frame.name!r}: {NO_ROTATION}")
+    rotations = _are_rotations(shape.R for shape in model.shapes)
+    for shape, rotation in zip(model.shapes, rotations, strict=True):
         if shape.kind not in SHAPES or shape.role not in ROLES or not -1 <= shape.link < model.n:
             problems.append(
                 f"shape {shape.kind!r} ({shape.role!r}) on link {shape.link}: expected a kind from "
                 f"{SHAPES}, a role from {ROLES} and a link in -1..{model.n - 1}"
             )
-        elif text := _rotation_problem(shape.R):
-            problems.append(f"shape {shape.kind!r} on link {shape.link}: {text}")
+        elif not rotation:
+            problems.append(f"shape {shape.kind!r} on link {shape.link}: {NO_ROTATION}")
     return problems

@@ -1,7 +1,8 @@
 """Coupled models and their trees: how the arrays of both determine each other.
 
 The arrays per link (placements, axes, inertias, frames, shapes) are those of the tree. The arrays
-per joint (names, kinds, limits, springs, friction, rotors) are those of the independent joints.
+per joint (names, kinds, limits, springs, ligaments, friction, rotors) are those of the independent
+joints.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import numpy as np
 
 from predyn.errors import ModelError
 from predyn.model.couplings import Coupling, find_problems, independent
+from predyn.model.ligaments import frozen_ligaments
 from predyn.model.parts import Array, Limits, frozen, frozen_ints
 
 if TYPE_CHECKING:
     from predyn.model.model import Model
 
-PER_JOINT = ("kind", "stiffness", "rest", "damping", "coulomb", "coulomb_speed", "armature")
+NUMBERS = ("stiffness", "rest", "damping", "coulomb", "coulomb_speed", "armature")
+PER_JOINT = ("kind", *NUMBERS, "ligaments")
 ADDED = ("couplings", "tree")  # fields of coupled models alone
 
 
@@ -44,9 +47,8 @@ def couple(kind: type[Model], entries: dict[str, Any], couplings: tuple[Coupling
         raise ModelError(f"model {entries['name']!r:.60}: " + "; ".join(problems))
     notes = list(entries.get("notes", ()))
     count = len(joints)
-    own: dict[str, Any] = {
-        field: frozen(entries[field], field, (count,)) for field in PER_JOINT if field != "kind"
-    }
+    own: dict[str, Any] = {field: frozen(entries[field], field, (count,)) for field in NUMBERS}
+    own["ligaments"] = frozen_ligaments(entries.get("ligaments"), count)
     own["kind"] = frozen_ints(entries["kind"], "kind", (count,))
     rotor = frozen(entries["rotor"], "rotor", (count, count))
     pairs_of = zip(Limits._fields, entries["limits"], strict=True)

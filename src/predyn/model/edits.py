@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from predyn.errors import InputError, unknown_name
+from predyn.model.contacts import ContactPoint
 from predyn.model.coupled import couple, entries_of
 from predyn.model.parts import (
     Array,
@@ -77,6 +78,17 @@ def with_inertia(model: Model, link: str, mass: float, com: ArrayLike, inertia: 
 
 def with_gravity(model: Model, gravity: ArrayLike) -> Model:
     return replace(model, gravity=frozen(gravity, "gravity", (3,)))
+
+
+def with_contact(model: Model, name: str, link: str, point: ArrayLike, patch: str | None) -> Model:
+    on = model.frame(link)
+    p = on.p + on.R @ frozen(point, f"contact point {name!r:.60}", (3,))
+    frame, contact = Frame(name, on.link, on.R, p), ContactPoint(name, patch or name)
+    return replace(
+        model,
+        frames=(*model.frames, frame),
+        contact_points=(*model.contact_points, contact),
+    )
 
 
 def limit_pairs(value: ArrayLike, what: str, n: int) -> Array:
@@ -239,7 +251,7 @@ def _weld_joints(model: Model, values: Mapping[str, float]) -> dict[str, Any]:
         if fixed[j]
     ]
     per_joint = ("kind", "pitch", "axis", "stiffness", "rest", "damping", "coulomb",
-                 "coulomb_speed", "armature")  # fmt: skip
+                 "coulomb_speed", "armature", "ligaments")  # fmt: skip
     return {
         "link_names": tuple(model.link_names[j] for j in keep),
         "joint_names": tuple(model.joint_names[j] for j in keep),

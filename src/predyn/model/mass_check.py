@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.model.couplings import joint_positions, sources
-from predyn.model.parts import EPS, PRISMATIC, Array, about_origin, joint_motion, unpack_inertia
+from predyn.model.parts import EPS, PRISMATIC, Array, turn, unpack_inertias
 
 if TYPE_CHECKING:
     from predyn.model.model import Model
@@ -25,55 +25,71 @@ def ancestors(parent: ArrayLike) -> NDArray[np.bool_]:
 
 
 def link_poses(model: Model, q: ArrayLike) -> tuple[Array, Array]:
-    """Rotations (n, 3, 3) and origins (n, 3) of the link frames in the world at q (n,)."""
-    R, p = np.empty((model.n, 3, 3)), np.empty((model.n, 3))
-    for j, (k, value) in enumerate(zip(model.parent, np.asarray(q, dtype=float), strict=True)):
-        turn, slide = joint_motion(model.kind[j], model.axis[j], model.pitch[j], value)
-        R_before, p_before = (R[k], p[k]) if k >= 0 else (np.eye(3), np.zeros(3))
-        R[j] = R_before @ model.R[j] @ turn
-        p[j] = p_before + R_before @ (model.p[j] + model.R[j] @ slide)
+    """Rotations (..., n, 3, 3) and origins (..., n, 3) of the link frames in the world.
+
+    q: (..., n)
+    """
+    q = np.asarray(q, dtype=float)
+    slides = model.kind == PRISMATIC
+    turned = model.R @ turn(model.axis, np.where(slides, 0.0, q))
+    along = np.where(slides, 1.0, model.pitch) * q
+    slide = model.p + along[..., None] * (model.R @ model.axis[:, :, None])[:, :, 0]
+    R, p = np.empty((*q.shape, 3, 3)), np.empty((*q.shape, 3))
+    for j, k in enumerate(model.parent.tolist()):
+        if k < 0:
+            R[..., j, :, :], p[..., j, :] = turned[..., j, :, :], slide[..., j, :]
+        else:
+            before = R[..., k, :, :]
+            R[..., j, :, :] = before @ turned[..., j, :, :]
+            p[..., j, :] = p[..., k, :] + (before @ slide[..., j, :, None])[..., 0]
     return R, p
 
 
 def plain_mass_matrix(model: Model, q: ArrayLike) -> tuple[Array, Array]:
-    """M (n, n) as the sum of J^T I J, armature and rotor; and the rounding error of its diagonal.
+    """M (..., n, n) at q (..., n) as the sum of J^T I J, armature and rotor; and the rounding error
+    (..., n) of its diagonal.
 
-    Plain NumPy at one configuration: for checks, not for speed.
+    Plain NumPy: for checks, not for speed.
     """
     R, origin = link_poses(model, q)
-    axis = np.einsum("nij,nj->ni", R, model.axis)
+    axis = (R @ model.axis[:, :, None])[..., 0]
     moves = ancestors(model.parent)
-    bodies = [unpack_inertia(row) for row in model.inertia]
-    mass = np.array([body[0] for body in bodies])
-    com = origin + np.einsum("nij,nj->ni", R, np.array([body[1] for body in bodies]))
-    inertia = np.einsum("nij,njk,nlk->nil", R, np.array([body[2] for body in bodies]), R)
-    turns = (model.kind != PRISMATIC).astype(float)
-    slides = np.where(model.kind == PRISMATIC, 1.0, model.pitch)
-    # column k of link i's Jacobian: angular, and linear at the link's centre of mass
-    arm = com[:, None] - origin
-    linear = np.cross(axis * turns[:, None], arm) + (axis * slides[:, None])
+    mass, com, inertia = unpack_inertias(model.inertia)
+    com = origin + (R @ com[:, :, None])[..., 0]
+    inertia = R @ inertia @ np.swapaxes(R, -1, -2)
+    turning = (model.kind != PRISMATIC).astype(float)
+    sliding = np.where(model.kind == PRISMATIC, 1.0, model.pitch)
+    # [..., i, k]: column k of link i's Jacobian, angular, and linear at the link's centre of mass
+    arm = com[..., :, None, :] - origin[..., None, :, :]
+    spin = (axis * turning[:, None])[..., None, :, :]
+    linear = np.cross(spin, arm) + (axis * sliding[:, None])[..., None, :, :]
     linear *= moves[..., None]
-    angular = (axis * turns[:, None]) * moves[..., None]
-    M = np.tensordot(linear * mass[:, None, None], linear, axes=((0, 2), (0, 2)))
-    M += np.tensordot(angular @ inertia, angular, axes=((0, 2), (0, 2)))
+    angular = spin * moves[..., None]
+    M = _summed(mass[:, None, None] * linear, linear) + _summed(angular @ inertia, angular)
     M += np.diag(model.armature) + model.rotor
     # z x arm is accurate to a few eps of the positions, z^T I z to a few eps of I
-    reach = np.linalg.norm(arm, axis=2) + np.linalg.norm(com, axis=1)[:, None]
-    reach = (reach + np.linalg.norm(origin, axis=1)) * turns
-    size = np.array([np.abs(about_origin(row)).max() for row in model.inertia])
-    floor = (moves * (mass[:, None] * (64 * EPS * reach) ** 2)).sum(axis=0)
-    return 0.5 * (M + M.T), floor + turns * (64 * EPS * size @ moves)
+    reach = np.linalg.norm(arm, axis=-1) + np.linalg.norm(com, axis=-1)[..., None]
+    reach = (reach + np.linalg.norm(origin, axis=-1)[..., None, :]) * turning
+    size = np.abs(model.inertia[:, 4:]).max(axis=1)
+    floor = (moves * (mass[:, None] * (64 * EPS * reach) ** 2)).sum(axis=-2)
+    return 0.5 * (M + np.swapaxes(M, -1, -2)), floor + turning * (64 * EPS * size @ moves)
+
+
+def _summed(a: Array, b: Array) -> Array:
+    """The sum over links i of a_i b_i^T (..., n, n), from a and b (..., i, n, 3)."""
+    wide = [np.swapaxes(x, -3, -2).reshape(*x.shape[:-3], x.shape[-2], -1) for x in (a, b)]
+    return wide[0] @ np.swapaxes(wide[1], -1, -2)
 
 
 def _coordinate_mass_matrix(model: Model, q: Array) -> tuple[Array, Array]:
-    """M (n, n) of the coordinates, and the rounding error of its diagonal."""
+    """M (..., n, n) of the coordinates, and the rounding error (..., n) of its diagonal."""
     if not model.couplings:
         return plain_mass_matrix(model, q)
     M, floor = plain_mass_matrix(model.expanded, joint_positions(model, q))
     source, slope = sources(model), joint_positions(model, q, order=1)
-    E = np.zeros((len(source), model.n))
-    E[np.arange(len(source)), source] = slope
-    return E.T @ M @ E, (E**2).T @ floor
+    E = np.zeros((*slope.shape, model.n))
+    E[..., np.arange(len(source)), source] = slope
+    return np.swapaxes(E, -1, -2) @ M @ E, (floor[..., None, :] @ E**2)[..., 0, :]
 
 
 def singular_mass_matrix(model: Model) -> list[str]:
@@ -82,14 +98,13 @@ def singular_mass_matrix(model: Model) -> list[str]:
         "a massless link inside the tree is fine, a moving tip without inertia is not: "
         "give it mass or armature, or lock the joint"
     )
-    rng = np.random.default_rng(20080617)
-    for _ in range(3):
-        q = np.where(model.kind == PRISMATIC, 1.0, np.pi) * rng.uniform(-1.0, 1.0, model.n)
-        with np.errstate(all="ignore"):
-            M, floor = _coordinate_mass_matrix(model, q)
-            scale = np.sqrt(np.diag(M))
-            weak = ~(np.diag(M) > floor)
-            scaled = M / scale / scale[:, None]
+    q = np.random.default_rng(20080617).uniform(-1.0, 1.0, (3, model.n))
+    with np.errstate(all="ignore"):
+        M, floor = _coordinate_mass_matrix(model, np.where(model.kind == PRISMATIC, 1.0, np.pi) * q)
+        diagonal = np.diagonal(M, axis1=1, axis2=2)
+        scale = np.sqrt(diagonal)
+        each = zip(~(diagonal > floor), M / scale[:, None, :] / scale[:, :, None], strict=True)
+    for weak, scaled in each:
         if weak.any():
             names = ", ".join(repr(model.joint_names[j]) for j in np.flatnonzero(weak)[:6])
             clause = f"joint {names} moves" if weak.sum() == 1 else f"joints {names} move"

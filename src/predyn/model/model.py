@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike
 from predyn.display import Shown
 from predyn.errors import InputError, ModelError, unknown_name
 from predyn.model import checks, edits
+from predyn.model.contacts import ContactPoint, patches_of
 from predyn.model.coupled import couple, entries_of, renewed_tree
 from predyn.model.couplings import Coupling
+from predyn.model.ligaments import frozen_ligaments
 from predyn.model.parts import (
     KINDS,
     PRISMATIC,
@@ -56,7 +58,10 @@ class Model(Shown):
     Revolute: rotate by q; prismatic: slide by q; screw: rotate by q and slide by pitch * q (m/rad).
     SI units and radians. inertia[j] is m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the link
     frame's origin in link axes. Joint forces: tau gains stiffness (q - rest) + damping v
-    + coulomb tanh(v / coulomb_speed) + armature a + (rotor @ a)_j.
+    + coulomb tanh(v / coulomb_speed) + armature a + (rotor @ a)_j and, with ligaments[j] =
+    [[moment_l, rate_l, angle_l], [moment_u, rate_u, angle_u]] (no ligament if the moment is 0),
+    - moment_l exp(-rate_l (q - angle_l)) + moment_u exp(rate_u (q - angle_u)), where exp continues
+    as a parabola beyond the exponent 40.
 
     Everything is checked at construction (ModelError lists all problems; an inertia that only
     breaks the triangle inequality gives a ModelWarning). The mass matrix is tested at a few random
@@ -64,9 +69,9 @@ class Model(Shown):
     Arrays are read-only copies; edits return new models.
 
     If joints follow others (`couplings`), n is the number of independent joints. Names, kinds,
-    limits, springs, friction and rotors are then those of the independent joints, and q, v, a and
-    tau have one number for each of them; arrays per link still have a row for each link. `expanded`
-    is the same mechanism with every joint independent.
+    limits, springs, ligaments, friction and rotors are then those of the independent joints, and q,
+    v, a and tau have one number for each of them; arrays per link still have a row for each link.
+    `expanded` is the same mechanism with every joint independent.
     """
 
     name: str
@@ -90,12 +95,13 @@ class Model(Shown):
     rotor: Array
     frames: tuple[Frame, ...] = ()
     shapes: tuple[Shape, ...] = ()
-    contact_points: tuple[Any, ...] = ()
+    contact_points: tuple[ContactPoint, ...] = ()
     loop_closures: tuple[Any, ...] = ()
     dh: DHTable | None = None
     notes: tuple[str, ...] = ()
     couplings: tuple[Coupling, ...] = ()
     tree: Model | None = None
+    ligaments: Array = None  # type: ignore[assignment]  # becomes zeros (n, 2, 3)
 
     def __post_init__(self) -> None:
         links = np.size(self.parent)
@@ -118,6 +124,10 @@ class Model(Shown):
                 problems.append(str(error))
             else:
                 object.__setattr__(self, field, value)
+        try:
+            object.__setattr__(self, "ligaments", frozen_ligaments(self.ligaments, n))
+        except InputError as error:
+            problems.append(str(error))
         try:
             pairs = [
                 frozen(value, f"limits.{field}", (n, 2))
@@ -158,6 +168,11 @@ class Model(Shown):
     def frame_names(self) -> tuple[str, ...]:
         """Every name that `frame` accepts: the world, the links, the named frames."""
         return ("world", *self.link_names, *(frame.name for frame in self.frames))
+
+    @property
+    def patches(self) -> dict[str, tuple[str, ...]]:
+        """Names of the contact points of each patch."""
+        return patches_of(self.contact_points)
 
     def frame(self, name: str) -> Frame:
         """The frame or the link frame with this name, or "world"."""
@@ -226,6 +241,16 @@ class Model(Shown):
         with it along the same direction; the inertia and the shapes stay.
         """
         return edits.with_length(self, link, length, to)
+
+    def with_contact(
+        self, name: str, link: str, point: ArrayLike = (0.0, 0.0, 0.0), patch: str | None = None
+    ) -> Model:
+        """Add a contact point at `point` (m) of a link or frame, and a frame with its name.
+
+        Points of one patch, such as those of a sole, share friction; without a patch, the point is
+        one of its own.
+        """
+        return edits.with_contact(self, name, link, point, patch)
 
     def with_gravity(self, gravity: ArrayLike) -> Model:
         """Set the gravity vector (3,) in m/s^2, world axes."""

@@ -122,7 +122,7 @@ class Shape:
     size in m: box (x, y, z); sphere (radius,); cylinder and capsule (radius, length along z);
     mesh (scale x, y, z, applied before the pose). `mesh` is the path as written in the model file,
     `file` the file that it was found to be, which is opened only to draw it, and `triangles` its
-    surface, simplified, if the model was read from a result file.
+    surface, if it was given or the model was read from a result file.
     """
 
     link: int
@@ -170,18 +170,21 @@ class DHTable:
     __reduce__ = rebuilt
 
 
-def turn(axis: ArrayLike, angle: float) -> Array:
-    """Rotation matrix (3, 3) by `angle` (rad) about the unit vector `axis`."""
-    x, y, z = np.asarray(axis, dtype=float)
-    c, s = np.cos(float(angle)), np.sin(float(angle))
+def turn(axis: ArrayLike, angle: ArrayLike) -> Array:
+    """Rotation matrix (3, 3) by an angle (rad) about the unit vector `axis` (3,), or matrices
+    (..., n, 3, 3) by angles (..., n) about unit vectors (n, 3).
+    """
+    x, y, z = np.asarray(axis, dtype=float).T
+    c, s = np.cos(angle), np.sin(angle)
     k = 1.0 - c
-    return np.array(
+    matrix = np.array(
         [
             [c + k * x * x, k * x * y - s * z, k * x * z + s * y],
             [k * x * y + s * z, c + k * y * y, k * y * z - s * x],
             [k * x * z - s * y, k * y * z + s * x, c + k * z * z],
         ]
     )
+    return matrix if matrix.ndim == 2 else np.moveaxis(matrix, (0, 1), (-2, -1))
 
 
 def joint_motion(kind: int, axis: Array, pitch: float, q: float) -> tuple[Array, Array]:
@@ -225,6 +228,18 @@ def unpack_inertia(row: Array) -> tuple[float, Array, Array]:
     mass = float(row[0])
     c = row[1:4] / mass if mass > 0.0 else np.zeros(3)
     return mass, c, about_origin(row) - mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+
+_FULL = [4, 5, 7, 5, 6, 8, 7, 8, 9]  # columns of inertia rows that form a full matrix
+
+
+def unpack_inertias(rows: Array) -> tuple[Array, Array, Array]:
+    """Masses (n,), centres of mass (n, 3) and inertias (n, 3, 3) about them, from rows (n, 10)."""
+    mass, moments = rows[:, 0], rows[:, 1:4]
+    c = np.divide(moments, mass[:, None], out=np.zeros_like(moments), where=mass[:, None] != 0.0)
+    inertia = rows[:, _FULL].reshape(-1, 3, 3) + moments[:, :, None] * c[:, None, :]
+    inertia[:, [0, 1, 2], [0, 1, 2]] -= (moments * c).sum(axis=1)[:, None]
+    return mass, c, inertia
 
 
 def move_inertia(row: Array, R: Array, p: Array) -> Array:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from predyn.errors import FileError, ModelWarning
+from predyn.model.contacts import ContactPoint
 from predyn.model.coupled import couple
 from predyn.model.couplings import Coupling, PiecewisePolynomial
 from predyn.model.model import DHTable, Frame, Limits, Model, Shape
@@ -22,15 +23,22 @@ MODEL_ARRAYS = ("parent", "kind", "pitch", "axis", "R", "p", "inertia", "gravity
 SHAPE = ("link", "kind", "R", "p", "size", "mesh", "role")  # a stored model names no file to open
 
 
+def needs_new_version(model: Model) -> bool:
+    """Whether predyn 0.2, which ignores couplings and ligaments, would read another mechanism."""
+    return bool(model.couplings) or bool(model.expanded.ligaments.any())
+
+
 def tree_of_model(model: Model, meshes: Mapping[int, Triangles]) -> Tree:
     """The tree that `model_of` reads back; `meshes` are triangles by the number of the shape."""
-    if model.contact_points or model.loop_closures:
-        raise ValueError("model: contact points and loop closures cannot be saved yet")
+    if model.loop_closures:
+        raise ValueError("model: loop closures cannot be saved yet")
     full = model.expanded
     tree: Tree = {name: getattr(full, name) for name in MODEL_ARRAYS}
     for name in ("name", "link_names", "joint_names", "notes"):
         tree[name] = getattr(full, name)
     tree["limits"] = full.limits._asdict()
+    if full.ligaments.any():
+        tree["ligaments"] = full.ligaments
     if model.couplings:
         tree["couplings"] = [
             {"joint": x.joint, "source": x.source, **_record(x.function)} for x in model.couplings
@@ -40,6 +48,8 @@ def tree_of_model(model: Model, meshes: Mapping[int, Triangles]) -> Tree:
         {name: getattr(shape, name) for name in SHAPE} | {"size": np.array(shape.size)}
         for shape in model.shapes
     ]
+    if model.contact_points:  # older versions of predyn ignore this entry
+        tree["contact_points"] = [_record(point) for point in model.contact_points]
     if meshes:  # older versions of predyn ignore this entry
         tree["meshes"] = _tree_of_meshes(meshes, len(model.shapes))
     tree["dh"] = None if model.dh is None else _record(model.dh)
@@ -80,9 +90,12 @@ def model_of(group: TreeReader) -> Model:
             "limits": Limits(*(limits.value(name, np.ndarray) for name in Limits._fields)),
             "frames": tuple(_object(Frame, item) for item in group.groups("frames")),
             "shapes": _shapes_of(group),
+            "contact_points": _contacts_of(group),
             "dh": None if dh is None else _object(DHTable, group.group("dh")),
             "notes": group.words("notes"),
         }
+        if "ligaments" in group.tree:
+            entries["ligaments"] = group.value("ligaments", np.ndarray)
         if "couplings" not in group.tree:
             return Model(**entries)
         return couple(Model, entries, tuple(map(_coupling_of, group.groups("couplings"))))
@@ -94,6 +107,12 @@ def _coupling_of(group: TreeReader) -> Coupling:
     breaks, coefficients = (group.value(x, np.ndarray) for x in ("breaks", "coefficients"))
     function = PiecewisePolynomial(breaks, coefficients)
     return Coupling(group.value("joint", str), group.value("source", str), function)
+
+
+def _contacts_of(group: TreeReader) -> tuple[ContactPoint, ...]:
+    if "contact_points" not in group.tree:
+        return ()
+    return tuple(_object(ContactPoint, item) for item in group.groups("contact_points"))
 
 
 def _shapes_of(group: TreeReader) -> tuple[Shape, ...]:

@@ -1,5 +1,6 @@
 """Problem definitions: phases, states, terms and options as pure data, and their checks."""
 
+from predyn.problem.contacts import Contact, Cycle, Ground
 from predyn.problem.problem import (
     GUESSES,
     At,
@@ -8,6 +9,7 @@ from predyn.problem.problem import (
     Duration,
     Hybrid,
     Phase,
+    Points,
     Problem,
     Spline,
     State,
@@ -22,11 +24,15 @@ __all__ = [
     "GUESSES",
     "At",
     "Constraint",
+    "Contact",
     "Cost",
+    "Cycle",
     "Duration",
+    "Ground",
     "Hybrid",
     "Parameter",
     "Phase",
+    "Points",
     "Problem",
     "Signal",
     "Spline",

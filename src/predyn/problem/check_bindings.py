@@ -10,11 +10,21 @@ from predyn.problem.check_phases import Finding
 from predyn.problem.offers import offer_in, phase_name
 from predyn.problem.problem import Hybrid, Problem
 from predyn.samples import Offer, split_side
+from predyn.terms.contact import ContactPlace, OnContacts
+from predyn.terms.pairs import PeriodicSignal, Symmetric
 from predyn.terms.signals import ParameterValue, SignalRate, SignalValue
 from predyn.terms.sums import SumTerm
 from predyn.terms.term import Residual, Term
 
-ON_UNKNOWNS = (SignalValue, SignalRate, ParameterValue)
+ON_UNKNOWNS = (
+    SignalValue,
+    SignalRate,
+    ParameterValue,
+    PeriodicSignal,
+    OnContacts,
+    ContactPlace,
+    Symmetric,  # its offsets may be parameters
+)
 
 
 class Binder:
@@ -55,14 +65,22 @@ class Binder:
             if message is not None:
                 return None, message
         found, firsts = [], dict[tuple[str, frozenset[str]], int]()
-        for p in phases:  # phases with the same channels are checked once
-            firsts.setdefault(self._kind[p], p)
         try:
+            if isinstance(term, OnContacts):  # elsewhere it has no effect
+                phases = [p for p in phases if term.touches(self._here[p])] or phases
+            for p in phases:  # phases with the same channels are checked once
+                firsts.setdefault(self._kind[p], p)
             for p in firsts.values():
-                residual = term.bind_to(self._anywhere[p])
+                # terms on contacts look at what touches in the phase
+                offers = self._here if isinstance(term, OnContacts) else self._anywhere
+                residual = term.bind_to(offers[p])
                 found.append(residual)
                 channels = self._channels(term, residual, p)
-                message = self._missing(channels, p) if self._sound else None
+                message = None
+                if self._sound and term.pairs and not isinstance(term, SumTerm):
+                    message = self._missing_at_ends(residual, phases)
+                elif self._sound:
+                    message = self._missing(channels, p)
                 if message is not None:
                     return None, message
                 self.seen |= channels
@@ -73,6 +91,10 @@ class Binder:
     def _refused(self, term: Term) -> str | None:
         """Why the hybrid method does not support a term on an unknown."""
         if not isinstance(self._problem.transcription, Hybrid):
+            return None
+        if isinstance(term, Symmetric):
+            if any(isinstance(x, str) for x in term.offset.values()):
+                return "method 'hybrid' does not support offsets that are parameters"
             return None
         if not isinstance(term, ParameterValue):
             return f"method 'hybrid' does not support term {term.kind!r}; use method 'spline'"
@@ -89,6 +111,15 @@ class Binder:
         for _, part in term.parts if isinstance(term, SumTerm) else ():
             names |= self._channels(part, part.bind_to(self._anywhere[p]), p)
         return names
+
+    def _missing_at_ends(self, residual: Residual, phases: Sequence[int]) -> str | None:
+        """Why a channel is not available at the start of the first or the end of the last phase."""
+        for side, p in enumerate((phases[0], phases[-1])):
+            sides = (split_side(channel) for channel in residual.channels)
+            message = self._missing({name for own, name in sides if own == side}, p)
+            if message is not None:
+                return message
+        return None
 
     def _missing(self, channels: set[str], p: int) -> str | None:
         """Why a channel that exists in other phases is not available in phase p."""

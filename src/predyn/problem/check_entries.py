@@ -57,6 +57,11 @@ def cost_problems(cost: Cost, where: Path) -> Iterator[Finding]:
             f"{cost.term.kind!r} is a term on pairs of instants, which can only be a constraint"
         )
         yield (*where, "term"), message
+    average: Any = cost.average
+    if type(average) is not bool:
+        yield (*where, "average"), f"expected true or false, got {average!r:.60}"
+    elif average and cost.at != "throughout":
+        yield (*where, "average"), "applies only to costs throughout a phase; omit it here"
     if not finite(cost.weight):
         yield (*where, "weight"), f"expected a finite number, got {cost.weight!r:.60}"
     if cost.loss is not None and cost.loss not in LOSSES:

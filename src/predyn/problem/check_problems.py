@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from predyn.model import Limits, Model
 from predyn.model.parts import Array
 from predyn.nlp import SolverOptions
 from predyn.problem.check_bindings import Binder, unused_problems
+from predyn.problem.check_contacts import contact_problems
 from predyn.problem.check_entries import entry_problems
 from predyn.problem.check_forces import force_problems, force_signals
 from predyn.problem.check_freedom import freedom_problems, meeting_problems
@@ -29,8 +31,9 @@ from predyn.problem.check_phases import (
     whole,
 )
 from predyn.problem.check_systems import impact_problems, system_in, system_problems
-from predyn.problem.check_transcriptions import transcription_problems
+from predyn.problem.check_transcriptions import average_problems, transcription_problems
 from predyn.problem.check_unknowns import unknown_problems
+from predyn.problem.contact_program import written_out
 from predyn.problem.offers import phase_name
 from predyn.problem.system import System
 
@@ -60,7 +63,33 @@ def find_problems(problem: Problem) -> list[Finding]:
         for k, phase in enumerate(phases)
         if not isinstance(phase, Phase)
     ]
-    return wrong or list(_all(problem))
+    if wrong:
+        return wrong
+    try:
+        wrong = needed_for_contacts(problem) or list(contact_problems(problem))
+        return wrong or list(_all(written_out(problem)))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        # something beside the contacts has a wrong type, which is found without them
+        bare = tuple(replace(phase, contacts=()) for phase in phases)
+        wrong = list(_all(replace(problem, phases=bare, cycle=None)))
+        if not wrong:
+            raise
+        return wrong
+
+
+def needed_for_contacts(problem: Problem) -> list[Finding]:
+    """Errors in what contacts and cycles are written out with."""
+    if problem.cycle is None and not any(phase.contacts for phase in problem.phases):
+        return []
+    # free knots are refused with the contacts as the reason
+    method = [x for x in transcription_problems(problem) if x[0][-1] != "knots"]
+    wrong = [*method, *_continuity(problem)]
+    return wrong + [*unknown_problems(problem), *system_problems(problem)]
+
+
+def _continuity(problem: Problem) -> Iterator[Finding]:
+    if not whole(problem.continuity, 0, 2):
+        yield ("continuity",), f"expected 0, 1 or 2 (q, v, a), got {problem.continuity!r:.60}"
 
 
 def _all(problem: Problem) -> Iterator[Finding]:
@@ -71,6 +100,7 @@ def _all(problem: Problem) -> Iterator[Finding]:
             yield ("phases", k, "name"), f"{name!r:.60} is the name of an earlier phase"
     method = list(transcription_problems(problem))
     yield from method
+    yield from average_problems(problem)
     unknowns = unknowns_of(problem)
     yield from unknowns
     joints = list(_passive(problem))
@@ -81,10 +111,9 @@ def _all(problem: Problem) -> Iterator[Finding]:
             ("solver",),
             (f"expected SolverOptions, got {type(solver).__name__}; write SolverOptions(...)"),
         )
-    meets = whole(problem.continuity, 0, 2)
-    if not meets:
-        got = f"{problem.continuity!r:.60}"
-        yield ("continuity",), f"expected 0, 1 or 2 (q, v, a), got {got}"
+    continuity = list(_continuity(problem))
+    yield from continuity
+    meets = not continuity
     limits, wrong = _limits(problem)
     yield from wrong
     masks = [] if joints else [_mask(problem, p) for p in range(len(problem.phases))]

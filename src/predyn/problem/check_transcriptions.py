@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from predyn.errors import unknown_name
 from predyn.problem.check_forces import has_profiles
-from predyn.problem.check_phases import MOST_SEGMENTS, Finding, finite, numbers, spans, whole
+from predyn.problem.check_phases import (
+    MOST_SEGMENTS,
+    Finding,
+    Path,
+    finite,
+    numbers,
+    spans,
+    whole,
+)
 
 if TYPE_CHECKING:
     from predyn.problem.problem import Hybrid, Problem
@@ -27,15 +35,6 @@ def transcription_problems(problem: Problem) -> Iterator[Finding]:
     wrong = list(_spline(method))
     if isinstance(method, Hybrid):
         wrong += _hybrid(method)
-        if getattr(problem.model, "couplings", ()):
-            follower = problem.model.couplings[0].joint
-            wrong.append(
-                (
-                    (AT, "method"),
-                    "method 'hybrid' does not support joints that follow others, such as "
-                    f"{follower!r}: use method 'spline', or remove the couplings",
-                )
-            )
     elif not wrong and method.knots == "free":
         wrong += [((AT, "knots"), message) for message in _free_knots(problem)]
     yield from wrong
@@ -83,6 +82,23 @@ def _free_knots(problem: Problem) -> Iterator[str]:
                 f"'free' cannot be combined with {entry.name or entry.term.kind!r}: entries must "
                 "apply throughout, at the start or at the end, not to pairs, fractions or integrals"
             )
+
+
+def average_problems(problem: Problem) -> Iterator[Finding]:
+    """Costs that are averages, which the hybrid method does not support."""
+    from predyn.problem.problem import Cost, Hybrid
+
+    if not isinstance(problem.transcription, Hybrid):
+        return
+    places: list[tuple[Path, Any]] = [(("costs",), problem.costs)]
+    places += [(("phases", k, "costs"), x.costs) for k, x in enumerate(problem.phases)]
+    for where, costs in places:
+        for k, cost in enumerate(costs if isinstance(costs, tuple | list) else ()):
+            if isinstance(cost, Cost) and cost.average is True:
+                yield (
+                    (*where, k, "average"),
+                    "method 'hybrid' only integrates costs; use method 'spline', or omit average",
+                )
 
 
 def _spline(spline: Any) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,7 +169,20 @@ def _grouped(signal: Signal, messages: Sequence[str | None]) -> dict[str, list[s
 
 
 def _guess(signal: Signal, lower: Array, upper: Array, where: Path) -> Iterator[Finding]:
-    m, guess = len(signal.components), signal.guess
+    if not isinstance(signal.guess, Mapping):
+        yield from _guess_values(signal, signal.guess, lower, upper, where)
+        return
+    for phase in signal.phases or ():
+        if phase not in signal.guess:
+            yield where, f"expected a guess for each phase of the signal; {phase!r} has none"
+        else:
+            yield from _guess_values(signal, signal.guess[phase], lower, upper, where)
+
+
+def _guess_values(
+    signal: Signal, guess: Any, lower: Array, upper: Array, where: Path
+) -> Iterator[Finding]:
+    m = len(signal.components)
     s = numbers(guess[0]) if isinstance(guess, tuple) and len(guess) == 2 else None
     values: Array | None
     if isinstance(guess, tuple) and s is not None and s.ndim == 1:

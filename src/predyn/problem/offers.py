@@ -22,8 +22,11 @@ def offer_in(problem: Problem, p: int, anywhere: bool = False) -> Offer:
     if not isinstance(method, Hybrid):
         for signal in problem.signals:
             if anywhere or exists_in(signal.phases, problem, p):
-                size = _sizes(signal.scale, len(signal.components))
-                known = Further(tuple(signal.components), signal.unit, size)
+                count = len(signal.components)
+                bounds = [_sizes(x, count) for x in (signal.lower, signal.upper)]
+                fixed = tuple(low == high for low, high in zip(*bounds, strict=True))
+                size = _sizes(signal.scale, count)
+                known = Further(tuple(signal.components), signal.unit, size, fixed)
                 further[f"signal:{signal.name}"] = further[f"rate:{signal.name}"] = known
     durations = [phase.duration for phase in problem.phases]
     for parameter in problem.parameters:

@@ -12,6 +12,7 @@ from predyn.errors import listed, warn_of_problem
 from predyn.model import PRISMATIC, REVOLUTE, Limits, Model
 from predyn.model.couplings import independent
 from predyn.model.parts import Array
+from predyn.problem.contact_program import written_out
 from predyn.problem.offers import phase_name
 from predyn.problem.system import system_of
 from predyn.terms.frames import FrameOrientation, FramePose
@@ -36,6 +37,7 @@ def warn_if_implausible(problem: Problem) -> None:
 
 def implausible(problem: Problem) -> list[str]:
     """What is probably not meant in a valid problem; each message says what to do."""
+    problem = written_out(problem)  # with contacts, a base has no motors by default
     return [*_without_cost(problem), *_driven_base(problem), *_degrees(problem)]
 
 
@@ -54,6 +56,9 @@ def _without_cost(problem: Problem) -> Iterator[str]:
 
 def _driven_base(problem: Problem) -> Iterator[str]:
     names = problem.model.joint_names
+    costs = [*problem.costs, *(cost for phase in problem.phases for cost in phase.costs)]
+    if any(cost.term.kind == "ground_torque" for cost in costs):
+        return  # what the base lacks is the ground force
     for base in floating_bases(problem.model):
         for p in range(len(problem.phases)):
             system = system_of(problem, p)

@@ -14,11 +14,12 @@ from predyn.errors import unknown_name
 from predyn.kernels.forces import ExternalForce
 from predyn.model import Limits, Model
 from predyn.nlp import SolverOptions
-from predyn.problem.system import System
+from predyn.problem.contacts import Contact, Cycle, Ground
+from predyn.problem.system import System, system_of
 from predyn.problem.unknowns import Parameter, Signal, freeze_lists
 from predyn.terms.term import Loss, Residual, Term
 
-GUESSES = ("auto", "linear", "inverse_kinematics")
+GUESSES = ("auto", "linear", "inverse_kinematics", "feasible")
 At = Literal["throughout", "start", "end"] | Sequence[float]
 
 
@@ -53,6 +54,8 @@ class Cost:
 
     at: "throughout" integrates; "start", "end" or fractions of the phase (0 to 1) add up values.
     loss: None uses that of the term.
+    average: "throughout" means the average over the phase in place of the integral, so that a
+    longer phase does not cost more.
     """
 
     term: Term
@@ -60,9 +63,25 @@ class Cost:
     at: At = "throughout"
     loss: Loss | None = None
     name: str | None = None
+    average: bool = False
 
     def __post_init__(self) -> None:
         freeze_lists(self, "at")
+
+
+@dataclass(frozen=True)
+class Points:
+    """Instants at which a constraint that applies throughout a phase is imposed.
+
+    of     "limits": the limit points; "motion": the Greville abscissae of the joints' splines, as
+           many as control points
+    first  how many to leave out at the start of the phase
+    last   how many to leave out at its end
+    """
+
+    of: Literal["limits", "motion"] = "limits"
+    first: int = 0
+    last: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +93,8 @@ class Constraint:
     at: "throughout" means the limit points; integral=True bounds the integral over time of the
     sum of the losses instead, with one row for each phase; over="motion" adds up all phases in a
     single row.
+    imposed_at: the instants at which a constraint throughout is imposed; None: the limit points, or
+    for an equality as many as can be met.
     """
 
     term: Term
@@ -83,6 +104,7 @@ class Constraint:
     integral: bool = False
     name: str | None = None
     over: Literal["phase", "motion"] = "phase"
+    imposed_at: Points | None = None
 
     def __post_init__(self) -> None:
         freeze_lists(self, "at")
@@ -98,6 +120,7 @@ class Phase:
               jump at the start of the phase, but the generalized momentum does not; accelerations
               and torques may jump too. Otherwise velocities are continuous, and the load has the
               velocity of the link
+    contacts  contact points that touch the ground in this phase; all others are above it
     """
 
     duration: float | Duration | str
@@ -109,9 +132,10 @@ class Phase:
     name: str | None = None
     system: str | None = None
     impact: bool = False
+    contacts: Sequence[Contact] = ()
 
     def __post_init__(self) -> None:
-        freeze_lists(self, "costs", "constraints")
+        freeze_lists(self, "costs", "constraints", "contacts")
 
 
 @dataclass(frozen=True)
@@ -174,11 +198,16 @@ class Problem(Shown):
     passive     names of the joints without a motor: their torque is zero throughout
     continuity  how many time derivatives of q agree between phases (2: q, v and a)
     guess       "linear": straight lines; "inverse_kinematics": the same, over postures that reach
-                the goals of frames; "auto": the latter if such goals are in reach; (s, q) arrays of
-                a curve over the whole motion in normalised time, or a Solution
+                the goals of frames; "auto": the latter if such goals are in reach; "feasible": a
+                motion that meets all constraints, found first without costs, from q = 0; (s, q)
+                arrays of a curve over the whole motion in normalised time, or a Solution
     signals     unknown functions of time besides the motion of the joints
     parameters  unknown numbers that all phases share
     systems     by name: payloads, forces, passive joints and limits of some phases
+    ground      what the contact points of the phases touch
+    cycle       the end of the motion continues at its start, moved on and possibly mirrored
+
+    With contacts, the joints of a floating base have no motor by default.
     """
 
     model: Model
@@ -197,12 +226,20 @@ class Problem(Shown):
     signals: Sequence[Signal] = ()
     parameters: Sequence[Parameter] = ()
     systems: Mapping[str, System] = field(default_factory=dict)
+    ground: Ground = field(default_factory=Ground)
+    cycle: Cycle | None = None
 
     def __post_init__(self) -> None:
         freeze_lists(
             self,
             *("phases", "costs", "constraints", "forces", "passive", "signals", "parameters"),
         )
+
+    @property
+    def ground_forces(self) -> bool:
+        """Whether unknown forces act on the mechanism in some phase."""
+        systems = [system_of(self, p) for p in range(len(self.phases))]
+        return any(isinstance(force.force, str) for x in systems for force in x.forces)
 
     def validate(self) -> list[str]:
         """All errors, one message each; empty if the problem can be transcribed."""

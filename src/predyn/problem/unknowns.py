@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ class Signal:
     lower, upper  bounds, one number or one per component; equal bounds fix a component. They
                 apply throughout for degrees 0 and 1, at the limit points for higher degrees
     guess       one number, one per component, or (s, values): values (K, components) at
-                normalised times s of a phase
+                normalised times s of a phase; or {phase: guess} for each of its phases
     scale       typical size, one number or one per component
     degree      degree of the spline: 0 (steps), 1 (straight pieces) and so on
     segments    segments of the spline in each phase; None: as many as the motion has
@@ -44,7 +44,7 @@ class Signal:
     components: Sequence[str]
     lower: ArrayLike = -np.inf
     upper: ArrayLike = np.inf
-    guess: ArrayLike | tuple[ArrayLike, ArrayLike] = 0.0
+    guess: ArrayLike | tuple[ArrayLike, ArrayLike] | Mapping[str, Any] = 0.0
     scale: ArrayLike = 1.0
     unit: str = "1"
     degree: int = 1

@@ -42,13 +42,14 @@ class DHTree(NamedTuple):
     gravity: Floats  # (3,) world
     pair: Ints  # (n + 1,) where the ancestor pairs of joint i start
     size: Ints  # (n,) links in the subtree of link i, itself included
-    loaded: Ints  # (n,) 1 if the joint has a spring, friction or armature
+    loaded: Ints  # (n,) 1 if the joint has a spring, a ligament, friction or armature
     stiffness: Floats
     rest: Floats
     damping: Floats
     coulomb: Floats
     coulomb_speed: Floats
     armature: Floats  # with the rotor inertias added
+    ligaments: Floats  # (n, 2, 3)
 
 
 _trees: WeakKeyDictionary[Model, DHTree] = WeakKeyDictionary()
@@ -124,6 +125,7 @@ def _make(model: Model) -> DHTree:
         coulomb=model.coulomb,
         coulomb_speed=spatial.coulomb_speed,
         armature=model.armature + np.diag(model.rotor),
+        ligaments=model.ligaments,
     )
     arrays: list[Any] = [np.array(x, order="C") for x in tree]
     return DHTree(*arrays)  # writable: one type for the compiler

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics import coupled
 from predyn.dynamics.actuation import Actuated, pack_on_tree, read_mask, view_with_mask
 from predyn.dynamics.forward import column, symmetric, vector
 from predyn.dynamics.hybrid import check_finite, hybrid_inputs
@@ -309,6 +310,7 @@ def hybrid_recursion_dynamics(
 
 def recursive_view(model: Model, mask: NDArray) -> Actuated:
     """The kernels' view, if the recursion applies to the model."""
+    coupled.refuse(model, "the published hybrid recursion", "use hybrid_dynamics")
     if has_coupled_rotors(model):
         raise ModelError(
             f"model {model.name!r}: its rotor matrix couples joints, which this recursion does "

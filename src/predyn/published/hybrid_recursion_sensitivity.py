@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from predyn.dynamics.actuation import Actuated, pack_on_tree, read_mask
 from predyn.dynamics.hybrid import check_finite, hybrid_inputs
 from predyn.dynamics.hybrid_derivatives import Partials, flatten_out, split_partials
-from predyn.dynamics.joint_forces import joint_slope
+from predyn.dynamics.joint_forces import joint_slope, joint_stiffness
 from predyn.kernels.batch import Kernel
 from predyn.kernels.fields import Field, dense, scratch
 from predyn.kernels.forces import ExternalForce
@@ -135,22 +135,22 @@ def _clear(work, row, first, last):
 
 
 @jit
-def _own_torque(tree, active, c, i, j, kind, v):
-    """d tau_i / dx minus spring and friction, at a passive joint."""
+def _own_torque(tree, active, c, i, j, kind, q, v):
+    """d tau_i / dx minus spring, ligaments and friction, at a passive joint."""
     change = 0.0 * load(v, c, i)
     if i == j:
         if kind == GIVEN and active[i] == 0:
             change = change + 1.0
         if tree.loaded[i] == 1:
             if kind == POSITION:
-                change = change - tree.stiffness[i]
+                change = change - joint_stiffness(tree, c, i, q)
             if kind == RATE:
                 change = change - joint_slope(tree, c, i, v)
     return change
 
 
 @jit
-def _inward_link(tree, active, c, i, j, kind, v, a, work):
+def _inward_link(tree, active, c, i, j, kind, q, v, a, work):
     """69-75 and the lines of z+ and J-hat+ for one link; J-hat changes only above j."""
     row = i + 1
     above = i < j and kind == POSITION
@@ -173,7 +173,7 @@ def _inward_link(tree, active, c, i, j, kind, v, a, work):
                 store(work, row, DJ_PLUS + k, load(work, row, DJ + k))
         return dz
     phi, omega, u = load6(work, row, PHI), load(work, row, OMEGA), load(work, row, U)
-    du = _own_torque(tree, active, c, i, j, kind, v) - on_screw(tree, i, dz)
+    du = _own_torque(tree, active, c, i, j, kind, q, v) - on_screw(tree, i, dz)
     plus = add6(dz, scale6(du, phi))
     dc = du * omega
     if above:
@@ -193,12 +193,12 @@ def _inward_link(tree, active, c, i, j, kind, v, a, work):
 
 
 @jit
-def _inward(tree, active, c, j, kind, v, a, work):
+def _inward(tree, active, c, j, kind, q, v, a, work):
     """Backward recursion over the subtree of j and the links above it."""
     i = j + tree.size[j] - 1
     while i >= 0:
         row, up = i + 1, tree.parent[i]
-        plus = _inward_link(tree, active, c, i, j, kind, v, a, work)
+        plus = _inward_link(tree, active, c, i, j, kind, q, v, a, work)
         if i <= j and up > 0:  # the parent is above j and depends on x through this child only
             _clear(work, up, DZ, DPHI + 6)
         if i == j and kind == POSITION:
@@ -226,7 +226,7 @@ def _is_related(tree, i, j):
 
 
 @jit
-def _outward(tree, active, c, j, kind, v, work):
+def _outward(tree, active, c, j, kind, q, v, work):
     """Forward recursion over all links."""
     for i in range(tree.parent.shape[0]):
         row, up = i + 1, tree.parent[i]
@@ -245,7 +245,7 @@ def _outward(tree, active, c, j, kind, v, work):
                     F = add6(F, matrix_times(work, row, DJ, coming))
             torque = on_screw(tree, i, F)  # 79
             if i == j:
-                torque = torque - _own_torque(tree, active, c, i, j, kind, v)
+                torque = torque - _own_torque(tree, active, c, i, j, kind, q, v)
                 if kind == GIVEN:
                     torque = torque + tree.armature[i]
                     moving = add6(moving, one)
@@ -265,7 +265,7 @@ def _outward(tree, active, c, j, kind, v, work):
 
 @jit
 def recursion_sensitivity(view, loads, c, ins, outs, work):
-    v, values = ins[1], ins[4]
+    q, v, values = ins[0], ins[1], ins[4]
     a, tau = outs[:2]
     f_q, f_v, f_u = outs[10:]
     recursion(view, loads, c, ins, (a, tau), work)
@@ -278,8 +278,8 @@ def recursion_sensitivity(view, loads, c, ins, outs, work):
             _outward_rates(tree, c, j, kind, v, work)
             if kind == POSITION:
                 _turn_loads(tree, loads, c, j, values, work)
-            _inward(tree, active, c, j, kind, v, a, work)
-            _outward(tree, active, c, j, kind, v, work)
+            _inward(tree, active, c, j, kind, q, v, a, work)
+            _outward(tree, active, c, j, kind, q, v, work)
             for i in range(n):
                 found = load(work, i + 1, FOUND)
                 if kind == POSITION:

@@ -196,7 +196,7 @@ def lagrangian_dh_sensitivity(tree, loads, c, ins, outs, work):
         towards_base(tree, c, k, dq, dv, da, work)
         if tree.loaded[k] == 1:
             store(tau, c, k, load(tau, c, k) + joint_force(tree, c, k, q, v, a))
-            joint_partials(tree, c, k, v, dq, dv, da)
+            joint_partials(tree, c, k, q, v, dq, dv, da)
 
 
 SENSITIVITY = Kernel(

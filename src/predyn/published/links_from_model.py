@@ -162,6 +162,8 @@ def _find_plane(model: Model) -> Floats:
         ]
         if given:
             problems.append(f"joints {given} have {field}, which natural links do not support")
+    if model.ligaments[:, :, 0].any():
+        problems.append("it has ligaments, which natural links do not support")
     if model.rotor.any():
         problems.append("it has rotors, which natural links do not support")
     if problems:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.forward import vector
-from predyn.dynamics.joint_forces import joint_slope
+from predyn.dynamics.joint_forces import joint_slope, joint_stiffness
 from predyn.kernels.arguments import joints
 from predyn.kernels.batch import Kernel
 from predyn.kernels.fields import dense, pairs, wrench_pairs
@@ -198,14 +198,14 @@ def newton_euler_derivatives(tree, loads, c, ins, outs, work):
                 store(outs[1 + s], c, 2 * r + (i != j), x)
             i = tree.parent[i] - 1
         if tree.loaded[j] == 1:
-            _joint_sensitivity(tree, c, j, v, dq, dv, da)
+            _joint_sensitivity(tree, c, j, q, v, dq, dv, da)
 
 
 @jit
-def _joint_sensitivity(tree, c, j, v, dq, dv, da):
-    """Spring, friction and armature act only on their own joint."""
+def _joint_sensitivity(tree, c, j, q, v, dq, dv, da):
+    """Spring, ligaments, friction and armature act only on their own joint."""
     k = 2 * tree.pair[j]
-    store(dq, c, k, load(dq, c, k) + tree.stiffness[j])
+    store(dq, c, k, load(dq, c, k) + joint_stiffness(tree, c, j, q))
     store(dv, c, k, load(dv, c, k) + joint_slope(tree, c, j, v))
     store(da, c, k, load(da, c, k) + tree.armature[j])
 

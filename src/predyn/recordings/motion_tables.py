@@ -91,14 +91,14 @@ def format_sto(table: Table) -> str:
 
 
 def _make_labels(table: Table) -> list[str]:
-    return [_make_label(name) for name in table.model.joint_names]
+    return [make_label(name) for name in table.model.joint_names]
 
 
-def _make_label(name: str) -> str:
+def make_label(name: str) -> str:
     return "_".join(name.split())
 
 
-def _make_title(name: str) -> str:
+def make_title(name: str) -> str:
     """A first line that OpenSim reads as a name: not a setting, a row of numbers or an end mark."""
     title = " ".join(name.replace("=", " ").split())
     plain = title and not title[0].isdigit() and title != "endheader"
@@ -107,7 +107,7 @@ def _make_title(name: str) -> str:
 
 def _format_storage(table: Table, labels: list[str], columns: Floats) -> str:
     labels = ["time", *labels]
-    labels += [f"{_make_label(x.name)}/{_make_label(x.component)}" for x in table.signals]
+    labels += [f"{make_label(x.name)}/{make_label(x.component)}" for x in table.signals]
     twice = [label for k, label in enumerate(labels) if label in labels[:k]]
     if twice:
         raise InputError(
@@ -118,7 +118,7 @@ def _format_storage(table: Table, labels: list[str], columns: Floats) -> str:
     signals = [x.values for x in table.signals]
     rows = np.column_stack((table.t, columns, *signals))[kept].tolist()
     lines = [
-        _make_title(table.name),
+        make_title(table.name),
         "version=1",
         f"nRows={len(rows)}",
         f"nColumns={len(labels)}",

@@ -22,9 +22,11 @@ from predyn.problem import (
     System,
     duration_of,
 )
+from predyn.problem.contact_program import without_motors
 from predyn.problem.quantities import unit_of
 from predyn.recordings.measurements import AXES, Measurements
 from predyn.recordings.sampling import usual_interval
+from predyn.results.contact_text import contact_lines, ground_lines, patch_lines
 
 MOST = 60  # joints listed
 RATES = {"q": "", "v": "/s", "a": "/s^2"}
@@ -43,6 +45,7 @@ def model_text(model: Model, limits: Limits | None = None) -> str:
     lines += [f"  {line}" for line in _followers(model)]
     if model.frames:
         lines.append(f"frames: {', '.join(frame.name for frame in model.frames[:MOST])}")
+    lines += patch_lines(model)
     lines += [f"note: {note}" for note in model.notes]
     return "\n".join(lines)
 
@@ -89,8 +92,14 @@ def problem_text(problem: Problem) -> str:
     """Phases, unknowns, systems, costs, constraints and how they become numbers."""
     spline = problem.transcription
     lines = [f"task {problem.name!r}"]
-    if problem.passive:
-        lines.append(f"passive (no motor): {', '.join(problem.passive)}")
+    passive = (
+        without_motors(problem)
+        if any(phase.contacts for phase in problem.phases)
+        else tuple(problem.passive)
+    )
+    if passive:
+        lines.append(f"passive (no motor): {', '.join(passive)}")
+    lines += ground_lines(problem)
     lines += [_signal_text(signal) for signal in problem.signals]
     for parameter in problem.parameters:
         unit = _unit(unit_of(problem, parameter))
@@ -130,6 +139,7 @@ def _phase_text(problem: Problem, k: int, phase: Phase) -> list[str]:
     if phase.system is not None:
         jump = ", picked up by an impact" if phase.impact else ""
         lines.append(f"  system {phase.system!r}{jump}")
+    lines += [f"  {text}" for text in contact_lines(phase)]
     for end, state in (("start", phase.start), ("end", phase.end)):
         for key in ("q", "v", "a"):
             value = getattr(state, key)

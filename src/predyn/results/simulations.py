@@ -18,6 +18,7 @@ from predyn.model import PRISMATIC, Model
 from predyn.problem import Duration, Problem, duration_of, system_of
 from predyn.simulation import positive, simulate
 from predyn.simulation.replaying import Replay
+from predyn.simulation.simulation import stands
 from predyn.simulation.trajectories import DIVERGED, LIMITED, Trajectory
 from predyn.solution import Floats
 
@@ -60,6 +61,12 @@ def simulate_task(
     if unmoved:
         notes.append(f"{unmoved}: no motor in this task; the torque is applied anyway")
     q0, v0 = start
+    if stands(model) and not system.forces:
+        raise InputError(
+            f"{problem.name}: model {model.name!r} stands on contact points, but no ground holds "
+            "it in the simulation of a task: it would fall; solve the task first, and simulate "
+            "its solution, which has the forces of the ground"
+        )
     return simulate(model, q0, v0, held, t, forces=system.forces), notes
 
 

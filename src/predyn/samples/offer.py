@@ -20,6 +20,7 @@ class Further(NamedTuple):
     components: tuple[str, ...]
     unit: str
     scale: tuple[float, ...]
+    fixed: tuple[bool, ...] = ()  # components that are given, not unknown
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from predyn.errors import InputError, unknown_name
 from predyn.model import PRISMATIC, Model
+from predyn.model.floating_base import carrying_joints
 
 RESERVED = ("signal:", "rate:", "force:", "parameter:")  # what problems add
 STATES = ("q", "v", "a", "jerk")  # what a curve of joint positions gives, in order of derivative
@@ -50,6 +51,18 @@ def _wrenches(model: Model, _: str) -> tuple[str, ...]:
     return tuple(f"{name}.{x}" for name in model.expanded.joint_names for x in WRENCH)
 
 
+def _ground_units(model: Model, member: str) -> tuple[str, ...]:
+    own = carrying_joints(model, member)
+    per_metre = ("N m/m",) * (2 * len(own))
+    return (*_by_joint("N m", "N")(model, ""), *per_metre, *("N m",) * 3, *("N",) * 3)
+
+
+def _ground_components(model: Model, member: str) -> tuple[str, ...]:
+    own = [model.joint_names[j] for j in carrying_joints(model, member)]
+    shifts = [f"{name} per {axis}" for axis in "xy" for name in own]
+    return (*model.joint_names, *shifts, *WRENCH)
+
+
 WRENCH = ("mx", "my", "mz", "fx", "fy", "fz")
 FRAME_COMPONENTS = (
     *(f"R{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)),
@@ -71,6 +84,7 @@ CHANNELS = {
             _wrenches,
         ),
         Channel("momentum", _by_joint("N m s", "N s"), "predyn.channels.momentum", _joints),
+        Channel("ground:", _ground_units, "predyn.channels.ground", _ground_components),
         Channel("frame:", _frame_units, "predyn.channels.frames", lambda *_: FRAME_COMPONENTS),
     )
 }

@@ -3,6 +3,8 @@
 The torques of a solution drive a forward simulation from its first state, without correction. The
 difference at the end is the transcription error, unless the motion amplifies it: an unstable motion
 multiplies every difference, including rounding, by a factor that grows exponentially with time.
+A body that stands on the ground is such a case: its feet are light, and in the simulation nothing
+but given forces holds them. It is replayed in short windows that start from the predicted state.
 Work is integrated as well, so that the energy balance checks the simulation itself.
 """
 
@@ -12,6 +14,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +32,11 @@ from predyn.simulation.stepping import STEP_LIMIT, Adaptive, Slope, run
 from predyn.simulation.trajectories import DIVERGED, FINISHED, LIMITED
 from predyn.solution import MOST_LISTED, Solution
 from predyn.solution.evaluation import has_motor
+from predyn.solution.ground import touches_ground
 
 Floats = NDArray[np.float64]
+STANDING = 0.05  # s between restarts of a motion on the ground
+MOST_WINDOWS = 100_000
 JUMP = 1e-6  # rad, m, rad/s, m/s; larger steps between phases are intended, not solver tolerance
 
 
@@ -60,6 +66,7 @@ class Replay:
     passive: tuple[str, ...] = ()  # names of the joints without a motor
     jumps: tuple[float, ...] = ()  # times at which the predicted and simulated states jump
     load_changes: tuple[float, ...] = ()  # times at which a payload is added or removed
+    restart: float | None = None  # s, the longest window between restarts from the prediction
 
     @property
     def max_position_error(self) -> float:
@@ -87,7 +94,7 @@ class Replay:
     def __str__(self) -> str:
         ended = f"{self.status}: {self.message}" if self.message else self.status
         lines = [
-            f"{self.name}, replayed by forward simulation: {ended}",
+            f"{self.name}, replayed by forward simulation{_every(self.restart)}: {ended}",
             f"{'joint':<16}  {'largest dq':>15}  {'largest dv':>17}  {'dq at the end':>15}  "
             f"{'dv at the end':>17}",
         ]
@@ -122,68 +129,113 @@ class Replay:
     __repr__ = __str__
 
 
-def replay(
-    solution: Solution, *, rtol: float = 1e-10, atol: float = 1e-12, max_steps: int = 30_000
-) -> Replay:
-    """Simulate the mechanism under a solution's torques, and compare with its motion.
+def _every(restart: float | None) -> str:
+    return "" if restart is None else f" in windows of at most {restart:g} s"
 
-    At every instant the torques are those that the curves need, zero at passive joints, without
-    feedback correction. rtol, atol: tolerances of the adaptive method, which restarts at every
-    break point of the curves; max_steps: largest number of steps in a phase. This does NOT judge
-    the result: the acceptable difference depends on the application, and unstable motions
-    (balancing, a long swing) amplify even rounding errors.
+
+def replay(
+    solution: Solution,
+    *,
+    restart: float | str | None = "auto",
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
+    max_steps: int = 30_000,
+) -> Replay:
+    """Simulate the mechanism under a solution's torques and forces, and compare with its motion.
+
+    At every instant the torques are those that the curves need, zero at passive joints, and the
+    forces, those of the ground included, are the predicted ones, without feedback correction.
+    restart: s, the longest time after which the simulation starts again from the predicted state;
+    None: never; "auto": 0.05 s for a motion on the ground, else never. The difference at such an
+    instant is the one before the restart. rtol, atol: tolerances of the adaptive method, which
+    restarts at every break point of the curves; max_steps: largest number of steps in a phase or
+    window. This does NOT judge the result: the acceptable difference depends on the application,
+    and unstable motions (balancing, a long swing, feet on the ground) amplify even rounding errors.
     """
     if not isinstance(solution, Solution):
         raise InputError(f"solution: expected a predyn.Solution, got {type(solution).__name__}")
     positive("rtol", rtol, least=LEAST_RTOL)
     positive("atol", atol)
     most = step_count(max_steps)
+    window = _window(solution, restart)
     model, control = solution.model, Predicted(solution)
     n, times = model.n, np.unique(solution.t)
     first = solution.at(0.0)
     y = np.concatenate((first.q, first.v, np.zeros(3)))
-    starts = np.cumsum([0.0, *(curve.duration for curve in solution.curves)])
+    windows = _windows(solution, window)
     rows: list[Floats] = []
     kept: list[Floats] = []
-    counts: list[int] = []  # rows of each phase
+    phases: list[int] = []  # of each row
     steps: list[tuple[float, float]] = []  # time, change of energy
     jumps, load_changes = [], []
     message, status = "", FINISHED
-    for k, (begin, end) in enumerate(itertools.pairwise(starts.tolist())):
+    for number, (k, begin, end) in enumerate(windows):
         now = control.phases[k].model
-        if k > 0:
-            earlier = control.phases[k - 1].model
+        if number > 0:
+            earlier = control.phases[windows[number - 1][0]].model
             before, jump = _energy(earlier, y), _jump(control, begin)
-            if np.abs(jump).max() > JUMP:
+            if window is not None:
+                piece = control.pieces.piece(begin + 1e-9 * (end - begin))
+                state = control.pieces.at(begin, piece)
+                y = np.concatenate((state[0], state[1], y[2 * n :]))
+            elif np.abs(jump).max() > JUMP:
                 y = y + np.append(jump, np.zeros(3))
                 jumps.append(begin)
             if not np.array_equal(now.inertia, earlier.inertia):
                 load_changes.append(begin)
             steps.append((begin, _energy(now, y) - before))
-        last = k == len(solution.curves) - 1
+        last = number == len(windows) - 1
         inside = times[(times > begin) & (times < end)]
         grid = np.concatenate(([begin], inside, [end]))
         slopes = _slopes(control.phases[k], control)
         stepper = Adaptive(slopes, (begin, end), y, n, control.breaks, rtol, atol, math.inf, most)
         part = run(stepper, grid, n)
-        stays = len(part.t) if last or part.trouble else len(part.t) - 1
-        kept.append(part.t[:stays])
-        counts.append(stays)
-        rows.append(part.y[:stays])
+        # of two rows at a boundary, the one after it; of a restart, the one before it
+        first_row = 1 if window is not None and number > 0 else 0
+        stop = len(part.t) - (0 if window is not None or last or part.trouble else 1)
+        kept.append(part.t[first_row:stop])
+        phases += [k] * (stop - first_row)
+        rows.append(part.y[first_row:stop])
         y = part.y[-1]
         if part.trouble is not None:
             message = part.trouble.text(model)
             status = LIMITED if part.trouble.place == STEP_LIMIT else DIVERGED
             break
-    phase = np.repeat(np.arange(len(counts)), counts)
-    found = _compared(solution, control, phase, np.concatenate(kept), np.concatenate(rows), steps)
+    phase = np.array(phases, np.int64)
+    found = _compared(solution, control, phase, np.concatenate(kept), np.concatenate(rows), steps,
+                      window)  # fmt: skip
     return replace(
         found,
         status=status,
         message=message,
         jumps=tuple(jumps),
         load_changes=tuple(load_changes),
+        restart=window,
     )
+
+
+def _window(solution: Solution, restart: Any) -> float | None:
+    if isinstance(restart, str):
+        if restart != "auto":
+            raise InputError(f"restart: expected seconds, None or 'auto', got {restart!r:.40}")
+        return STANDING if touches_ground(solution) else None
+    return None if restart is None else positive("restart", restart)
+
+
+def _windows(solution: Solution, window: float | None) -> list[tuple[int, float, float]]:
+    """Phase, begin and end of each stretch that is simulated without a restart."""
+    ends = np.cumsum([0.0, *(curve.duration for curve in solution.curves)])
+    found = []
+    for k, (begin, end) in enumerate(itertools.pairwise(ends.tolist())):
+        count = 1 if window is None else math.ceil((end - begin) / window * (1.0 - 1e-12))
+        if count > MOST_WINDOWS:
+            raise InputError(
+                f"restart: {window:g} s makes {count} windows in a phase; expected at most "
+                f"{MOST_WINDOWS}; choose a longer one"
+            )
+        grid = np.linspace(begin, end, max(count, 1) + 1).tolist()
+        found += [(k, low, high) for low, high in itertools.pairwise(grid)]
+    return found
 
 
 def _slopes(phase: PredictedPhase, control: Predicted) -> Callable[[float, float], Slope]:
@@ -238,6 +290,7 @@ def _compared(
     t: Floats,
     y: Floats,
     steps: list[tuple[float, float]],
+    window: float | None,
 ) -> Replay:
     n = solution.model.n
     q, v = np.ascontiguousarray(y[:, :n]), np.ascontiguousarray(y[:, n : 2 * n])
@@ -249,7 +302,7 @@ def _compared(
     work = y[:, 2 * n :].T
     jumps = np.zeros(len(t))
     for time, change in steps:
-        jumps[t >= time] += change
+        jumps[t >= time if window is None else t > time] += change
     return Replay(
         name=solution.name,
         model=solution.model,

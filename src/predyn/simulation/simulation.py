@@ -18,9 +18,12 @@ from predyn.errors import InputError, unknown_name
 from predyn.kernels.arguments import finite, joints, real
 from predyn.kernels.forces import ExternalForce, placed_forces, vector
 from predyn.model import Model
+from predyn.model.floating_base import floating_base
 from predyn.simulation.controls import Control, Samples, check_times, read_control
 from predyn.simulation.stepping import RK4, Adaptive, Event, Fixed, march_in_numpy, run
 from predyn.simulation.trajectories import Trajectory, gather_runs, gather_trajectory
+from predyn.solution import Solution
+from predyn.solution.ground import touches_ground
 
 Floats = NDArray[np.float64]
 METHODS = ("adaptive", "rk4")
@@ -42,6 +45,7 @@ def simulate(
     forces: Sequence[ExternalForce] = (),
     events: Event | Sequence[Event] = (),
     max_steps: int = 100_000,
+    free_fall: bool = False,
 ) -> Trajectory:
     """Simulate the mechanism from q0, v0 at t[0]; returns states at the increasing times t (K,).
 
@@ -58,6 +62,7 @@ def simulate(
     events   functions event(t, q, v) -> number; the first change of sign stops the trajectory
     max_steps  of the adaptive method; after that, a trajectory is stopped (status "step_limit"):
              strong damping, stiff springs or steep friction need very short steps
+    free_fall  whether a model that stands on contact points may be simulated without forces on it
 
     Springs, friction and rotors are those of the model. A trajectory that becomes infinite or NaN,
     or exceeds 1e6 rad, m, rad/s or m/s, is stopped (status "diverged").
@@ -69,6 +74,8 @@ def simulate(
     positive("rtol", rtol, least=LEAST_RTOL)
     positive("atol", atol)
     most = step_count(max_steps)
+    if not free_fall and not forces:
+        _refuse_to_fall(model, control)
     given = read_control(model, control, times)
     stops = _read_events(events)
     starts = [_check_bounds(name, real(model, name, x, n)) for name, x in (("q0", q0), ("v0", v0))]
@@ -97,6 +104,27 @@ def simulate(
         runs.append(run(stepper, times, model.n, stops))
     parts, event = gather_runs(runs, times, model.n)
     return gather_trajectory(model, times, parts, event, controls, lead, tuple(forces), stops)
+
+
+def stands(model: Model) -> bool:
+    """Whether it floats and has contact points on which it stands against gravity."""
+    heavy = bool(model.contact_points) and bool(model.gravity.any())
+    return heavy and floating_base(model) is not None
+
+
+def _refuse_to_fall(model: Model, control: Any) -> None:
+    """A body that stands needs the ground, which a simulation does not have."""
+    if not stands(model):
+        return
+    points = [point.name for point in model.contact_points]
+    listed = ", ".join(points[:3]) + (", ..." if len(points) > 3 else "")
+    advice = "give the forces of the ground as forces=[ExternalForce(point, force), ...]"
+    if isinstance(control, Solution) and touches_ground(control):
+        advice = "predyn.replay(solution) applies the predicted forces of the ground"
+    raise InputError(
+        f"simulate: model {model.name!r} floats and stands on contact points ({listed}), but no "
+        f"ground holds it in a simulation: it would fall; {advice}, or allow it: free_fall=True"
+    )
 
 
 def _check_start(

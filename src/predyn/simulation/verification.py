@@ -11,11 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.errors import InputError, PredynError
+from predyn.model import PRISMATIC
+from predyn.model.floating_base import floating_base
 from predyn.simulation.replaying import Replay, replay
 from predyn.solution import CONVERGED, Solution
 from predyn.solution.evaluation import has_motor, passive_joints
+from predyn.solution.ground import body_weight, plane_of, touches_ground
 from predyn.solution.verification import (
     MOST_POINTS,
+    BaseResidual,
     PassiveTorques,
     ReplayNumbers,
     Verification,
@@ -43,7 +47,27 @@ def verify(solution: Solution) -> Solution:
         )
     motor, effort, passive = _torques(solution)
     replayed, reason = _replayed(solution)
-    return replace(solution, verification=Verification(motor, effort, passive, replayed, reason))
+    base = _base(solution, passive)
+    checks = Verification(motor, effort, passive, replayed, reason, base)
+    return replace(solution, verification=checks)
+
+
+def _base(solution: Solution, passive: PassiveTorques) -> BaseResidual | None:
+    """The residual at the floating base of a motion on the ground."""
+    model, joints = solution.model, floating_base(solution.model)
+    if joints is None or not touches_ground(solution):
+        return None
+    largest = dict(zip(passive_joints(solution), passive.largest.tolist(), strict=True))
+    base = [model.joint_names[j] for j in joints]
+    slides = [x for x, j in zip(base, joints, strict=True) if model.kind[j] == PRISMATIC]
+    above = solution.channel("com", solution.t)[:, 2] - plane_of(solution).lowest
+    return BaseResidual(
+        force=max((largest.get(x, 0.0) for x in slides), default=0.0),
+        moment=max((largest.get(x, 0.0) for x in base if x not in slides), default=0.0),
+        weight=body_weight(model),
+        height=float(above.mean()),
+        others=max((value for x, value in largest.items() if x not in base), default=0.0),
+    )
 
 
 def _torques(solution: Solution) -> tuple[int, float, PassiveTorques]:
@@ -120,4 +144,5 @@ def _numbers(run: Replay) -> ReplayNumbers:
         max_energy_error=run.max_energy_error,
         jumps=np.array(run.jumps, np.float64),
         load_changes=np.array(run.load_changes, np.float64),
+        restart=run.restart,
     )

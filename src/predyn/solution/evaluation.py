@@ -67,6 +67,11 @@ def parts_of(
 
 def sample_at(solution: Solution, times: Floats) -> Sample:
     """The motion and its forces at times of any shape."""
+    return samples_of(solution, times, None)
+
+
+def samples_of(solution: Solution, times: Floats, phases: NDArray[np.int64] | None) -> Sample:
+    """The motion and its forces at times of any shape; in given phases, or those at the times."""
     from predyn.dynamics.reactions import joint_reactions
     from predyn.dynamics.rnea import inverse_dynamics
 
@@ -74,7 +79,7 @@ def sample_at(solution: Solution, times: Floats) -> Sample:
     flat, n = times.ravel(), solution.model.n
     states, tau = np.empty((4, flat.size, n)), np.empty((flat.size, n))
     reactions = np.empty((flat.size, len(solution.model.parent), 6))
-    for part in parts_of(solution, flat):
+    for part in parts_of(solution, flat, phases):
         states[:, part.rows] = _values(solution.curves[part.phase], part.s, 3)
         model, forces = solution.system(part.phase).model, forces_in(solution, part)
         q, v, a = states[:3, part.rows]

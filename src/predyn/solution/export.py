@@ -43,7 +43,10 @@ def _stored(solution: Solution) -> Table:
     return _table(solution, solution.t, solution.phase, motion, solution.signals)
 
 
-def _resampled(solution: Solution, rate: float) -> Table:
+def instants(solution: Solution, rate: float | None) -> tuple[Floats, NDArray[np.int64]]:
+    """Times (K,) of an export and the phase of each: those of the samples, or at a rate (Hz)."""
+    if rate is None:
+        return solution.t, solution.phase
     number = isinstance(rate, int | float | np.number) and not isinstance(rate, bool)
     if not number or not 0.0 < rate < np.inf:
         raise InputError(f"rate: expected samples per second (Hz) above 0, got {rate!r:.60}")
@@ -51,9 +54,14 @@ def _resampled(solution: Solution, rate: float) -> Table:
     if last >= MOST_ROWS:
         raise InputError(f"rate: {rate:g} Hz makes more than {MOST_ROWS} rows; choose a lower one")
     t = np.minimum(np.arange(int(last) + 1) / float(rate), solution.duration)
+    return t, solution.phase_at(t)
+
+
+def _resampled(solution: Solution, rate: float) -> Table:
+    t, phase = instants(solution, rate)
     at = solution.at(t)
     signals = {name: solution.channel(f"signal:{name}", t) for name in solution.signal_curves}
-    return _table(solution, t, solution.phase_at(t), (at.q, at.v, at.a, at.tau), signals)
+    return _table(solution, t, phase, (at.q, at.v, at.a, at.tau), signals)
 
 
 def _table(

@@ -5,9 +5,9 @@ model, curves, limits, costs, multipliers, history and so on as in `Solution`. h
 format.
 Files of version 0.2, and solutions that were saved without one, have no group verification.
 
-Version 2 adds signals, parameters and systems, each only if there is one, and the status
-"exceeds_limits". Files that mean the same without them are written as version 1, which predyn 0.2
-reads too.
+Version 2 adds signals, parameters, systems, the ground, the cycle, joints that follow others and
+ligaments, each only if there is one, and the status "exceeds_limits". Files that mean the same
+without them are written as version 1, which predyn 0.2 reads too.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from predyn.model.stored import model_of, tree_of_model
 from predyn.samples.registry import units
 from predyn.solution.parts import CONVERGED, EXCEEDS, STATUSES, Violation
 from predyn.solution.solution import Solution
+from predyn.solution.stored_cycles import continuation_of, tree_of_continuation
 from predyn.solution.stored_systems import (
     axes_of,
     curve_of,
@@ -37,6 +38,7 @@ from predyn.solution.stored_systems import (
     tree_of_system,
     vector_of,
 )
+from predyn.solution.verification import Verification
 from predyn.solution.verification_file import verification_of
 from predyn.storage import hdf5_tree
 from predyn.storage.files import write_bytes
@@ -61,7 +63,8 @@ def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
     """Write a solution to an HDF5 file, whole or not at all; equal solutions give equal bytes."""
     try:
         statuses = {solution.status, *(start.get("status") for start in solution.starts)}
-        plain = is_plain(solution) and not solution.model.couplings
+        model = solution.model.expanded
+        plain = is_plain(solution) and not solution.model.couplings and not model.ligaments.any()
         version = 1 if plain and EXCEEDS not in statuses else VERSION
         data = hdf5_tree.encode(_tree_of(solution), _notes(solution.model), KIND, version)
     except (ValueError, OSError, RuntimeError) as error:  # of a value, or of the HDF5 library
@@ -111,11 +114,22 @@ def _tree_of(solution: Solution) -> Tree:
         tree["parameter_units"] = solution.parameter_units
     if solution.systems:
         tree["systems"] = [tree_of_system(system) for system in solution.systems]
+    tree |= tree_of_continuation(solution)
     for name in KINKS:
         if getattr(solution, name):
             tree[name] = {key: float(value) for key, value in getattr(solution, name).items()}
     if solution.verification is not None:
-        tree["verification"] = asdict(solution.verification)
+        tree["verification"] = _tree_of_checks(solution.verification)
+    return tree
+
+
+def _tree_of_checks(checks: Verification) -> Tree:
+    """Without what only motions on the ground have."""
+    tree: Tree = asdict(checks)
+    if checks.base is None:
+        del tree["base"]
+    if checks.replay is not None and checks.replay.restart is None:
+        del tree["replay"]["restart"]
     return tree
 
 
@@ -203,6 +217,7 @@ def _with_unknowns(file: TreeReader, solution: Solution) -> Solution:
         found["systems"] = tuple(
             system_of(group, solution.model, signals, k) for k, group in enumerate(groups)
         )
+    found |= continuation_of(file, solution.model)
     for name in KINKS:
         if name in file.tree:
             found[name] = file.mapping(name, lambda group, key: group.value(key, float))

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
     from predyn.dynamics.system import PhaseSystem
     from predyn.problem import Problem
+    from predyn.solution.ground import GroundPlane
+    from predyn.solution.repeating import Repeat
     from predyn.solution.verification import Verification
 
 
@@ -88,6 +90,8 @@ class Solution(Compared):
     unsmoothed: dict[str, float] = field(default_factory=dict)  # exact costs, where they differ
     widths: dict[str, float] = field(default_factory=dict)  # within which kinks were rounded off
     systems: tuple[PhaseSystem, ...] = ()  # what moves in each phase; () in files of version 0.2
+    ground: GroundPlane | None = None  # what contact points touch; None without contacts
+    cycle: Repeat | None = None  # how the motion goes on after its end; None if it is not cyclic
     problem: Problem | None = field(default=None, compare=False)  # as solved; not in files
 
     @property
@@ -159,6 +163,17 @@ class Solution(Compared):
         later = checked_times(self, t) + ROUNDING * self.duration
         return np.asarray(np.searchsorted(phase_starts(self)[1:], later, side="right"))
 
+    def repeated(self, count: int = 2) -> Solution:
+        """A cyclic motion and its continuation, `count` times as long.
+
+        The end of a cyclic motion is its start, moved on and possibly mirrored: two steps of a
+        walk, of which one was predicted, are a whole gait cycle. The costs, the violations and the
+        decision variables stay those of the predicted part.
+        """
+        from predyn.solution.repeating import repeated
+
+        return repeated(self, count)
+
     def check(self) -> Solution:
         """This solution if it is a success; otherwise NotConverged, with the named violations."""
         if self.success:
@@ -198,6 +213,22 @@ class Solution(Compared):
             export_solution(self, path, rate)
         else:
             raise unknown_name("suffix", suffix, (*WRITERS, ".h5"))
+
+    def export_forces(
+        self,
+        path: str | os.PathLike[str],
+        rate: float | None = None,
+        *,
+        loads: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Write the forces of the ground on each foot for OpenSim: .mot or .sto, y up.
+
+        Instants are those of `export`. With `loads` also an external-loads file (.xml), which names
+        the bodies that the forces act on. `load_measurements(path, axes="x-zy")` reads them back.
+        """
+        from predyn.solution.force_export import export_forces
+
+        export_forces(self, path, rate, loads)
 
     def to_pandas(self, *channels: str, t: ArrayLike | None = None) -> pandas.DataFrame:
         """Channels as a pandas.DataFrame: index t, columns "phase", "q.JOINT" and so on.

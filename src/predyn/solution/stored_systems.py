@@ -27,7 +27,7 @@ Signals = dict[str, SignalCurves]
 
 def is_plain(solution: Solution) -> bool:
     """Whether a reader that knows neither signals nor systems of phases misses nothing."""
-    if solution.signal_curves or solution.parameters:
+    if solution.signal_curves or solution.parameters or solution.cycle:
         return False
     from predyn.dynamics.system import limits_by_kind
 

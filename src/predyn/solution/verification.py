@@ -21,6 +21,9 @@ STATUSES = (FINISHED, "step_limit", "diverged")  # of a replay
 SMALLEST = float(np.finfo(float).tiny)
 DEGREES = 180.0 / np.pi
 PASSIVE_WARNING = 0.01  # of the motors' largest torque: more at a passive joint gives a warning
+# of a body on the ground, Hicks et al. 2015, J Biomech Eng 137:020905: forces at its base relative
+# to body weight, moments relative to body weight times the height of the centre of mass
+FORCE_WARNING, MOMENT_WARNING = 0.05, 0.01
 ANGLE_WARNING, LENGTH_WARNING = 5.0, 0.01  # degrees, m: so does a replay that ends farther off
 
 
@@ -57,6 +60,35 @@ class ReplayNumbers:
     max_energy_error: float  # J
     jumps: Floats  # (J,) s, at which the predicted state jumps, and the simulated one with it
     load_changes: Floats  # (L,) s, at which a payload comes or goes
+    restart: float | None = None  # s, the longest window between restarts from the prediction
+
+
+@dataclass(frozen=True, eq=False)
+class BaseResidual:
+    """Largest force and moment at the floating base of a body that stands on the ground.
+
+    They are zero if the motion and the forces of the ground obey the equations of motion.
+    """
+
+    force: float  # N, of one component
+    moment: float  # N m
+    weight: float  # N, of the body
+    height: float  # m, of its centre of mass above the ground, on average
+    others: float  # the largest torque at another passive joint
+
+    @property
+    def force_share(self) -> float:
+        """Relative to body weight."""
+        return self.force / max(self.weight, SMALLEST)
+
+    @property
+    def moment_share(self) -> float:
+        """Relative to body weight times the height of the centre of mass."""
+        return self.moment / max(self.weight * self.height, SMALLEST)
+
+    @property
+    def large(self) -> bool:
+        return self.force_share > FORCE_WARNING or self.moment_share > MOMENT_WARNING
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +100,16 @@ class Verification:
     passive: PassiveTorques
     replay: ReplayNumbers | None
     no_replay: str  # the reason, empty if there is a replay
+    base: BaseResidual | None = None  # None if the motion does not stand on the ground
 
     @property
     def passive_share(self) -> float:
-        """The largest torque at a passive joint over the largest of a motor."""
+        """The largest torque at a passive joint over the largest of a motor.
+
+        The floating base of a motion on the ground is left out: `base` has its residual.
+        """
+        if self.base is not None:
+            return self.base.others / max(self.effort, SMALLEST)
         if not self.passive.largest.size:
             return 0.0
         return float(self.passive.largest.max()) / max(self.effort, SMALLEST)
@@ -81,7 +119,8 @@ class Verification:
         if self.replay is None:
             return False
         farthest = np.where(model.kind == PRISMATIC, LENGTH_WARNING, ANGLE_WARNING / DEGREES)
-        off = np.abs(self.replay.dq[-1]) > farthest
+        ends = np.abs(self.replay.dq[-1])
+        off = (ends if self.replay.restart is None else self.replay.max_dq) > farthest
         return self.replay.status != FINISHED or bool(off.any())
 
     def warnings(self, model: Model) -> list[str]:
@@ -89,8 +128,11 @@ class Verification:
         warnings = []
         if self.passive_share > PASSIVE_WARNING:
             warnings.append("torque at passive joints")
+        if self.base is not None and self.base.large:
+            warnings.append("force at the base")
         if self.ends_off(model):
-            warnings.append("replay ends elsewhere")
+            windows = self.replay is not None and self.replay.restart is not None
+            warnings.append("replay drifts" if windows else "replay ends elsewhere")
         return warnings
 
     def summary(self, model: Model) -> dict[str, Any]:
@@ -106,4 +148,15 @@ class Verification:
             "end_velocity_error": None if run is None else np.abs(run.dv[-1]).max(),
             "max_energy_error": None if run is None else run.max_energy_error,
             "warnings": self.warnings(model),
+        } | self._on_ground()
+
+    def _on_ground(self) -> dict[str, Any]:
+        if self.base is None:
+            return {}
+        return {
+            "base_force": self.base.force,
+            "base_force_share": self.base.force_share,
+            "base_moment": self.base.moment,
+            "base_moment_share": self.base.moment_share,
+            "replay_window": None if self.replay is None else self.replay.restart,
         }

@@ -13,6 +13,7 @@ from predyn.solution.verification import (
     FINISHED,
     MOST_POINTS,
     STATUSES,
+    BaseResidual,
     PassiveTorques,
     ReplayNumbers,
     Verification,
@@ -39,7 +40,16 @@ def verification_of(group: TreeReader, solution: Solution) -> Verification:
     group.require(
         bool(reason) == (replay is None), "no_replay", "a reason if there is no replay, else none"
     )
-    return Verification(motor, effort, passive, replay, reason)
+    base = _base_of(group.group("base")) if group.tree.get("base") is not None else None
+    return Verification(motor, effort, passive, replay, reason, base)
+
+
+def _base_of(group: TreeReader) -> BaseResidual:
+    names = ("force", "moment", "weight", "height", "others")
+    values = [group.value(name, float) for name in names]
+    for name in ("force", "moment", "weight", "others"):
+        group.require(not group.tree[name] < 0.0, name, "a non-negative number")
+    return BaseResidual(*values)
 
 
 def _passive_of(group: TreeReader, solution: Solution) -> PassiveTorques:
@@ -78,6 +88,9 @@ def _replay_of(group: TreeReader, solution: Solution) -> ReplayNumbers:
     for name in CHANGES:
         entries[name] = group.times(name)
         _within(group, name, entries[name], solution)
+    if group.tree.get("restart") is not None:
+        entries["restart"] = group.value("restart", float)
+        group.require(entries["restart"] > 0.0, "restart", "a positive number of seconds")
     return ReplayNumbers(status=status, message=group.value("message", str), t=t, **entries)
 
 

@@ -23,6 +23,7 @@ from predyn.solving.single_solve import (
     with_transcription,
 )
 from predyn.solving.totals import Totals
+from predyn.transcribe.arrange import PASSIVE_TORQUE
 from predyn.transcribe.free_knots import joined, split
 from predyn.transcribe.guess import first_guess
 
@@ -43,7 +44,7 @@ def refined(problem: Problem, solution: Solution, output: Output) -> Solution:
             break
         problem = halved(problem)
         output.announce(f"refinement {k + 1} of at most {options.max_refinements}")
-        if solution.status == EXCEEDS:
+        if solution.status == EXCEEDS and PASSIVE_TORQUE not in solution.dense_violations[0].name:
             problem = with_more_points(problem)
         try:
             finer = solve_once(problem, solution, output, mu_init=NEAR)

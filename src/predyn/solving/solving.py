@@ -12,10 +12,13 @@ import numpy as np
 from predyn.config import read_task
 from predyn.errors import InputError
 from predyn.problem import Hybrid, Problem
+from predyn.problem.check_contacts import can_be_written_out
+from predyn.problem.contact_program import written_out
 from predyn.problem.plausibility import warn_if_implausible
 from predyn.solution import CONVERGED, MOST_EXCESS, Solution
 from predyn.solving.continuation import settled, solve_in_stages
 from predyn.solving.denser_points import with_enough_points
+from predyn.solving.feasible_first import FEASIBLE, feasible_motion
 from predyn.solving.refinement import refined, with_free_knots
 from predyn.solving.several_starts import best_of_starts
 from predyn.solving.shown_progress import shown_progress
@@ -42,8 +45,8 @@ def solve(
     """Find the optimal motion. Returns for every outcome: see `status`, or call `check()`.
 
     problem     a Problem, the name or path of a task file, or a Program, for many similar problems
-    guess       replaces the problem's: "auto", "linear", "inverse_kinematics", (s, q) or a
-                Solution; of a successful one the multipliers are used too, where names of
+    guess       replaces the problem's: "auto", "linear", "inverse_kinematics", "feasible", (s, q)
+                or a Solution; of a successful one the multipliers are used too, where names of
                 constraints agree
     starts      number of starts, each in its own process; the best local optimum is returned, with
                 the outcome of each in `starts`; the first starts at `guess`, the others at random
@@ -74,6 +77,9 @@ def solve(
         problem = _prepared(problem, warm=isinstance(guess, Solution))
     with shown_progress(verbose, report) as output:
         output = output._replace(text=text)
+        if program is None and FEASIBLE in (guess, problem.guess if guess is None else None):
+            output.announce("without costs")
+            guess = feasible_motion(problem, output)
         if starts > 1:
             output.announce(f"{starts} starts")
             first = best_of_starts(problem, guess, starts, seed, text, output.report)
@@ -134,10 +140,14 @@ def _checked_guess(guess: Any, resume: str | os.PathLike[str] | Solution | None)
 
 
 def _prepared(problem: Problem, warm: bool) -> Problem:
-    """The problem with a number of steps, after warnings; errors are left to the transcription.
+    """The problem with contacts written out and a number of steps, after warnings.
+
+    Errors are left to the transcription.
 
     Whoever has a solution to start from (warm) has seen the warnings.
     """
+    if can_be_written_out(problem):
+        problem = written_out(problem)
     hybrid = isinstance(problem.transcription, Hybrid)
     if (warm and not hybrid) or problem.validate():
         return problem
@@ -224,6 +234,12 @@ def _excess_text(problem: Problem, solution: Solution, refined: bool) -> str:
     advice = "refine" if not refined else f"raise max_refinements (now {options.max_refinements})"
     when = "" if np.isnan(worst.time) else f" at {worst.time:.4g} s"
     hybrid = isinstance(options, Hybrid)
+    if PASSIVE_TORQUE in worst.name and problem.ground_forces:
+        return (
+            f"{worst.name} is {worst.value:.2g}{when}, {100 * worst.relative:.3g} % of the weight "
+            f"(times 0.6 m for moments), between the points where it is zero: {advice}, or use "
+            "more segments"
+        )
     if PASSIVE_TORQUE in worst.name:
         other = "more steps" if hybrid else "or, better, method 'hybrid'"
         return (

@@ -17,6 +17,11 @@ NAMES = (
     "branched-acrobot-swingup",
     "cart-pole-swingup",
     "gymnast-swing",
+    "planar-walker",
+    "human-walk",
+    "human-walk-published",
+    "human-sit-to-stand",
+    "quadruped-stand-up",
 )
 
 

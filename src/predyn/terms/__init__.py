@@ -1,5 +1,6 @@
 """Terms: the costs and constraints of a motion."""
 
+from predyn.terms.contact import ContactForce, ContactForceRate, FrictionCone
 from predyn.terms.duration import TotalTime
 from predyn.terms.effort import Effort
 from predyn.terms.electrical import ElectricalEnergy
@@ -10,19 +11,23 @@ from predyn.terms.frames import (
     FramePosition,
     FrameVelocity,
 )
+from predyn.terms.ground import GroundTorque, ZeroMomentPoint
 from predyn.terms.joints import (
     JointAcceleration,
     JointJerk,
     JointPosition,
+    JointSum,
     JointTorque,
     JointVelocity,
 )
 from predyn.terms.momentum import GeneralizedMomentum
-from predyn.terms.pairs import Continuity, FrameStep, Periodic, Symmetric
+from predyn.terms.pairs import Continuity, FrameStep, Periodic, PeriodicSignal, Symmetric
+from predyn.terms.points import FrameDistance, SwingTogether
 from predyn.terms.power import MechanicalEnergy
 from predyn.terms.reactions import JointReaction
 from predyn.terms.signals import ParameterValue, SignalRate, SignalValue
 from predyn.terms.smoothness import Smoothness
+from predyn.terms.steps import HeightAboveSteps
 from predyn.terms.sums import AverageSpeed, WeightedSum
 from predyn.terms.term import Term
 from predyn.terms.torque_speed import TorqueSpeed
@@ -31,28 +36,37 @@ from predyn.terms.user import UserTerm
 
 _CLASSES: tuple[type[Term], ...] = (
     AverageSpeed,
+    ContactForce,
+    ContactForceRate,
     Continuity,
     Effort,
     ElectricalEnergy,
     FrameAxis,
+    FrameDistance,
     FrameOrientation,
     FramePose,
     FramePosition,
     FrameStep,
     FrameVelocity,
+    FrictionCone,
     GeneralizedMomentum,
+    HeightAboveSteps,
+    GroundTorque,
     JointAcceleration,
     JointJerk,
     JointPosition,
     JointReaction,
+    JointSum,
     JointTorque,
     JointVelocity,
     MechanicalEnergy,
     ParameterValue,
     Periodic,
+    PeriodicSignal,
     SignalRate,
     SignalValue,
     Smoothness,
+    SwingTogether,
     Symmetric,
     TorqueSpeed,
     TotalTime,
@@ -60,34 +74,44 @@ _CLASSES: tuple[type[Term], ...] = (
     TrackPoint,
     UserTerm,
     WeightedSum,
+    ZeroMomentPoint,
 )
 TERMS: dict[str, type[Term]] = {term.kind: term for term in _CLASSES}  # by name in task files
 
 __all__ = [
     "TERMS",
     "AverageSpeed",
+    "ContactForce",
+    "ContactForceRate",
     "Continuity",
     "Effort",
     "ElectricalEnergy",
     "FrameAxis",
+    "FrameDistance",
     "FrameOrientation",
     "FramePose",
     "FramePosition",
     "FrameStep",
     "FrameVelocity",
+    "FrictionCone",
     "GeneralizedMomentum",
+    "GroundTorque",
+    "HeightAboveSteps",
     "JointAcceleration",
     "JointJerk",
     "JointPosition",
     "JointReaction",
+    "JointSum",
     "JointTorque",
     "JointVelocity",
     "MechanicalEnergy",
     "ParameterValue",
     "Periodic",
+    "PeriodicSignal",
     "SignalRate",
     "SignalValue",
     "Smoothness",
+    "SwingTogether",
     "Symmetric",
     "Term",
     "TorqueSpeed",
@@ -96,4 +120,5 @@ __all__ = [
     "TrackPoint",
     "UserTerm",
     "WeightedSum",
+    "ZeroMomentPoint",
 ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from predyn.errors import InputError
 from predyn.model import Model
 from predyn.terms.linear import Block, Linear
 from predyn.terms.selection import (
@@ -47,6 +48,39 @@ class JointPosition(JointTerm):
 
     kind = "position"
     channel = "q"
+
+
+@dataclass(frozen=True, eq=False)
+class JointSum(Term):
+    """A weighted sum of joint positions minus a target, such as the angle of a foot in the plane.
+
+    factors  {"hip": 1.0, "knee": -1.0, ...}
+    """
+
+    factors: Mapping[str, float]
+    target: float = 0.0
+    name: str = "sum"
+
+    kind = "joint_sum"
+
+    def bind(self, model: Model) -> Linear:
+        if not isinstance(self.factors, Mapping) or not self.factors:
+            raise InputError(
+                f"joint_sum: factors: expected a table of joints, got {self.factors!r:.60}"
+            )
+        index = joint_indices(model, tuple(self.factors), self.kind)
+        units = {*joint_units(model, index, "q")}
+        if len(units) > 1:
+            raise InputError("joint_sum: factors: expected hinges or slides, got both")
+        names = joint_names(model, index)
+        factors = read_numbers(list(self.factors.values()), "joint_sum: factors", names)
+        return Linear(
+            (self.name,),
+            (*units,),
+            np.abs(factors * joint_scale(model, index, "q")).max(keepdims=True),
+            [Block(0, "q", index, factors[None])],
+            read_numbers(self.target, "joint_sum: target", (self.name,)),
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.errors import InputError
 from predyn.model import Model
-from predyn.samples import FRAME_PARTS, STATES
+from predyn.samples import FRAME_PARTS, STATES, Offer
 from predyn.terms.frames import unit_direction
 from predyn.terms.linear import Block, Linear
 from predyn.terms.selection import (
@@ -24,6 +24,7 @@ from predyn.terms.selection import (
     joint_units,
     read_numbers,
 )
+from predyn.terms.signals import SignalValue
 from predyn.terms.term import Term
 
 JOINT_CHANNELS = (*STATES, "tau")
@@ -60,12 +61,15 @@ class Symmetric(Term):
     swap   {"left_hip": "right_hip", ...}: joints that change places, each pair named once; other
            joints are their own mirror image
     signs  {"spine_roll": -1, ...}: joints that change sign in the mirror; name one of a pair
+    offset {"base_x": 0.6, ...}: gain of q (rad or m) from the first instant to the second; a number
+           or the name of a parameter
     """
 
     swap: Mapping[str, str] = field(default_factory=dict)
     signs: Mapping[str, float] = field(default_factory=dict)
     channels: Sequence[str] = ("q", "v")
     joints: Sequence[str] | None = None
+    offset: Mapping[str, float | str] = field(default_factory=dict)
 
     kind = "symmetric"
     pairs: ClassVar[bool] = True
@@ -86,9 +90,30 @@ class Symmetric(Term):
                 )
             given[j] = sign
             signs[[j, image[j]]] = sign
-        return _build_difference(
-            model, channels, index, image[index], signs[index], np.zeros(len(index))
-        )
+        gain, unknown = self._find_gains(model, channels, index)
+        return _build_difference(model, channels, index, image[index], signs[index], gain, unknown)
+
+    def _find_gains(
+        self, model: Model, channels: tuple[str, ...], index: NDArray[np.int64]
+    ) -> tuple[Floats, list[Block]]:
+        """The gains of q that are numbers, and blocks of those that are parameters."""
+        gain, unknown = np.zeros(len(index)), []
+        for name, value in self.offset.items():
+            (rows,) = np.nonzero(index == model.joint_index(name))
+            if "q" not in channels or not len(rows):
+                raise InputError(
+                    f"symmetric: the offset of {name!r} belongs to q of this joint, which is not "
+                    f"among {channels!r:.40} of the joints of the term"
+                )
+            if isinstance(value, str):
+                factor = np.zeros((len(index), 1))
+                factor[rows] = -1.0
+                start = channels.index("q") * len(index)
+                place = np.zeros(1, np.int64)
+                unknown.append(Block(start, f"second.parameter:{value}", place, factor))
+            else:
+                gain[rows] = read_numbers(value, "symmetric: offset", (name,))
+        return gain, unknown
 
     def _find_images(self, model: Model) -> NDArray[np.int64]:
         image = np.arange(model.n)
@@ -153,6 +178,46 @@ class FrameStep(Term):
         )
 
 
+@dataclass(frozen=True, eq=False)
+class PeriodicSignal(Term):
+    """Components of a signal at the second instant minus those of `image` at the first.
+
+    image   another signal, such as the force on the other foot; None: the same
+    signs   of the components at the first instant: 1 or -1, one for all or one for each
+    """
+
+    signal: str
+    image: str | None = None
+    components: Sequence[str] | None = None
+    signs: ArrayLike = 1.0
+
+    kind = "periodic_signal"
+    pairs: ClassVar[bool] = True
+
+    def bind(self, model: Model) -> Linear:
+        raise InputError(f"term {self.kind!r}: it needs the signals of a problem")
+
+    def bind_to(self, offer: Offer) -> Linear:
+        image = self.signal if self.image is None else self.image
+        sides = [SignalValue(name, self.components).bind_to(offer) for name in (self.signal, image)]
+        signs = read_numbers(self.signs, "periodic_signal: signs", sides[0].rows)
+        if len(sides[1].rows) != len(signs) or not np.all(np.abs(signs) == 1.0):
+            raise InputError(
+                f"periodic_signal: expected signs 1 or -1 and as many components of {image!r} as "
+                f"of {self.signal!r} ({len(signs)}), got {signs.tolist()!r:.40} and "
+                f"{len(sides[1].rows)}"
+            )
+        blocks = []
+        for side, name, bound, factors in (
+            ("second", self.signal, sides[0], np.ones(len(signs))),
+            ("first", image, sides[1], -signs),
+        ):
+            at = np.array([x for _, _, x in bound.entries])
+            blocks.append(Block(0, f"{side}.signal:{name}", at, factors))
+        rows, units, scale = sides[0].rows, sides[0].units, sides[0].scale
+        return Linear(rows, units, scale, blocks)
+
+
 def _check_channels(channels: Sequence[str], kind: str) -> tuple[str, ...]:
     names = tuple(channels)
     if isinstance(channels, str) or not names or len(set(names)) < len(names):
@@ -169,8 +234,11 @@ def _build_difference(
     images: NDArray[np.int64],
     signs: Floats,
     gain: Floats,
+    unknown: Sequence[Block] = (),
 ) -> Linear:
-    """second.x of the joints minus signs times first.x of their images, minus gain for q."""
+    """second.x of the joints minus signs times first.x of their images, minus gain for q; unknown:
+    blocks of gains that are parameters.
+    """
     n = len(joints)
     blocks, offset = [], np.zeros(n * len(channels))
     for k, channel in enumerate(channels):
@@ -183,6 +251,6 @@ def _build_difference(
         tuple(f"{name} {channel}" for channel in channels for name in names),
         tuple(unit for channel in channels for unit in joint_units(model, joints, channel)),
         np.concatenate([joint_scale(model, joints, channel) for channel in channels]),
-        blocks,
+        [*blocks, *unknown],
         offset,
     )

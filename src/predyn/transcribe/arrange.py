@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from predyn.errors import InputError
 from predyn.kernels.forces import ExternalForce, UnknownForce, forces_at
-from predyn.problem import At, Constraint, Cost, Problem, name_of, row_bounds, system_of
+from predyn.problem import (
+    At,
+    Constraint,
+    Cost,
+    Points,
+    Problem,
+    name_of,
+    row_bounds,
+    system_of,
+)
 from predyn.problem.offers import name_in, offer_in
 from predyn.terms.duration import TotalTime
 from predyn.terms.joints import JointAcceleration, JointPosition, JointTorque, JointVelocity
@@ -154,7 +163,12 @@ class Arrangement:
     # -- instants -----------------------------------------------------------------------------
 
     def at(
-        self, p: int, at: At | Literal["knots"], cost: bool = False, still: bool = False
+        self,
+        p: int,
+        at: At | Literal["knots"],
+        cost: bool = False,
+        still: bool = False,
+        average: bool = False,
     ) -> InstantSet:
         """The set of instants of a phase at which a cost or constraint is evaluated.
 
@@ -164,18 +178,18 @@ class Arrangement:
         each segment has one control point to satisfy them.
         """
         if isinstance(at, str):
-            key: tuple = (p, still, at, cost and at == "throughout")
+            key: tuple = (p, still, at, cost and at == "throughout", average)
         else:
             key = (p, still, *(float(s) for s in at))
         if key not in self._sets:
-            self._sets[key] = self._choose(p, at, cost)
+            self._sets[key] = self._choose(p, at, cost, average)
         return self._sets[key]
 
-    def _choose(self, p: int, at: At | Literal["knots"], cost: bool) -> InstantSet:
+    def _choose(self, p: int, at: At | Literal["knots"], cost: bool, average: bool) -> InstantSet:
         options, spline = self.problem.transcription, self.layouts[p].spline
         pieces = self.layouts[p].pieces
-        timed = at == "throughout" and cost
-        if timed:
+        integral = at == "throughout" and cost
+        if integral:
             s, weights = pieces.gauss_points(options.gauss_points)
         else:
             ends = {"start": [0.0], "end": [1.0]}
@@ -192,7 +206,22 @@ class Arrangement:
             else:
                 s = np.array(at, float)
             weights = np.ones(len(s))
+        timed = integral and not average
         return InstantSet(p, self.layouts[p].components, s, weights, timed)
+
+    def _instants(self, p: int, points: Points) -> list[float]:
+        """The instants that a constraint asks for."""
+        layout, options = self.layouts[p], self.problem.transcription
+        s = layout.pieces.limit_points(options.limit_points)
+        if points.of == "motion":
+            s = layout.spline.greville
+        chosen = s[points.first : len(s) - points.last].tolist()
+        if not chosen:
+            raise InputError(
+                f"imposed_at: {points.first} and {points.last} of {len(s)} points are left out in "
+                f"{self.layouts[p].name!r}, and none is left"
+            )
+        return list(chosen)
 
     def for_equality(self, p: int, residual: Residual) -> InstantSet:
         """The instants at which an equality that applies throughout is imposed."""
@@ -277,6 +306,8 @@ class Arrangement:
         throughout = isinstance(constraint.at, str) and constraint.at == "throughout"
         if _timeless(residual):
             points, throughout = self.at(p, "start"), False
+        elif constraint.imposed_at is not None:
+            points = self.at(p, self._instants(p, constraint.imposed_at))
         elif throughout and bool((bounds[0] == bounds[1]).any()):
             points = self.for_equality(p, residual)
         elif throughout:
@@ -309,7 +340,10 @@ class Arrangement:
     ) -> None:
         """Add a constraint between the start of phase `first` and the end of phase `last`."""
         term = constraint.term
-        residual = self.bind(last, term)
+        # each side may have signals that the other has not
+        sides = [offer_in(self.problem, p, anywhere=True) for p in (first, last)]
+        residual = term.bind_to(sides[1])
+        residual.scale = self.sizes[last].scale(residual)
         bounds = row_bounds(constraint.lower, constraint.upper, residual)
         lift = next((x for x in self._lifts if x.is_of(constraint, first, last)), None)
         if lift is not None:
@@ -321,8 +355,7 @@ class Arrangement:
         for factor, piece in pieces:
             if piece.pairs:
                 ends = (self.at(first, "start"), self.at(last, "end"))
-                offers = (self.offers[first], self.offers[last])
-                parts += two_parts(piece, offers, ends, name, factor)
+                parts += two_parts(piece, sides, ends, name, factor)
             elif _timeless(piece.bind_to(self.offers[first])):
                 parts.append(self._add_summed(first, piece, "start", factor, name, "linear"))
             else:
@@ -353,10 +386,11 @@ class Arrangement:
         name: str,
         loss: Loss | None = None,
         objective: bool = False,
+        average: bool = False,
     ) -> Part:
         """Add a block whose losses are summed over its instants."""
         residual, smoothed = self.bind_summed(p, term, loss)
-        points = self.at(p, at, cost=True, still=not residual.entries)
+        points = self.at(p, at, cost=True, still=not residual.entries, average=average)
         block = Block(name, residual, loss=smoothed, weight=weight, objective=objective)
         return Part(points, points.add(block))
 
@@ -366,7 +400,9 @@ class Arrangement:
             raise InputError(f"{name}: a term on pairs of instants can only be a constraint")
         at: At = "start" if _timeless(cost.term.bind_to(self.offers[p])) else cost.at
         weight = float(cost.weight)
-        part = self._add_summed(p, cost.term, at, weight, name, cost.loss, objective=True)
+        part = self._add_summed(
+            p, cost.term, at, weight, name, cost.loss, objective=True, average=cost.average
+        )
         self.costs.append((name, part))
         self.made.append(Made(cost, p, part))
 

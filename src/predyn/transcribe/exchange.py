@@ -20,6 +20,7 @@ from predyn.problem import Constraint, Cost, Problem, name_of, row_bounds, syste
 from predyn.problem.check_entries import bounds_problems, cost_problems
 from predyn.problem.offers import offer_in
 from predyn.samples import STATES, split_side
+from predyn.terms.ground import GroundTorque, ZeroMomentPoint
 from predyn.terms.reactions import JointReaction
 from predyn.terms.sums import SumTerm
 from predyn.terms.term import Residual, Term
@@ -165,7 +166,8 @@ def _weighs(term: Term) -> bool:
 def _may_weigh(kind: type[Term]) -> bool:
     """Only terms of this package are known not to look at masses."""
     ours = kind.__module__.startswith("predyn.terms.")
-    return not ours or issubclass(kind, JointReaction | UserTerm | SumTerm)
+    weighing = (JointReaction, UserTerm, SumTerm, ZeroMomentPoint, GroundTorque)
+    return not ours or issubclass(kind, weighing)
 
 
 def _massless(residual: Residual) -> bool:

@@ -20,7 +20,7 @@ from predyn.problem import GUESSES, Duration, Phase, Problem, duration_of, syste
 from predyn.solution import Curve
 from predyn.transcribe.branches import nearest_route, reachable_branches, routes
 from predyn.transcribe.guess_unknowns import fill_lifts, fill_unknowns
-from predyn.transcribe.layout import PhaseLayout, end_values
+from predyn.transcribe.layout import PhaseLayout, end_value
 from predyn.transcribe.program import Program
 from predyn.transcribe.way_points import way_points
 
@@ -331,7 +331,7 @@ def _shifted(spline: BSpline, control: Floats, phase: Phase) -> Floats:
         ends = control[[0, -1]]
     else:
         ends = spline.evaluate(control, np.array([0.0, 1.0]))[0]
-    given = np.array([end_values(state, ends.shape[1])[0] for state in (phase.start, phase.end)])
+    given = np.array([end_value(state.q, ends.shape[1]) for state in (phase.start, phase.end)])
     off = np.where(np.isnan(given), 0.0, given - ends)
     if not off.any():
         return control

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from predyn.curves.bspline import BSpline
 from predyn.problem import Problem, Signal
+from predyn.problem.offers import phase_name
 from predyn.solution import Curve
 from predyn.transcribe.layout import CurveLayout, per_component
 from predyn.transcribe.motion import motion_of
@@ -65,14 +67,17 @@ def _signal(problem: Problem, layout: CurveLayout, name: str, p: int, solution: 
             values: Floats = spline.evaluate(curve.control, s, derivatives=0)[0]
             return values
     (signal,) = (x for x in problem.signals if x.name == name)
-    return guess_values(signal, np.clip(layout.spline.greville, 0.0, 1.0))
+    guess: Any = signal.guess
+    if isinstance(guess, Mapping):
+        guess = guess[phase_name(problem, p)]
+    return guess_values(signal, guess, np.clip(layout.spline.greville, 0.0, 1.0))
 
 
-def guess_values(signal: Signal, s: Floats) -> Floats:
-    """Values (instants, components) of a signal's guess."""
+def guess_values(signal: Signal, guess: Any, s: Floats) -> Floats:
+    """Values (instants, components) of a signal's guess in a phase."""
     m = len(signal.components)
-    if isinstance(signal.guess, tuple) and len(signal.guess) == 2 and np.ndim(signal.guess[0]) == 1:
-        times, values = (np.asarray(x, float) for x in signal.guess)
+    if isinstance(guess, tuple) and len(guess) == 2 and np.ndim(guess[0]) == 1:
+        times, values = (np.asarray(x, float) for x in guess)
         if values.ndim == 2:
             return np.stack([np.interp(s, times, column) for column in values.T], axis=1)
-    return np.broadcast_to(per_component(np.asarray(signal.guess, float), m), (len(s), m)).copy()
+    return np.broadcast_to(per_component(np.asarray(guess, float), m), (len(s), m)).copy()

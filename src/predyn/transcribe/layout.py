@@ -204,11 +204,14 @@ def spline_of(options: Spline, segments: int | None) -> BSpline:
 
 def end_values(state: State, n: int) -> list[Floats]:
     """q, v, a at an end, NaN where free."""
-    given = (state.q, state.v, state.a)
-    return [
-        np.full(n, np.nan) if x is None else np.broadcast_to(np.asarray(x, float), (n,)).copy()
-        for x in given
-    ]
+    return [end_value(x, n) for x in (state.q, state.v, state.a)]
+
+
+def end_value(given: ArrayLike | Sequence[float | None] | None, n: int) -> Floats:
+    """A value of all joints at an end, NaN where free."""
+    value = np.empty(n)
+    value[:] = np.nan if given is None else np.asarray(given, float)
+    return value
 
 
 def lay_out(

@@ -48,7 +48,7 @@ def find_lifts(problem: Problem) -> list[Lift]:
     for constraint, first, last in (*whole, *parts):
         if not constraint.term.pairs or isinstance(constraint.term, SumTerm):
             continue
-        offer = offer_in(problem, last)
+        offer = offer_in(problem, last, anywhere=True)
         residual = constraint.term.bind_to(offer)
         if residual.constant:
             continue

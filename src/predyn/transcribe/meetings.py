@@ -72,9 +72,15 @@ def _signal_rows(arrangement: Arrangement, p: int, ends: Ends, between: str) -> 
     """Continuity of the signals that both phases have."""
     rows, offers = [], arrangement.offers[p : p + 2]
     for signal in arrangement.problem.signals:
-        if all(f"signal:{signal.name}" in offer.further for offer in offers):
+        found = [offer.further.get(f"signal:{signal.name}") for offer in offers]
+        known = found[0]
+        if known is None or None in found:
+            continue
+        # components with equal bounds are numbers: their rows would have no unknowns
+        free = [x for x, fixed in zip(known.components, known.fixed, strict=True) if not fixed]
+        if free:
             for term in SIGNAL_TERMS[: signal.continuity + 1]:
-                bound = [term(signal.name).bind_to(offer) for offer in offers]
+                bound = [term(signal.name, free).bind_to(offer) for offer in offers]
                 rows.append(_equal(bound, ends, f"{between} {term.kind}"))
     return rows
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from predyn.errors import InputError
 from predyn.problem import Hybrid, Problem, Spline
+from predyn.problem.check_contacts import can_be_written_out
+from predyn.problem.contact_program import written_out
 from predyn.transcribe.program import Program, require_problem, require_valid
 from predyn.transcribe.spline import SplineProgram
 
@@ -45,6 +47,8 @@ def register_method(options: type[Spline], program: Callable[[Problem], Program]
 def transcribe(problem: Problem) -> Program:
     """Build the nonlinear program of a problem. Raises an InputError that lists all errors."""
     require_problem(problem)
+    if can_be_written_out(problem):
+        problem = written_out(problem)
     for kind in type(problem.transcription).__mro__:
         if kind in METHODS:
             return METHODS[kind](problem)

@@ -4,7 +4,8 @@ Every function is sampled within each smooth piece of the motion. A sample that 
 neighbours may hide a higher peak beside it; how much higher is estimated from the differences of
 the samples. The brackets of all candidates that may hold the largest value are sampled again, all
 at once, evenly and closely around the top of the parabola through the best three samples, until
-none can gain more. A peak narrower than the samples is not found.
+none can gain more. The end of a piece towards which a function rises steadily is its own peak. A
+peak narrower than the samples is not found.
 """
 
 from __future__ import annotations
@@ -102,6 +103,8 @@ def _find(s, x, row, goal, every, rows, inside):
             top = x[g, k]
             if not (top >= x[g, before] and top >= x[g, after]):
                 continue
+            if every and (before == k or after == k) and _rises(x[g], k):
+                continue
             middle = min(max(k, 1), last - 1)
             left, right = s[g, middle] - s[g, middle - 1], s[g, middle + 1] - s[g, middle]
             bend, guess = 0.0, s[g, middle]  # of the parabola through three samples, and its top
@@ -123,3 +126,18 @@ def _find(s, x, row, goal, every, rows, inside):
                     inside[count, EVENLY + j] = min(max(near, low), low + width)
                 count += 1
     return count
+
+
+@kept
+def _rises(x, end):
+    """Whether a function with evenly spaced samples x rises up to this end of them.
+
+    The slope of the cubic through the last four samples differs from the mean slope of the last
+    interval by at most half of the second and a third of the third difference. The slope must be
+    positive with twice as much, to allow for differences of higher order.
+    """
+    if len(x) < 4:
+        return False
+    step = 1 if end == 0 else -1
+    a, b, c, d = x[end], x[end + step], x[end + 2 * step], x[end + 3 * step]
+    return a - b > abs(a - 2.0 * b + c) + abs(a - 3.0 * b + 3.0 * c - d)

@@ -16,6 +16,10 @@ from numpy.typing import NDArray
 
 from predyn.curves.bspline import BSpline
 from predyn.curves.derivative_spline import DerivativeSpline, derivative_spline
+from predyn.dynamics.system import PhaseSystem
+from predyn.model import PRISMATIC
+from predyn.model.floating_base import floating_base
+from predyn.model.parts import IntArray
 from predyn.problem.offers import name_in
 from predyn.samples import STATES, Samples
 from predyn.solution import Curve, Violation
@@ -32,6 +36,7 @@ from predyn.transcribe.sizes import Sizes
 
 Floats = NDArray[np.float64]
 PER_PHASE, PER_SEGMENT, PER_PIECE = 400, 20, 3  # samples at least
+ARM = 0.6  # m, from the weight to the size of moments at a floating base
 WORTH = 5e-7  # a gain that matters, relative to the row's scale; a peak misses a quarter of it
 
 
@@ -175,12 +180,32 @@ def _within(layout: PhaseLayout, knots: Floats) -> Floats:
     return instants_within(breaks, max(PER_PIECE, -(-count // (len(breaks) - 1))))
 
 
+def base_on_ground(system: PhaseSystem) -> IntArray | None:
+    """Joints of a floating base without motors that unknown forces hold up, if there is one."""
+    base = floating_base(system.model)
+    if base is None or not any(isinstance(force.force, str) for force in system.forces):
+        return None
+    free = {system.model.joint_names[j] for j in base} <= {*system.passive}
+    return base if free and system.model.gravity.any() else None
+
+
 def _passive_torque(program: Program, motion: Motion, p: int, tau: Floats) -> Bounded:
-    """Torques at passive joints, which should be zero, relative to the largest motor torque."""
+    """Torques at passive joints, which should be zero, relative to the largest motor torque.
+
+    The residual of a body on the ground is relative to its weight, times ARM for moments.
+    """
     system = motion.systems[p]
     residual = JointTorque(joints=system.passive).bind(program.model)
     zero = np.zeros(len(residual.rows))
     motors = np.abs(tau[~np.isin(program.model.joint_names, system.passive)])
     usual = Sizes(system, motion.curves[p].duration).scale(residual)
     residual.scale = np.maximum(motors.max(initial=0.0), SMALL_BOUND * usual)
+    base = base_on_ground(system)
+    if base is not None:
+        weight = float(system.model.inertia[:, 0].sum() * np.linalg.norm(system.model.gravity))
+        for r, name in enumerate(residual.rows):
+            j = system.model.joint_index(name)
+            if j in base:
+                arm = 1.0 if system.model.kind[j] == PRISMATIC else ARM
+                residual.scale[r] = arm * weight
     return Bounded(name_in(program.problem, p, PASSIVE_TORQUE), residual, zero, zero)

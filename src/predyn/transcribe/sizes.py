@@ -66,8 +66,8 @@ class Sizes:
         """The larger bound; inf without one, or if both are zero."""
         if channel not in LIMITS:
             return np.inf
-        bounds = getattr(self._system.limits, LIMITS[channel])[component]
-        return float(np.abs(bounds).max()) or np.inf
+        low, high = getattr(self._system.limits, LIMITS[channel])[component].tolist()
+        return max(abs(low), abs(high)) or np.inf
 
     @cached_property
     def _torques(self) -> Floats:

@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 import predyn
 from predyn.curves.profile import Profile
 from predyn.dynamics.reactions import joint_reactions
-from predyn.dynamics.system import jerk_limits
+from predyn.dynamics.system import PhaseSystem, jerk_limits
 from predyn.model import Limits
 from predyn.nlp import Multipliers
 from predyn.problem import Problem
 from predyn.problem.quantities import unit_of
 from predyn.samples import STATES, Samples
 from predyn.solution import EXCEEDS, MOST_EXCESS, SUCCESS, Solution, Violation
+from predyn.solution.ground import GroundPlane
+from predyn.solution.repeating import Repeat
 from predyn.transcribe.motion import Motion, motion_of
 from predyn.transcribe.program import Program
 from predyn.transcribe.recheck import dense_instants, dense_violations
@@ -178,6 +180,8 @@ def unpack(
         parameters=motion.parameters,
         parameter_units={x.name: unit_of(problem, x) for x in problem.parameters},
         systems=motion.systems,
+        ground=_ground(problem, motion.systems),
+        cycle=_repeat(problem, motion.parameters),
         # an earlier solution would be kept alive
         problem=problem if isinstance(problem.guess, str) else replace(problem, guess="auto"),
         unsmoothed={} if g is None or not finite else unsmoothed(program, motion, g),
@@ -246,3 +250,25 @@ def _constant_forces(problem: Problem) -> tuple[dict[str, Any], ...]:
         for f in problem.forces
         if not isinstance(f.force, varying) and not isinstance(f.moment, varying)
     )
+
+
+def _ground(problem: Problem, systems: tuple[PhaseSystem, ...]) -> GroundPlane | None:
+    """What the motion touches, if it touches anything."""
+    points = {point.name for point in problem.model.contact_points}
+    if not any(force.link in points for system in systems for force in system.forces):
+        return None
+    ground = problem.ground
+    numbers = (float(x) for x in (ground.friction, ground.slope, ground.height))
+    friction, slope, height = numbers
+    steps = tuple((float(x), float(z)) for x, z in ground.steps)
+    return GroundPlane(friction, ground.cone, slope, height, steps)
+
+
+def _repeat(problem: Problem, parameters: dict[str, float]) -> Repeat | None:
+    """How the motion goes on after its end, in numbers."""
+    cycle = problem.cycle
+    if cycle is None:
+        return None
+    x, y, z = (float(parameters[a] if isinstance(a, str) else a) for a in cycle.advance)
+    signs = {name: float(sign) for name, sign in cycle.signs.items()}
+    return Repeat((x, y, z), dict(cycle.swap), signs, cycle.mirror)

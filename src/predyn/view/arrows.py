@@ -14,8 +14,10 @@ from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
 from predyn.solution import Solution
 from predyn.solution.evaluation import forces_in, parts_of
+from predyn.solution.ground import Sole, body_weight, feet_of, ground_loads, touches_ground
 from predyn.view.solids import Floats
 
+FORCES, AT_POINTS = "Forces", "Forces at points"
 SMALL = 0.01  # of the largest force or moment: less is not drawn where it changes
 UNITS = {"force": "N", "moment": "N m"}
 
@@ -38,6 +40,8 @@ class MovingArrow(NamedTuple):
     labels: list[str]
     feet: Floats  # (F, 3)
     tips: Floats
+    option: str = FORCES  # by which it is switched on and off
+    thin: bool = False
 
     @property
     def seen(self) -> NDArray[np.bool_]:
@@ -45,17 +49,37 @@ class MovingArrow(NamedTuple):
         return np.asarray(np.isfinite(self.tips).all(axis=1))
 
 
+def ground_arrows(solution: Solution, times: Floats) -> list[MovingArrow]:
+    """Forces of the ground, 1 m long for one body weight: on each foot, and on each point."""
+    if not touches_ground(solution):
+        return []
+    weight, model = body_weight(solution.model), solution.model
+    points = [Sole(x.name, x.name, (x.name,)) for x in model.contact_points]
+    arrows = []
+    for soles, option in ((feet_of(model), FORCES), (points, AT_POINTS)):
+        thin = option == AT_POINTS
+        for load in ground_loads(solution, times, soles):
+            size = np.linalg.norm(load.force, axis=1) / weight
+            seen = (size > SMALL) & load.touching
+            if seen.any():
+                tips = np.where(seen[:, None], load.pressure + load.force / weight, np.nan)
+                labels = ["" if thin else f"{x:.2f} BW" for x in size]
+                arrows.append(MovingArrow("force", labels, load.pressure, tips, option, thin))
+    return arrows
+
+
 def forces_over(solution: Solution, times: Floats) -> list[ExternalForce]:
     """External forces in numbers: (3,) where one acts alike throughout, else (F, 3) at the times,
-    NaN in phases that do not have it.
+    NaN in phases that do not have it. Those of the ground are left out.
     """
+    points = {x.name for x in solution.model.contact_points} if touches_ground(solution) else set()
     systems = [solution.system(k) for k in range(len(solution.curves))]
     keys = [[_key(force) for force in system.forces] for system in systems]
     common = [key for key in keys[0] if key and all(key in other for other in keys)]
     found = [f for f, key in zip(systems[0].forces, keys[0], strict=True) if key in common]
     for part in parts_of(solution, times):
         for force, key in zip(forces_in(solution, part), keys[part.phase], strict=True):
-            if key not in common:
+            if key not in common and force.link not in points:
                 vector, moment = (np.full((len(times), 3), np.nan) for _ in range(2))
                 vector[part.rows] = np.asarray(force.force)
                 moment[part.rows] = np.asarray(force.moment)

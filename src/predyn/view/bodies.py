@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from predyn.analysis.sides import find_pairs
 from predyn.load.bodies import bodies_of
 from predyn.model import PRISMATIC, Model, Shape
 from predyn.model.parts import unpack_inertia
@@ -281,3 +282,15 @@ def _first_drawn(model: Model, j: int, hubs: dict[int, Solid]) -> int | None:
             return None
         j = int(following[0])
     return j
+
+
+def side_tones(model: Model) -> dict[int, int]:
+    """Colours of links of a model that stands and has sides: as in gait charts, others neutral.
+
+    Links of a pair have the number of a colour, those between them -1; empty without sides.
+    """
+    pairs = find_pairs(model.link_names) if model.contact_points else []
+    if not pairs:
+        return {}
+    sides = {pair.right: 0 for pair in pairs} | {pair.left: 1 for pair in pairs}
+    return {j: sides.get(name, -1) for j, name in enumerate(model.link_names)}

@@ -149,10 +149,14 @@ def _changing_limits(
     ]
 
 
-def signal_charts(solution: Solution, times: Times) -> list[Spec]:
-    """One chart for each signal; jumps between and inside phases are drawn upright."""
+def signal_charts(
+    solution: Solution, times: Times, names: Collection[str] | None = None
+) -> list[Spec]:
+    """One chart for each signal, or those named; jumps are drawn upright."""
     charts = []
     for name, signal in solution.signal_curves.items():
+        if names is not None and name not in names:
+            continue
         pairs = zip(signal.curves, phase_starts(solution).tolist(), strict=True)
         parts = [_traced(curve, start) for curve, start in pairs if curve is not None]
         if not parts:

@@ -6,15 +6,26 @@ from html import escape
 
 import numpy as np
 
+from predyn.analysis.events import CONTACTS
 from predyn.analysis.gait import GaitCycles
 from predyn.analysis.sides import LEFT, RIGHT, SIDES
 from predyn.view.gait_charts import main_curves, title_of
 from predyn.view.numbers import NOTHING, shown
-from predyn.view.tables import table
+from predyn.view.tables import Card, table
 
 SIGNS = (
     "Angles and moments have the signs of the model's joints{changed}, which need not be those of "
     "your laboratory; moments are internal ones, on the link that the joint moves."
+)
+CARDS = (  # title, parameter, note
+    ("Walking speed", "walking speed", ""),
+    ("Step length", "step length", ""),
+    ("Cadence", "cadence", ""),
+    (
+        "Mechanical cost of transport",
+        "mechanical cost of transport",
+        "work of all joints, both signs, per body weight and distance",
+    ),
 )
 REACTIONS = (
     "Reaction forces are net forces between segments. Muscles press the joint surfaces together in "
@@ -31,7 +42,7 @@ def gait_section(gait: GaitCycles | None) -> str:
         for side in SIDES
         if (count := sum(cycle.side == side for cycle in gait.cycles))
     )
-    plural = "s" if len(gait.cycles) > 1 else ""
+    plural = "s" if max(sum(x.side == s for x in gait.cycles) for s in SIDES) > 1 else ""
     begin = (
         f"{counts} cycle{plural}, from heel strike to heel strike of the same foot. Dashed: toe "
         f"off. Moments and powers are divided by {shown(gait.mass, 4)} kg. BW: body weight, "
@@ -53,9 +64,23 @@ def gait_section(gait: GaitCycles | None) -> str:
     )
 
 
+def gait_cards(gait: GaitCycles | None) -> list[Card]:
+    """Key numbers of walking; none without gait cycles."""
+    cards = []
+    for title, name, note in CARDS if gait is not None else ():
+        assert gait is not None
+        if name in gait.parameters:
+            both = gait.parameters[name]
+            values = np.concatenate((both.left, both.right))
+            if len(values):
+                unit = "" if both.unit == "1" else f" {both.unit}"
+                cards.append(Card(title, f"{shown(float(values.mean()), 3)}{unit}", note))
+    return cards
+
+
 def _steps(gait: GaitCycles) -> str:
     rows = [
-        (name, x.unit, _mean(x.left), _mean(x.right))
+        (name, "" if x.unit == "1" else x.unit, _mean(x.left), _mean(x.right))
         for name, x in gait.parameters.items()
         if len(x.left) or len(x.right)
     ]
@@ -97,7 +122,12 @@ def _peaks(gait: GaitCycles) -> str:
 
 
 def _residuals(gait: GaitCycles) -> str:
-    """Of the base: what the measured forces and the motion leave unexplained."""
+    """Of the base: what the measured forces and the motion leave unexplained.
+
+    Those of a prediction belong to its verification.
+    """
+    if any(CONTACTS in cycle.sources for cycle in gait.cycles):
+        return ""
     rows = []
     for curve in gait.curves.values():
         values = np.concatenate((curve.left, curve.right)).ravel()

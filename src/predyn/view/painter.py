@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.view.arrows import AT_POINTS
+from predyn.view.bodies import side_tones
 from predyn.view.camera import Camera
 from predyn.view.facets import facets_of
 from predyn.view.plots import COLOURS
@@ -20,6 +22,7 @@ from predyn.view.solids import Floats
 from predyn.view.stage import Stage
 
 BODY = (*COLOURS[:-1], "#4a515b")  # links have the colours of their joints' curves, none is black
+NEUTRAL = "#98a2ae"  # of links between left and right ones
 ROLES = {
     "hub": "#6f7a87", "base": "#9aa4af", "payload": "#c49a52", "tool": "#394350",
     "obstacle": "#b9a583",
@@ -150,7 +153,7 @@ class Painter:
 
     def _cast(self, world: Floats) -> Floats:
         """Facets along the light onto the ground."""
-        up = self.stage.view.up
+        up = self.stage.normal
         light = up + 0.25 * self.camera.right + 0.15 * np.cross(up, self.camera.right)
         height = world @ up - self.stage.level
         return np.asarray(world - np.maximum(height, 0.0)[..., None] * light)
@@ -174,7 +177,7 @@ class Painter:
             tips.append(feet[-1] + (arrow.vector if arrow.world else R @ arrow.vector))
             kinds.append(arrow.kind)
         for moving in stage.moving:
-            if moving.seen[k]:
+            if moving.seen[k] and moving.option != AT_POINTS:
                 feet.append(moving.feet[k])
                 tips.append(moving.tips[k])
                 kinds.append(moving.kind)
@@ -191,10 +194,12 @@ class Painter:
 
 
 def _bodies(stage: Stage) -> Bodies:
-    parts = []
+    parts, tones = [], side_tones(stage.model)
     for solid in stage.solids:
         corners = facets_of(solid)
-        colour = _rgb(ROLES.get(solid.role, BODY[solid.link % len(BODY)]))
+        tone = tones.get(solid.link, solid.link)
+        body = NEUTRAL if tone < 0 else BODY[tone % len(BODY)]
+        colour = _rgb(ROLES.get(solid.role, body))
         shown = (-np.inf, np.inf) if solid.shown is None else solid.shown
         rows = len(corners)
         colours, times = (np.tile(x, (rows, 1)) for x in (colour, shown))

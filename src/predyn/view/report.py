@@ -7,8 +7,11 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.analysis.cycles import find_gait
+from predyn.analysis.gait import GaitCycles
 from predyn.simulation.verification import verify
 from predyn.solution import EXCEEDS, Solution
+from predyn.solution.ground import touches_ground
 from predyn.view import systems, tables
 from predyn.view.comparison import Comparison
 from predyn.view.curves import (
@@ -27,6 +30,10 @@ from predyn.view.figures import (
     strobe_poses,
     strobe_svg,
 )
+from predyn.view.gait_charts import gait_charts
+from predyn.view.gait_tables import gait_cards, gait_section
+from predyn.view.ground_charts import Ground, ground_charts, ground_of
+from predyn.view.ground_section import ground_section
 from predyn.view.method import method_words
 from predyn.view.numbers import seconds
 from predyn.view.pages import assembled
@@ -63,13 +70,22 @@ def _tab(solution: Solution) -> str:
     return f"{'Exceeds limits' if solution.status == EXCEEDS else 'Not converged'}: {solution.name}"
 
 
-def report_html(solution: Solution, compare: Motion | None = None) -> str:
+def report_html(
+    solution: Solution, compare: Motion | None = None, gait: GaitCycles | None = None
+) -> str:
     """The whole page as text; it loads nothing from anywhere.
 
     compare: another motion of the same joints, drawn with this one.
+    gait: by default the gait cycles that a motion on the ground has, if any.
+
+    A cyclic motion whose sides change places is shown twice: as a whole cycle.
     """
     comparison = None if compare is None else Comparison(solution, compare)
-    stage = set_stage(solution) if solution.finite else None
+    shown = _whole(solution)
+    stage = set_stage(shown) if solution.finite else None
+    ground = ground_of(shown) if stage and touches_ground(solution) else None
+    if gait is None and ground is not None:
+        gait = find_gait(solution)
     if stage and solution.verification is None:  # a file of version 0.2, or saved without it
         solution = verify(solution)
     checks = solution.verification if stage else None
@@ -79,10 +95,14 @@ def report_html(solution: Solution, compare: Motion | None = None) -> str:
         "model": escape(solution.model.name),
         "badge": tables.badge(solution, checks.warnings(solution.model) if checks else ()),
         "nothing": "" if stage else NOTHING,
+        "gait": gait_section(gait) if stage else "",
+        "ground": ground_section(shown, ground) if ground else "",
         "curves": CURVES if stage else "",
         "verdict": tables.verdict(solution),
         "numbers": tables.key_numbers(
-            solution, verification_cards(solution, checks) if checks else []
+            solution,
+            verification_cards(solution, checks) if checks else [],
+            gait_cards(gait),
         ),
         "costs": tables.costs(solution),
         "parameters": (
@@ -118,24 +138,47 @@ def report_html(solution: Solution, compare: Motion | None = None) -> str:
         ),
         "provenance": tables.provenance(solution),
     }
-    return assembled("page.html", values, _data(solution, stage, comparison))
+    return assembled("page.html", values, _data(solution, shown, stage, comparison, ground, gait))
 
 
-def _data(solution: Solution, stage: Stage | None, comparison: Comparison | None) -> Spec:
-    """What the script shows: the motion if there is one, and how the solver went."""
+def _whole(solution: Solution) -> Solution:
+    """The motion with its continuation up to where it is the same again."""
+    mirrored = solution.cycle is not None and solution.cycle.mirrored
+    return solution.repeated(2) if mirrored and solution.finite else solution
+
+
+def _data(
+    solution: Solution,
+    shown: Solution,
+    stage: Stage | None,
+    comparison: Comparison | None,
+    ground: Ground | None,
+    gait: GaitCycles | None,
+) -> Spec:
+    """What the script shows: the motion if there is one, and how the solver went.
+
+    shown: the motion with its continuation.
+    """
     times = Times()
     history = {"history": history_charts(solution, times)}
     if stage is None:
         return page_data(times, history)
-    motion, checks = motion_charts(solution, times), solution.verification
+    motion, checks = motion_charts(shown, times), solution.verification
+    contacts = {x for point in solution.model.contact_points for x in (point.name, point.patch)}
+    signals = set(shown.signal_curves)
     charts = {
         "charts": motion,
-        "signals": signal_charts(solution, times),
+        "signals": signal_charts(shown, times, signals - contacts if ground else None),
         "terms": term_charts(solution, times),
         "checks": verification_data(solution, checks, times) if checks else [],
     }
+    if ground is not None:
+        charts["ground"] = ground_charts(ground, times)
+        charts["points"] = signal_charts(shown, times, contacts)
+    if gait is not None:
+        charts["gait"], charts["gait-more"] = gait_charts(gait, times)
     joints, overlays = solution.model.joint_names, []
-    chosen, rows = first_shown(solution, motion), state_rows(solution, motion)
+    chosen, rows = first_shown(shown, motion), state_rows(shown, motion)
     if comparison:
         overlays = [comparison.overlay(stage)]
         comparison.add_curves(motion, times)
@@ -143,7 +186,7 @@ def _data(solution: Solution, stage: Stage | None, comparison: Comparison | None
         times,
         charts | history,
         [picker("picker", ["charts"], joints, chosen)],
-        clock_data(solution),
+        clock_data(shown),
         scene_data(stage, overlays, solution.name),
         rows,
     )

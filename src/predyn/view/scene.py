@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.model.parts import Triangles
-from predyn.view.bodies import floating_chain
+from predyn.view.arrows import AT_POINTS, FORCES
+from predyn.view.bodies import floating_chain, side_tones
 from predyn.view.numbers import rounded
 from predyn.view.solids import Floats, Solid
 from predyn.view.stage import Stage
 
 MOST_SMALL = 1 << 16  # points that 16 bits can number
 OPTIONS = {  # whether they are on at first
-    "Joint axes": False, "Frames": False, "Trails": True, "Forces": True, "Shadows": True,
-    "Follow": False,
+    "Joint axes": False, "Frames": False, "Trails": True, FORCES: True, AT_POINTS: False,
+    "Shadows": True, "Follow": False,
 }  # fmt: skip
 
 
@@ -40,8 +41,9 @@ def scene_data(stage: Stage, overlays: Sequence[Overlay] = (), name: str = "") -
     meshes: dict[int, int] = {}
     motions = [Overlay(name or stage.model.name, stage), *overlays]
     triangles: list[Triangles] = []
+    tones = side_tones(stage.model)
     solids = [
-        _solid(k, solid, meshes, triangles)
+        _solid(k, solid, meshes, triangles) | _tone(tones, solid)
         for k, motion in enumerate(motions)
         for solid in motion.stage.solids
         if k == 0 or solid.link >= 0
@@ -121,6 +123,8 @@ def _loads(stage: Stage) -> dict[str, Any]:
                 "feet": points_or_none(arrow.feet, arrow.seen),
                 "tips": points_or_none(arrow.tips, arrow.seen),
                 "labels": arrow.labels,
+                "option": arrow.option,
+                "thin": arrow.thin,
             }
             for arrow in stage.moving
         ],
@@ -135,6 +139,10 @@ def _jointed(stage: Stage) -> list[int]:
     """Joints whose axes can be shown: not those of a floating base."""
     floating = floating_chain(stage.model)
     return [j for j in range(stage.model.n) if j not in floating]
+
+
+def _tone(tones: dict[int, int], solid: Solid) -> dict[str, int]:
+    return {"tone": tones[solid.link]} if solid.link in tones else {}
 
 
 def _solid(
@@ -200,21 +208,21 @@ def _quaternions(R: Floats) -> Floats:
 
 def _surroundings(stage: Stage) -> dict[str, Any]:
     """Grids behind a planar motion and on the ground, else below; a plane for the shadow; light."""
-    view, up = stage.view, stage.view.up
+    view, up = stage.view, stage.normal
     step, normal = nice_step(view.radius / 4.0), view.toward if view.planar else up
     lines = {"step": step, "lines": int(np.ceil(2.4 * view.radius / step))}
     behind = min((_behind(stage, solid) for solid in stage.solids), default=0.0)
     top = np.cross(view.toward, view.right)
-    a, b = (view.right, top) if view.planar else (view.east, view.north)
+    a, b = (view.right, top) if view.planar else _along(up, view.east)
     height = behind if view.planar else stage.level
     floor = view.planar and stage.ground and abs(view.toward @ up) < 0.5
     level = np.cos(view.azimuth) * view.east + np.sin(view.azimuth) * view.north
-    light = 1.2 * up + 0.85 * level - 0.45 * view.right
+    light = 1.2 * view.up + 0.85 * level - 0.45 * view.right
     middle = view.centre + (height - view.centre @ normal) * normal
     below = view.centre + (stage.level - view.centre @ up) * up
     return {
         "grid": _on_lines(middle, a, b, step) | lines,
-        "floor": _on_lines(below, a, view.toward, step) | lines if floor else None,
+        "floor": _on_lines(below, *_along(up, view.right), step) | lines if floor else None,
         "shadow": (
             {"middle": rounded(middle, 6), "normal": rounded(normal, 6)}
             if view.planar or stage.ground
@@ -223,6 +231,13 @@ def _surroundings(stage: Stage) -> dict[str, Any]:
         "light": rounded(light, 6),
         "ground": stage.ground,
     }
+
+
+def _along(normal: Floats, along: Floats) -> tuple[Floats, Floats]:
+    """Unit vectors of a plane, the first one near `along`, right-handed."""
+    a = along - (along @ normal) * normal
+    a = a / np.linalg.norm(a)
+    return a, np.cross(normal, a)
 
 
 def _on_lines(middle: Floats, a: Floats, b: Floats, step: float) -> dict[str, Any]:
@@ -236,7 +251,8 @@ def _options(stage: Stage, overlays: Sequence[Overlay]) -> dict[str, bool]:
     """What can be switched on and off, and whether it is on at first."""
     there = (
         bool(_jointed(stage)), bool(stage.model.frames), bool(stage.paths),
-        bool(stage.arrows or stage.moving), stage.view.planar or stage.ground,
+        bool(stage.arrows or stage.moving), any(x.option == AT_POINTS for x in stage.moving),
+        stage.view.planar or stage.ground,
         stage.follow is not None,
     )  # fmt: skip
     pairs = zip(OPTIONS.items(), there, strict=True)

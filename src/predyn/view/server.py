@@ -8,6 +8,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from predyn.analysis.gait import GaitCycles
 from predyn.errors import FileError, InputError
 from predyn.estimate.result import Estimate
 from predyn.results.stored import load_result, result_path
@@ -58,9 +59,11 @@ def page_of(source: Solution | Estimate | str | os.PathLike[str]) -> bytes:
     return html_of(source).encode("utf-8", "backslashreplace")
 
 
-def html_of(result: Solution | Estimate) -> str:
-    """The report of either."""
-    return report_html(result) if isinstance(result, Solution) else estimate_html(result)
+def html_of(result: Solution | Estimate, gait: GaitCycles | None = None) -> str:
+    """The report of either; gait: by default the gait cycles that it has."""
+    if isinstance(result, Solution):
+        return report_html(result, gait=gait)
+    return estimate_html(result, gait)
 
 
 def page_server(page: bytes, port: int = 0) -> ThreadingHTTPServer:

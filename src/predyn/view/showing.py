@@ -46,13 +46,16 @@ def page_for(thing: Displayed) -> str:
 
 
 def write_page(
-    solution: Solution, path: str | os.PathLike[str], compare: Motion | None = None
+    solution: Solution,
+    path: str | os.PathLike[str],
+    compare: Motion | None = None,
+    gait: GaitCycles | None = None,
 ) -> None:
     """Write the report of a solution, which may compare another motion.
 
     An earlier file stays until the new one is complete.
     """
-    write_text(path, report_html(solution, compare))
+    write_text(path, report_html(solution, compare, gait))
 
 
 def write_estimate_page(

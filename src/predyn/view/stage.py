@@ -16,7 +16,8 @@ from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
 from predyn.model.couplings import joint_positions
 from predyn.solution import Solution
-from predyn.view.arrows import Arrow, MovingArrow, arrows_of, forces_over
+from predyn.solution.ground import GroundPlane, plane_of, touches_ground
+from predyn.view.arrows import Arrow, MovingArrow, arrows_of, forces_over, ground_arrows
 from predyn.view.bodies import (
     Bar,
     End,
@@ -33,6 +34,8 @@ from predyn.view.solids import Floats, Solid, sphere_points
 
 FRAMES_FEW, FRAMES_MANY, FEW_JOINTS = 121, 61, 12
 MOST_PATHS = 6
+ASIDE = 0.3  # m of steps beyond the motion
+WEIGHT = 0.35  # length of a body weight over the height of the motion
 ARROW = 0.1  # length of the largest force over the diagonal of the box around the motion
 FLAT = 1e-3  # a motion this thin, relative to its size, is planar
 DIRECTIONS = 160  # in which the extent of a motion is measured
@@ -92,8 +95,9 @@ class Stage:
     goals: list[Goal]
     view: View
     follow: Follow | None
-    level: float  # m, height of the lowest point
+    level: float  # m, height of the lowest point, or of the ground
     ground: bool  # whether the mechanism stands on the ground or moves just above it
+    normal: Floats  # of the ground
 
     def placed(self, link: int, points: Floats) -> Floats:
         """Link-fixed points (..., 3) over time, (..., F, 3)."""
@@ -115,7 +119,9 @@ def set_stage(solution: Solution, times: Floats | None = None) -> Stage:
         times = np.linspace(0.0, solution.duration, frame_count(model))
     within = np.clip(times, 0.0, solution.duration)
     q, forces = solution.channel("q", within), forces_over(solution, within)
-    return lay_out(model, times, q, forces, goals_of(solution), payload_solids(solution))
+    goals, carried = goals_of(solution), payload_solids(solution)
+    plane = plane_of(solution) if touches_ground(solution) else None
+    return lay_out(model, times, q, forces, goals, carried, ground_arrows(solution, within), plane)
 
 
 def frame_count(model: Model) -> int:
@@ -129,8 +135,13 @@ def lay_out(
     forces: Sequence[ExternalForce] = (),
     goals: Sequence[Goal] = (),
     carried: Sequence[Solid] = (),
+    pushes: Sequence[MovingArrow] = (),
+    plane: GroundPlane | None = None,
 ) -> Stage:
-    """A finite motion, given at equal time steps, in space; forces as `forces_over` gives them."""
+    """A finite motion, given at equal time steps, in space; forces as `forces_over` gives them.
+
+    pushes: arrows of `ground_arrows`, where a body weight is 1 m long; plane: what it stands on.
+    """
     q, model = joint_positions(model, q), model.expanded
     poses = [frame_kinematics(model, name, q) for name in model.link_names]
     R, p = np.stack([pose.R for pose in poses]), np.stack([pose.p for pose in poses])
@@ -160,12 +171,19 @@ def lay_out(
         cloud = np.concatenate([cloud, tips])
     for each in moving:
         cloud = np.concatenate([cloud, each.tips[each.seen]])
+    height = WEIGHT * float(np.ptp(cloud @ up))
+    for each in pushes:
+        moving.append(each._replace(tips=each.feet + height * (each.tips - each.feet)))
+    if plane is not None:
+        level, near = plane.lowest, True
+        solids += _stairs(plane, cloud)
     cloud = np.concatenate([cloud, *(goal.p[None] for goal in goals)])
     view = first_view(model, cloud, points)
     return Stage(
         model, times, R, p, q, bars, solids,
         [ends[k] for k in shown], [paths[k] for k in shown], arrows, moving, list(goals),
         view, followed(model, R, p, solids, view.radius), level, bool(near and model.gravity.any()),
+        up if plane is None else np.array([0.0, 0.0, 1.0]),
     )  # fmt: skip
 
 
@@ -179,6 +197,21 @@ def _swept(
         outline, radius = solid.outline
         lowest.append(float((placed(R, p, solid.link, outline) @ up).min()) - radius)
     return np.concatenate(cloud), min(lowest)
+
+
+def _stairs(plane: GroundPlane, cloud: Floats) -> list[Solid]:
+    """Blocks that reach from the lowest part of the ground to its steps."""
+    low, high = cloud.min(axis=0) - ASIDE, cloud.max(axis=0) + ASIDE
+    starts = [-np.inf, *(x for x, _ in plane.steps), np.inf]
+    blocks = []
+    for k, height in enumerate([plane.height, *(z for _, z in plane.steps)]):
+        left, right = max(starts[k], low[0]), min(starts[k + 1], high[0])
+        if height > plane.lowest and right > left:
+            size = (right - left, high[1] - low[1], height - plane.lowest)
+            middle = (left + right, low[1] + high[1], height + plane.lowest)
+            place = 0.5 * np.array(middle)
+            blocks.append(Solid(-1, "box", size, np.eye(3), place, "base"))
+    return blocks
 
 
 def _corners(solid: Solid) -> Floats:

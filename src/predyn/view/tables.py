@@ -118,9 +118,10 @@ def between_only(solution: Solution) -> list[Violation]:
     return [v for v in solution.dense_violations if repr(v) not in imposed]
 
 
-def key_numbers(solution: Solution, more: Sequence[Card] = ()) -> str:
+def key_numbers(solution: Solution, more: Sequence[Card] = (), first: Sequence[Card] = ()) -> str:
     """Cards; `more` come last."""
     cards = [
+        *first,
         Card("Objective", shown(solution.objective, 7)),
         Card("Duration", f"{shown(solution.duration, 5)} s", _phases(solution)),
         Card("Iterations", str(solution.iterations)),
@@ -209,19 +210,40 @@ def costs(solution: Solution) -> str:
         for name, value in exact.items()
     ]
     note = f"<p>Integrated exactly along the motion: {'; '.join(more)}.</p>" if more else ""
-    whole = sum(abs(value) for value in solution.costs.values()) or 1.0
+    together = _over_phases(solution)
+    if len(together) == len(solution.costs):
+        return _cost_table(solution.costs) + note
+    ordered = dict(sorted(together.items(), key=lambda item: -abs(item[1])))
+    return (
+        f"{_cost_table(ordered)}{note}<details><summary>By phase</summary>"
+        f"{_cost_table(solution.costs)}</details>"
+    )
+
+
+def _over_phases(solution: Solution) -> dict[str, float]:
+    """Costs of the same name in several phases, added up."""
+    found: dict[str, float] = {}
+    for name, value in solution.costs.items():
+        phase, colon, rest = name.partition(": ")
+        key = rest if colon and phase in solution.phase_names else name
+        found[key] = found.get(key, 0.0) + value
+    return found
+
+
+def _cost_table(costs: dict[str, float]) -> str:
+    whole = sum(abs(value) for value in costs.values()) or 1.0
     rows = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td class="n">{shown(value, 7)}</td>'
         f'<td class="n">{shown(100.0 * value / whole, 3)} %</td>'
         f'<td class="meter"><svg viewBox="0 0 100 10" preserveAspectRatio="none" '
         f'aria-hidden="true"><rect width="{100.0 * abs(value) / whole:.2f}" height="10"/></svg>'
         "</td></tr>"
-        for name, value in solution.costs.items()
+        for name, value in costs.items()
     )
     return (
         '<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Term</th>'
         '<th scope="col" class="n">Value</th><th scope="col" class="n">Share</th><th></th></tr>'
-        f"</thead><tbody>{rows}</tbody></table></div>{note}"
+        f"</thead><tbody>{rows}</tbody></table></div>"
     )
 
 

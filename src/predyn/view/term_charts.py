@@ -14,12 +14,14 @@ from predyn.samples import Samples
 from predyn.solution import Solution
 from predyn.solution.evaluation import phase_starts
 from predyn.solution.parts import ROUNDING
+from predyn.terms.contact import ContactPlace, OnContacts
 from predyn.terms.term import Residual
 from predyn.view.numbers import rounded, written_unit
 from predyn.view.sheets import Floats, Spec, Times, chart, series
 
 DRAWN = ("q", "v", "a", "tau")  # have charts of their own
 CONSTANT = ("t", "parameter")
+WRITTEN_OUT = ("below ground", "force begins", "force ends")  # constraints of contacts
 POINTS = 121  # of each curve in each phase
 DEGREES = 180.0 / np.pi
 SHOWN = {"rad": (DEGREES, "°"), "rad/s": (DEGREES, "°/s"), "rad/s^2": (DEGREES, "°/s²")}
@@ -64,7 +66,12 @@ def _entries(problem: Problem, p: int) -> Iterator[Cost | Constraint]:
     phase = problem.phases[p]
     constraints = (*problem.constraints, *phase.constraints)
     entries: tuple[Cost | Constraint, ...] = (*constraints, *problem.costs, *phase.costs)
-    yield from (entry for entry in entries if not entry.term.pairs)
+    yield from (entry for entry in entries if not entry.term.pairs and not _of_contacts(entry))
+
+
+def _of_contacts(entry: Cost | Constraint) -> bool:
+    """Whether it belongs to contacts, which have a section of their own."""
+    return isinstance(entry.term, OnContacts | ContactPlace) or entry.name in WRITTEN_OUT
 
 
 def _add(sheets: dict[Place, Sheet], solution: Solution, p: int, entry: Cost | Constraint) -> None:

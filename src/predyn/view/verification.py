@@ -36,11 +36,15 @@ def verification_data(solution: Solution, checks: Verification, times: Times) ->
                 if (model.kind[model.joint_index(name)] == PRISMATIC) == slides
             ]
             if lines:
-                what = "force" if slides else "torque"
-                charts.append(chart(f"Error: {what} at passive joints", unit, lines))
+                where = "passive joints" if checks.base is None else "the base"
+                turning = "torque" if checks.base is None else "moment"
+                what = "force" if slides else turning
+                charts.append(chart(f"Error: {what} at {where}", unit, lines))
     run = checks.replay
     if run is None or len(run.t) < 2:
         return charts
+    if run.restart is not None:
+        return [*charts, *_windows_charts(model, run, times)]
     slides = model.kind == PRISMATIC
     kept = thinned(len(run.t), max(FEWEST, MOST_NUMBERS // (2 * model.n)))
     t = run.t[kept]
@@ -69,6 +73,20 @@ def verification_data(solution: Solution, checks: Verification, times: Times) ->
     return charts
 
 
+def _windows_charts(model: Model, run: ReplayNumbers, times: Times) -> list[Spec]:
+    """The largest difference of all joints over time, which restarts make a saw."""
+    slides, charts = model.kind == PRISMATIC, []
+    for what, unit, chosen, factor in (
+        ("angle", "°", ~slides, DEGREES),
+        ("position", "m", slides, 1.0),
+    ):
+        if chosen.any():
+            largest = factor * np.abs(run.dq[:, chosen]).max(axis=1)
+            line = series(times, run.t, largest, "largest of all joints", 0)
+            charts.append(chart(f"Replay: difference in {what} since the restart", unit, [line]))
+    return charts
+
+
 def verification_html(solution: Solution, checks: Verification) -> str:
     """Text and tables of the section."""
     parts = [_passive(solution, checks)] if len(checks.passive.t) else []
@@ -76,9 +94,17 @@ def verification_html(solution: Solution, checks: Verification) -> str:
     if run is None:
         parts.append(f"<p>No replay: {escape(checks.no_replay)}.</p>")
         return "".join([*parts, _meaning(solution, checks)])
+    driven = "torques" if checks.base is None else "torques and forces of the ground"
+    windows = ""
+    if run.restart is not None:
+        windows = (
+            f" It starts again from the predicted state every {seconds(run.restart)}: a body whose "
+            "light feet are held by given forces alone is so unstable that a longer simulation "
+            "would show how rounding grows, not how good the prediction is."
+        )
     parts.append(
         "<p>An independent forward simulation (adaptive, tolerance 1e-10), driven by the predicted "
-        "torques without feedback, minus the prediction:</p>"
+        f"{driven} without feedback, minus the prediction.{windows}</p>"
     )
     if run.status != FINISHED:
         parts.append(
@@ -101,7 +127,17 @@ def _meaning(solution: Solution, checks: Verification) -> str:
         )
         if ends_off:
             words.append("This is the main reason why the replay ends elsewhere.")
-    elif ends_off:
+    if checks.base is not None:
+        if checks.base.large:
+            words.append(
+                f"Force at the base reaches {_percent(checks.base.force_share)} of body weight, "
+                f"moment {_percent(checks.base.moment_share)} of body weight times the height of "
+                "the centre of mass: between their points, the equations of motion do not hold. "
+                "Use more segments."
+            )
+        if ends_off:
+            words.append("The replay drifts far from the prediction within a short time.")
+    elif ends_off and checks.passive_share <= PASSIVE_WARNING:
         small = (
             f"Torque at passive joints is small ({_percent(checks.passive_share)} of the motors' "
             "largest), yet the"
@@ -134,11 +170,22 @@ def _passive(solution: Solution, checks: Verification) -> str:
             )
         )
     unit = "N" if solution.model.kind[checks.motor] == PRISMATIC else "N m"
+    head = ("Passive joint", "Largest error", "At", "Root mean square")
+    if checks.base is not None:
+        base = checks.base
+        return (
+            "<p>The base has no motor: a force or moment that its curves require, beyond those of "
+            "the ground, is an error of the curves. The largest force is "
+            f"{shown(base.force, 3)} N, {_percent(base.force_share)} of body weight; the largest "
+            f"moment {shown(base.moment, 3)} N m, {_percent(base.moment_share)} of body weight "
+            "times the height of the centre of mass. For measured motions, 5 % and 1 % are "
+            "considered good (Hicks et al. 2015).</p>" + table(head, rows, "tnnn")
+        )
     return (
         "<p>Passive joints have no motor: the torque that their curves require is an error of the "
         f"curves, to be compared with the largest effort of a motor, {shown(checks.effort, 3)} "
         f"{unit} at {escape(solution.model.joint_names[checks.motor])}.</p>"
-        + table(("Passive joint", "Largest error", "At", "Root mean square"), rows, "tnnn")
+        + table(head, rows, "tnnn")
     )
 
 
@@ -154,6 +201,9 @@ def _differences(model: Model, run: ReplayNumbers) -> str:
             (abs(run.dv[-1, j]), f"{unit}/s"),
         )
         rows.append((name, *(f"{shown(factor * float(x), 3)} {of}" for x, of in cells)))
+    if run.restart is not None:  # the last window ends as any other
+        few = [(row[0], row[1], row[3]) for row in rows]
+        return table(("Joint", "Position, largest", "Velocity, largest"), few, "tnn")
     head = ("Joint", "Position, largest", "At the end", "Velocity, largest", "At the end")
     return table(head, rows, "tnnnn")
 
@@ -165,6 +215,8 @@ def _balance(run: ReplayNumbers) -> str:
         jumps += f" The predicted state jumps at {times} s, and the simulated one with it."
     if len(run.load_changes):
         jumps += f" The load changes at {', '.join(shown(t, 4) for t in run.load_changes)} s."
+    if run.restart is not None:
+        jumps += " The simulated state jumps back to the prediction at each restart."
     if jumps:
         jumps += f" This adds {shown(float(run.energy_jumps[-1]), 5)} J, which is no imbalance."
     gained = float(run.energy[-1] - run.energy[0])
@@ -181,7 +233,11 @@ def _balance(run: ReplayNumbers) -> str:
 def verification_cards(solution: Solution, checks: Verification) -> list[Card]:
     """Key numbers: torque at passive joints, and how far the replay ends from the prediction."""
     cards = []
-    if passive_joints(solution):
+    if checks.base is not None:
+        base = checks.base
+        note = f"{_percent(base.force_share)} of body weight, between points; should be zero"
+        cards.append(Card("Force at the base", f"{shown(base.force, 3)} N", note, base.large))
+    elif passive_joints(solution):
         share = checks.passive_share
         note = "of the motors' largest; should be zero"
         warning = share > PASSIVE_WARNING
@@ -196,9 +252,13 @@ def _replay_card(model: Model, checks: Verification) -> Card:
     if run.status != FINISHED:
         return Card(title, shown(float("nan")), f"stopped at {seconds(float(run.t[-1]))}", True)
     slides = model.kind == PRISMATIC
-    ends = []
+    ends, note = [], "the same torques, simulated"
+    sizes = np.abs(run.dq[-1])
+    if run.restart is not None:
+        title, sizes = f"Replay error within {seconds(run.restart)}", run.max_dq
+        note = "the same torques and forces, simulated"
     if not slides.all():
-        ends.append(f"{shown(DEGREES * float(np.abs(run.dq[-1, ~slides]).max()), 3)}°")
+        ends.append(f"{shown(DEGREES * float(sizes[~slides].max()), 3)}°")
     if slides.any():
-        ends.append(f"{shown(float(np.abs(run.dq[-1, slides]).max()), 3)} m")
-    return Card(title, ", ".join(ends), "the same torques, simulated", checks.ends_off(model))
+        ends.append(f"{shown(float(sizes[slides].max()), 3)} m")
+    return Card(title, ", ".join(ends), note, checks.ends_off(model))

@@ -108,12 +108,12 @@ export class Contents {
 
   private addLoads(): void {
     const { data, options, palette } = this;
-    const add = (kind: string, ends: (at: number) => [Vector3, Vector3, string] | null) => {
+    const add = (kind: string, ends: (at: number) => [Vector3, Vector3, string] | null, option = "Forces", thin = false) => {
       const colour = kind === "moment" ? palette.moment : palette.force, write = label(this.texts, colour);
-      const arrow = new Arrow(0.0075 * data.camera.radius, colour, kind === "moment");
+      const arrow = new Arrow((thin ? 0.004 : 0.0075) * data.camera.radius, colour, kind === "moment");
       this.space.add(arrow);
       this.acts.push((at) => {
-        const now = options.Forces ? ends(at) : null;
+        const now = options[option] ? ends(at) : null;
         arrow.visible = now !== null;
         if (now) arrow.point(now[0], now[1]);
         write(now && now[1], this.camera, now ? now[2] : "");
@@ -124,10 +124,10 @@ export class Contents {
       if (!world) along.applyMatrix4(new Matrix4().extractRotation(matrixWorld));
       return [foot.applyMatrix4(matrixWorld), along.add(foot), label];
     });
-    for (const { kind, feet, tips, labels } of data.loads) add(kind, (at) => {
+    for (const { kind, feet, tips, labels, option, thin } of data.loads) add(kind, (at) => {
       const [foot, tip] = [between(feet, at), between(tips, at)];
       return foot && tip && [foot, tip, labels[Math.round(at)]];
-    });
+    }, option, thin);
   }
 
   // Puts a mark on a link, shown with an option if one is named.

@@ -7,7 +7,7 @@ export interface Solid {
   link: number; // -1: the world
   kind: "box" | "sphere" | "cylinder" | "capsule" | "limb" | "mesh";
   role: "body" | "hub" | "base" | "payload" | "tool" | "obstacle";
-  size: number[]; R: number[]; p: Vector; mesh?: number;
+  size: number[]; R: number[]; p: Vector; mesh?: number; tone?: number; // tone: its colour if not that of its link; -1: none of a joint
   shown?: [number, number]; // s
 }
 
@@ -22,7 +22,7 @@ export interface Scene {
   trails: { name: string; motion: number; link: number; points: Vector[] }[];
   goals: { name: string; p: Vector; R?: number[] }[];
   forces: { kind: Kind; label: string; link: number; p: Vector; vector: Vector; world: boolean }[];
-  loads: { kind: Kind; feet: (Vector | null)[]; tips: (Vector | null)[]; labels: string[] }[];
+  loads: { kind: Kind; feet: (Vector | null)[]; tips: (Vector | null)[]; labels: string[]; option?: string; thin?: boolean }[];
   contacts: { name: string; link: number; p: Vector }[];
   markers: { name: string; points: (Vector | null)[] }[];
   grid: Grid;

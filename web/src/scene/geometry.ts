@@ -7,7 +7,7 @@ import type { Scene, Solid } from "./data";
 
 const CREASE = 0.6, QUARTER = Math.PI / 2; // rad: facets that meet at less than the first look like one round surface
 
-export interface Palette { tones: Color[]; roles: { [role: string]: Color }; ink: Color; soft: Color; line: Color; force: Color; moment: Color; good: Color }
+export interface Palette { tones: Color[]; roles: { [role: string]: Color }; neutral: Color; ink: Color; soft: Color; line: Color; force: Color; moment: Color; good: Color }
 
 export function readPalette(place: Element): Palette {
   const style = getComputedStyle(place);
@@ -15,7 +15,7 @@ export function readPalette(place: Element): Palette {
   const tones = [0, 1, 2, 3, 4, 5, 6, 7].map((k) => read(`--c${k}`)), base = read("--base"), hub = read("--hub");
   return {
     tones, roles: { hub, base, payload: read("--payload", "#c49a5a"), tool: hub, obstacle: base.clone().lerp(read("--ink"), 0.2) },
-    ink: read("--ink"), soft: read("--soft"), line: read("--line").lerp(read("--soft"), 0.2), force: read("--bad"), moment: read("--c6"), good: read("--good"),
+    neutral: hub.clone().lerp(base, 0.6), ink: read("--ink"), soft: read("--soft"), line: read("--line").lerp(read("--soft"), 0.2), force: read("--bad"), moment: read("--c6"), good: read("--good"),
   };
 }
 
@@ -59,7 +59,7 @@ export function merged(solids: Solid[], bones: number[], meshes: BufferGeometry[
       for (let k = 0; k < count; k++) array.set(values, values.length * k);
       part.setAttribute(name, new BufferAttribute(array, values.length));
     };
-    fill("color", new Float32Array(3 * count), (palette.roles[solid.role] ?? palette.tones[solid.link % 8]).toArray());
+    fill("color", new Float32Array(3 * count), (palette.roles[solid.role] ?? palette.tones[(solid.tone ?? solid.link) % 8] ?? palette.neutral).toArray());
     fill("skinIndex", new Uint16Array(4 * count), [bones[number], 0, 0, 0]);
     fill("skinWeight", new Float32Array(4 * count), [1, 0, 0, 0]);
     part.computeBoundingSphere();

@@ -32,8 +32,10 @@ class StageArrangement(Arrangement):
     def for_equality(self, p: int, residual: Residual) -> InstantSet:
         return self.at(p, "knots")
 
-    def _choose(self, p: int, at: At | Literal["knots"], cost: bool) -> StageSet:
+    def _choose(self, p: int, at: At | Literal["knots"], cost: bool, average: bool) -> StageSet:
         layout, method = self.layouts[p], self.problem.transcription
+        if average:
+            raise InputError("method 'hybrid' integrates costs; leave average out")
         assert isinstance(method, Hybrid)
         rows = layout.rows
         every = np.arange(len(rows.s))

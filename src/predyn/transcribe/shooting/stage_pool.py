@@ -5,17 +5,20 @@ The numbering of the rows is explained in stages.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.channels.derived import Derived
 from predyn.channels.parametric import Parametric
 from predyn.channels.torques import Torques
 from predyn.curves.bspline import BSpline
 from predyn.dynamics.articulated import COLUMNS
 from predyn.dynamics.free_numbers import ModelParameters
 from predyn.dynamics.hybrid_partitioned import partitioned_work
+from predyn.dynamics.hybrid_reduced import reduced_work
 from predyn.kernels.batch import Direct, aligned
 from predyn.kernels.forces import ExternalForce
 from predyn.kernels.lanes import WIDTH
@@ -88,6 +91,30 @@ def _grid(rows: StageRows, passive: NDArray[np.bool_], components: int) -> Grid:
     return Grid(*joined, role, given, rows.width, rows.steps)
 
 
+def _integrator(model: Model, torques: Derived) -> tuple[Any, Any, Torques, tuple[int, int]]:
+    """The kernel that integrates a model, its view of it, the inverse dynamics in the channel of
+    torques, and the shape of the workspace.
+    """
+    if model.couplings:  # few models have them
+        from predyn.channels.coupled import Coupled
+
+        assert isinstance(torques, Coupled)
+        inverse = _inverse_dynamics(torques.inner)
+        reduced = torques.reduced(inverse.trees[0])
+        return stages.integrate_reduced, reduced, inverse, reduced_work(reduced, model.n)
+    inverse = _inverse_dynamics(torques)
+    tree = inverse.trees[0]
+    if has_coupled_rotors(model):
+        return stages.integrate_rotors, tree, inverse, partitioned_work(tree)
+    return stages.integrate, tree, inverse, (model.n + 1, COLUMNS)
+
+
+def _inverse_dynamics(torques: Derived) -> Torques:
+    inverse = torques.own if isinstance(torques, Parametric) else torques
+    assert isinstance(inverse, Torques)
+    return inverse
+
+
 class StagePool(Pool):
     """States and derived channels at all rows, and their sensitivities in the segments' numbers."""
 
@@ -113,8 +140,8 @@ class StagePool(Pool):
         count, others = len(self.grid.passive), len(self.grid.active)
         self.size = 2 * count + components.points * others + self.timed
         self.torques = torques = self.derived["tau"]
-        inverse = torques.own if isinstance(torques, Parametric) else torques
-        assert isinstance(inverse, Torques)
+        # sets the numbers of the model to the values of parameters
+        self._install: Callable[[], None] | None = getattr(torques, "install", None)
         pulls = [(p, *x) for p, j in enumerate(self.grid.passive) for x in torques.depends[j]]
         table = np.array(pulls, np.int64).reshape(-1, 5)
         self.pulls = Pulls(table[:, 0].copy(), table[:, 1].copy(), table[:, 2:].copy())
@@ -129,15 +156,12 @@ class StagePool(Pool):
         self._nu = aligned(total, count, WIDTH)
         self._adjoint_ends = aligned(groups, 2 * count, WIDTH)
         self.room = aligned(1, (2 * wide + 1) * self.size, WIDTH)
-        tree = inverse.trees[0]
-        coupled = has_coupled_rotors(model)
-        work = partitioned_work(tree) if coupled else (model.n + 1, COLUMNS)
         x, none = torques, np.zeros((total, model.n, WIDTH))
+        integrate, view, inverse, work = _integrator(model, torques)
         partials, states = (x.dq, x.dv, x.da), self.z[:3]
         self.on_stages = (self.grid, self.instants, self.timed, self.z, self.Z, self.room)
         self._integrate = Direct(
-            stages.integrate_coupled if coupled else stages.integrate,
-            *(tree, inverse.loads, self.grid, self.nodes, states, none),
+            *(integrate, view, inverse.loads, self.grid, self.nodes, states, none),
             *(inverse.load_values, x.value, self.ends, aligned(*work, WIDTH)),
         )
         self._sensitivities = Direct(
@@ -162,8 +186,8 @@ class StagePool(Pool):
 
     def shoot(self, T: float, first: int = 0, last: int | None = None) -> None:
         """Integrate groups of segments from their nodes; the active joints must be up to date."""
-        if isinstance(self.torques, Parametric):
-            self.torques.install()
+        if self._install is not None:
+            self._install()
         stop = self.rows.groups if last is None else last
         self._integrate.run(T, first, stop)
 

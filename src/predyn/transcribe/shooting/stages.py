@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 from predyn.dynamics.hybrid import hybrid
 from predyn.dynamics.hybrid_partitioned import hybrid_partitioned
+from predyn.dynamics.hybrid_reduced import hybrid_reduced
 from predyn.kernels.held import held
 from predyn.kernels.lanes import align_stack, jit, load, store
 from predyn.transcribe.kernels import Floats, Ints, kept
@@ -54,10 +55,11 @@ def _integrator(core: Any) -> Any:
         """Compute states, accelerations and torques of groups first to last, and of the end row.
 
         nodes (groups + 1, 2 passive, WIDTH): states where segments begin, and at the end.
-        z: q, v, a with the active joints filled in. none (rows, n, WIDTH): zeros.
+        z: q, v, a with the active joints filled in. none (rows, n, WIDTH): zeros. view: of the
+        model, as the core reads it.
         """
         align_stack()
-        tree, loads, grid, nodes, z, none, values, tau, ends, work = held(fixed)
+        view, loads, grid, nodes, z, none, values, tau, ends, work = held(fixed)
         q, v, a = z[0], z[1], z[2]
         ins, outs = (q, v, a, none, values), (a, tau)
         count = len(grid.passive)
@@ -77,7 +79,7 @@ def _integrator(core: Any) -> Any:
                             y = y + part * h * load(a, row + stage - 1, j)
                         store(q, row + stage, j, x)
                         store(v, row + stage, j, y)
-                    core(tree, loads, grid.given, row + stage, ins, outs, work)
+                    core(view, loads, grid.given, row + stage, ins, outs, work)
                 for p in range(count):
                     j = grid.passive[p]
                     for x, at in ((v, p), (a, count + p)):
@@ -89,14 +91,15 @@ def _integrator(core: Any) -> Any:
         for p in range(count):
             store(q, row, grid.passive[p], load(nodes, groups, p))
             store(v, row, grid.passive[p], load(nodes, groups, count + p))
-        core(tree, loads, grid.given, row, ins, outs, work)
+        core(view, loads, grid.given, row, ins, outs, work)
 
     integrate.__name__ = f"integrate_{core.__name__}"
     return kept(integrate)
 
 
 integrate = _integrator(hybrid)
-integrate_coupled = _integrator(hybrid_partitioned)  # rotors that couple joints
+integrate_rotors = _integrator(hybrid_partitioned)  # rotors that couple joints
+integrate_reduced = _integrator(hybrid_reduced)  # joints that follow others
 
 
 # -- first derivatives ----------------------------------------------------------------------------
@@ -270,8 +273,8 @@ def adjoints(fixed, powers):
                 for p in range(count):
                     j = grid.passive[p] * orders
                     rate = load(pushes, 0, at + p)
-                    store(pushes, 0, at + p, load(slope, row + stage, j))
                     store(pushes, 0, at + count + p, load(slope, row + stage, j + 1) + rate)
+                    store(pushes, 0, at + p, load(slope, row + stage, j))
                 for e in range(pulls.torque.shape[0]):
                     m = grid.role[pulls.joint[e]]
                     if m >= 0:

@@ -1,10 +1,11 @@
 """Steps of the Runge-Kutta method from the fastest mode of the passive joints.
 
-Small motions x of the passive joints about a posture follow M x'' + D x' + K x = 0, with springs K
-and damping D. RK4 is stable while |lambda| h is below 2.6 for each eigenvalue lambda (2.83 on the
-imaginary axis, 2.79 on the real one, 2.616 in between). Steps with |Im lambda| h <= 1.5 and
-|Re lambda| h <= 1 leave room for longer durations; the fastest oscillation then loses 6 % of its
-amplitude in a step, and one ten times as slow is off by less than 1e-6 of it.
+Small motions x of the passive joints about a posture follow M x'' + D x' + K x = 0, with the
+stiffness K of springs and ligaments and the damping D of these joints and of those that follow
+them. RK4 is stable while |lambda| h is below 2.6 for each eigenvalue lambda (2.83 on the imaginary
+axis, 2.79 on the real one, 2.616 in between). Steps with |Im lambda| h <= 1.5 and |Re lambda| h <=
+1 leave room for longer durations; the fastest oscillation then loses 6 % of its amplitude in a
+step, and one ten times as slow is off by less than 1e-6 of it.
 
 Dry friction is damping where a joint stands: coulomb / coulomb_speed. It acts for a short time
 only, so it asks for no more than RUBBING steps.
@@ -19,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.errors import warn_of_problem
+from predyn.model.couplings import joint_positions, sources
+from predyn.model.ligaments import ligament_stiffness
 from predyn.problem import Duration, Hybrid, Problem, duration_of, system_of
 from predyn.problem.check_passive import LEAST_STEPS, step_grid
 from predyn.problem.check_transcriptions import MOST_STEPS
@@ -85,17 +88,25 @@ def _fastest_mode(problem: Problem, p: int, friction: bool = False) -> _Mode:
     system = system_of(problem, p)
     model = system.model
     passive = np.flatnonzero(np.isin(model.joint_names, system.passive))
-    damping = np.array(model.damping)
+    tree, source = model.expanded, sources(model)
+    damping = np.array(tree.damping)
     if friction:
-        rubs = model.coulomb > 0.0
-        damping[rubs] += model.coulomb[rubs] / model.coulomb_speed[rubs]
-    K, D = (np.diag(np.asarray(x)[passive]) for x in (model.stiffness, damping))
-    if not (K.any() or D.any()):
+        rubs = tree.coulomb > 0.0
+        damping[rubs] += tree.coulomb[rubs] / tree.coulomb_speed[rubs]
+    moved = np.isin(source, passive)
+    if not any(x[moved].any() for x in (tree.stiffness, tree.ligaments[..., 0], damping)):
         return _Mode(0.0, 0.0, "")
     from predyn.dynamics.crba import mass_matrix
 
-    M = mass_matrix(model, _postures(problem))[:, passive[:, None], passive]
-    n, (K, D) = len(passive), (np.linalg.solve(M, x) for x in (K, D))
+    q = _postures(problem)
+    M, n = mass_matrix(model, q)[:, passive[:, None], passive], len(passive)
+    # joint k = f(q) adds f'^2 times its stiffness and damping, and f'' times the spring's force
+    at, slope, bend = (joint_positions(model, q, order) for order in range(3))
+    stiffness = (tree.stiffness + ligament_stiffness(tree, at)) * slope**2
+    stiffness += bend * tree.stiffness * (at - tree.rest)
+    add_up = source[:, None] == passive
+    both = (x @ add_up for x in (stiffness, damping * slope**2))
+    K, D = (np.linalg.solve(M, x[:, :, None] * np.eye(n)) for x in both)
     A = np.zeros((len(M), 2 * n, 2 * n))  # of the state (x, x')
     A[:, :n, n:] = np.eye(n)
     A[:, n:, :n], A[:, n:, n:] = -K, -D
