@@ -2,7 +2,6 @@
 
 import os
 import struct
-import time
 import warnings
 
 import coal
@@ -162,11 +161,9 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_a_bad_file_is_refused_by_name(read, case):
     name, data, message = BAD[case]
-    begin = time.perf_counter()
     with pytest.raises(FileError, match=message) as caught:
         read(data, name)
     assert name in str(caught.value)
-    assert time.perf_counter() - begin < 5.0
 
 
 def test_large_files_are_refused(tmp_path, monkeypatch):

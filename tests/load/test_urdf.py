@@ -1,9 +1,8 @@
-"""load_urdf against Pinocchio's reader; its notes, and which files it refuses and how fast."""
+"""load_urdf against Pinocchio's reader; its notes, and which files it refuses with little work."""
 
 import os
 import re
 import sys
-import time
 import tracemalloc
 import warnings
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from counted_calls import count_calls
 from load.mutate_urdf import mutants
 from predyn.errors import FileError, InputError, ModelWarning
 from predyn.load.urdf import load_urdf
@@ -297,10 +297,12 @@ def test_hostile_file_is_refused_fast_and_small(tmp_path, case):
     path = tmp_path / "hostile.urdf"
     message, text = HOSTILE[case]
     path.write_text(text())
-    start = time.process_time()
-    with pytest.raises(FileError, match=rf"hostile\.urdf.*{message}"):
-        load_urdf(path)
-    assert time.process_time() - start < 1.0
+
+    def refuse():
+        with pytest.raises(FileError, match=rf"hostile\.urdf.*{message}"):
+            load_urdf(path)
+
+    assert count_calls(refuse) < 2_000_000  # tens to hundreds for one of its 20,000 elements
     tracemalloc.start()
     with pytest.raises(FileError):
         load_urdf(path)
@@ -330,7 +332,6 @@ def test_mutated_files_give_models_or_named_errors(tmp_path):
     accepted, messages = 0, []
     for number, text in enumerate(mutants(bases, MUTANTS, seed=2)):
         path.write_text(text)
-        start = time.monotonic()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ModelWarning)
@@ -338,8 +339,6 @@ def test_mutated_files_give_models_or_named_errors(tmp_path):
         except FileError as error:
             messages.append(str(error))
             continue
-        finally:
-            assert time.monotonic() - start < 5.0
         accepted += 1
         for name in ("axis", "R", "p", "inertia", "damping", "coulomb"):
             assert np.isfinite(getattr(model, name)).all(), text
@@ -365,7 +364,9 @@ def test_floating_joints_count_six_and_names_are_searched_in_bounded_time(tmp_pa
     ends = f'<parent link="{"a" * 190}z"/><child link="{names[0]}"/>'
     joint = f'<joint name="j" type="fixed">{ends}</joint>'
     path.write_text(f'<robot name="r">{links}{joint}</robot>')
-    start = time.perf_counter()
-    with pytest.raises(FileError):
-        load_urdf(path)
-    assert time.perf_counter() - start < 5.0  # the issue's bound on a hang; the search took minutes
+
+    def refuse():
+        with pytest.raises(FileError):
+            load_urdf(path)
+
+    assert count_calls(refuse) < 2_000_000  # an unbounded search for near names takes 1e9

@@ -268,13 +268,11 @@ def test_time_limit(method):
         time.sleep(0.02)
         return result
 
-    begin = time.perf_counter()
     options = SolverOptions(max_seconds=0.07)
     result = solve_nlp(Hooked(method, 0, hook), HS071.start, options)
     assert result.status == "time_limit"
     assert "max_seconds" in result.message
-    assert result.iterations >= 1
-    assert time.perf_counter() - begin < 1.0
+    assert 1 <= result.iterations <= 4  # of 8: each takes at least 0.02 s
 
 
 def changed(**parts):
