@@ -21,6 +21,8 @@ from predyn.dynamics.aba import ABA
 from predyn.dynamics.actuation import view_with_mask
 from predyn.dynamics.hybrid import HYBRID, HYBRID_PARTITIONED
 from predyn.dynamics.kinematics import FRAME_DERIVATIVES, FRAME_MOTION, FrameMotion, target_of
+from predyn.dynamics.lagrangian import ENERGY_GRADIENTS
+from predyn.dynamics.lagrangian_derivatives import ENERGY_GRADIENTS_DERIVATIVES
 from predyn.dynamics.momentum import CENTROIDAL_MOTION
 from predyn.dynamics.reactions import REACTIONS, REACTIONS_DERIVATIVES
 from predyn.dynamics.resultant import RESULTANT
@@ -200,6 +202,30 @@ def hybrid_partials(function: Callable) -> Callable[[Case], Inputs]:
 
 def mass_condition(case: Case) -> np.ndarray:
     return np.linalg.cond(dynamics.mass_matrix(case.model, case.x["q"]))
+
+
+# -- gradients of energies ----------------------------------------------------------------------
+
+
+def energy_partials(case: Case) -> Inputs:
+    q, v, _ = case.state()
+    d = dynamics.energy_gradients_derivatives(case.model, q, v, forces=case.forces())
+    found = {"q": partials(d.df_dq, d.dp_dq), "v": partials(d.df_dv, d.dp_dv)}
+    return {"value": values(d.f, d.p), **found}
+
+
+def energy_gradient_sum(case: Case, x: Inputs) -> np.ndarray:
+    """Gradient of the weighted sum; rotors, which add a constant to it, are left out."""
+    w = x["weights"][:, : 2 * case.model.n]
+    _, *by_input = outputs(ENERGY_GRADIENTS_DERIVATIVES, case, x, ("q", "v"))
+    return values(*(np.einsum("bi,bij->bj", w, part) for part in by_input))
+
+
+def energy_hessian(case: Case) -> Inputs:
+    q, v, _ = case.state()
+    w = case.x["weights"][:, : 2 * case.model.n]
+    h = dynamics.energy_gradients_hessian(case.model, q, v, w, forces=case.forces())
+    return {"q": partials(h.qq, h.qv.transpose(0, 2, 1)), "v": partials(h.qv, h.vv)}
 
 
 # -- reactions, frames, momentum ----------------------------------------------------------------
@@ -439,6 +465,13 @@ ENTRIES = [
             ("hybrid_recursion_derivatives", hybrid_cases, HYBRID),
         )
     ),
+    Entry(
+        "energy_gradients_derivatives",
+        tree_cases,
+        kernel_value(ENERGY_GRADIENTS, "q", "v"),
+        energy_partials,
+    ),
+    Entry("energy_gradients_hessian", tree_cases, energy_gradient_sum, energy_hessian),
     Entry("joint_reactions_derivatives", tree_cases, kernel_value(REACTIONS), reaction_partials),
     Entry(
         "joint_reactions_force_derivatives",

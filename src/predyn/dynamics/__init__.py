@@ -31,6 +31,20 @@ if TYPE_CHECKING:
     from predyn.dynamics.kinematics_hessian import (
         frame_kinematics_hessian as frame_kinematics_hessian,
     )
+    from predyn.dynamics.lagrangian import EnergyGradients as EnergyGradients
+    from predyn.dynamics.lagrangian import energy_gradients as energy_gradients
+    from predyn.dynamics.lagrangian_derivatives import (
+        EnergyGradientsDerivatives as EnergyGradientsDerivatives,
+    )
+    from predyn.dynamics.lagrangian_derivatives import (
+        energy_gradients_derivatives as energy_gradients_derivatives,
+    )
+    from predyn.dynamics.lagrangian_hessian import (
+        EnergyGradientsHessian as EnergyGradientsHessian,
+    )
+    from predyn.dynamics.lagrangian_hessian import (
+        energy_gradients_hessian as energy_gradients_hessian,
+    )
     from predyn.dynamics.load_reactions import (
         joint_reactions_force_derivatives as joint_reactions_force_derivatives,
     )
@@ -120,6 +134,12 @@ _HOMES = {
         "frame_kinematics_derivatives",
     ),
     "dynamics.kinematics_hessian": ("frame_kinematics_hessian",),
+    "dynamics.lagrangian": ("EnergyGradients", "energy_gradients"),
+    "dynamics.lagrangian_derivatives": (
+        "EnergyGradientsDerivatives",
+        "energy_gradients_derivatives",
+    ),
+    "dynamics.lagrangian_hessian": ("EnergyGradientsHessian", "energy_gradients_hessian"),
     "published.lagrangian_dh": ("PointMotion", "lagrangian_dh_point", "lagrangian_dh_torques"),
     "published.lagrangian_dh_sensitivity": (
         "PointPartials",

@@ -96,11 +96,12 @@ def outward_composites(tree, loads, c, q, v, a, values, work):
             for k in range(FORCE, LOAD_MOMENT):
                 store(work, row, k, 0.0)
     if loads.row.shape[0] > 0:
-        _add_loads(n, loads, c, values, work)
+        add_loads(n, loads, c, values, work)
 
 
 @jit
-def _add_loads(n, loads, c, values, work):
+def add_loads(n, loads, c, values, work):
+    """Subtract the loads in column FORCE, and collect how those fixed in the world turn."""
     for row in range(1, n + 1):
         for k in range(LOAD_MOMENT, SUMS_END):
             store(work, row, k, 0.0)

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics import coupled
 from predyn.dynamics.forward import END, VELOCITY, center, place, symmetric, world_row
-from predyn.dynamics.joint_forces import ligament_energy
+from predyn.dynamics.joint_forces import elastic_energy
 from predyn.kernels.arguments import joints
 from predyn.kernels.batch import Kernel
 from predyn.kernels.fields import dense
@@ -42,9 +42,7 @@ def energies(tree, loads, c, ins, outs, work):
         u, w = at_point(v_i, com), apply_transposed(R, v_i[0])
         spin = dot(w, apply_symmetric(symmetric(tree.Ic, i), w))
         T = 0.5 * (tree.mass[i] * dot(u, u) + spin + tree.armature[i] * (rate * rate))
-        stretch = load(q, c, i) - tree.rest[i]
-        V = (0.5 * tree.stiffness[i]) * (stretch * stretch) - tree.mass[i] * dot(g, com)
-        V = V + ligament_energy(tree, c, i, q)
+        V = elastic_energy(tree, c, i, q) - tree.mass[i] * dot(g, com)
         store(kinetic, c, 0, load(kinetic, c, 0) + T)
         store(potential, c, 0, load(potential, c, 0) + V)
     for i in range(tree.rotor.shape[0]):

@@ -97,18 +97,23 @@ def place(tree, c, i, q, work):
 
 
 @jit
+def carry(tree, c, i, S, v, work):
+    """Velocity of link i from its parent's: returns (v, psi-dot)."""
+    v_up = load6(work, tree.parent[i], VELOCITY)
+    psi = cross_motion(v_up, S)
+    v_i = add6(v_up, scale6(load(v, c, i), S))
+    store6(work, i + 1, VELOCITY, v_i)
+    store6(work, i + 1, PSI, psi)
+    return v_i, psi
+
+
+@jit
 def move(tree, c, i, S, v, a, work):
     """Velocity and acceleration of link i from its parent's: returns (v, a, psi-dot)."""
-    up = tree.parent[i]
-    v_up = load6(work, up, VELOCITY)
-    rate = load(v, c, i)
-    psi = cross_motion(v_up, S)
-    v_i = add6(v_up, scale6(rate, S))
-    a_up = load6(work, up, ACCELERATION)
-    a_i = add6(add6(a_up, scale6(load(a, c, i), S)), scale6(rate, psi))
-    store6(work, i + 1, VELOCITY, v_i)
+    v_i, psi = carry(tree, c, i, S, v, work)
+    a_up = load6(work, tree.parent[i], ACCELERATION)
+    a_i = add6(add6(a_up, scale6(load(a, c, i), S)), scale6(load(v, c, i), psi))
     store6(work, i + 1, ACCELERATION, a_i)
-    store6(work, i + 1, PSI, psi)
     return v_i, a_i, psi
 
 

@@ -27,11 +27,24 @@ def stretch(tree, c, i, side, q):
 @jit
 def joint_force(tree, c, i, q, v, a):
     """Torque of spring, ligaments, friction and armature at joint i."""
+    passive = elastic_force(tree, c, i, q) + friction_force(tree, c, i, v)
+    return passive + tree.armature[i] * load(a, c, i)
+
+
+@jit
+def friction_force(tree, c, i, v):
+    """Torque that overcomes the friction at joint i."""
     rate = load(v, c, i)
-    force = tree.stiffness[i] * (load(q, c, i) - tree.rest[i]) + tree.damping[i] * rate
-    force = force + tree.armature[i] * load(a, c, i)
+    force = tree.damping[i] * rate
     if tree.coulomb[i] != 0.0:
         force = force + tree.coulomb[i] * tanh(rate * (1.0 / tree.coulomb_speed[i]))
+    return force
+
+
+@jit
+def elastic_force(tree, c, i, q):
+    """Torque that holds spring and ligaments at joint i: d/dq of their energy."""
+    force = tree.stiffness[i] * (load(q, c, i) - tree.rest[i])
     for side in range(2):
         moment = tree.ligaments[i, side, 0]
         if moment != 0.0:
@@ -73,21 +86,42 @@ def joint_partials(tree, c, i, q, v, dq, dv, da):
 
 
 @jit
-def joint_second_partials(tree, c, i, q, v, w, qq, vv):
-    """Add weight w_i times the second partials in q and in v to the pair (i, i)."""
+def elastic_bend(tree, c, i, q):
+    """Second derivative in q of spring and ligaments at joint i."""
+    total = 0.0 * load(q, c, i)
     for side in range(2):
         moment, rate = tree.ligaments[i, side, 0], tree.ligaments[i, side, 1]
         if moment != 0.0:
             e, _ = stretch(tree, c, i, side, q)
-            bend = ((2.0 * side - 1.0) * moment * rate * rate) * e
-            k = tree.pair[i]
-            store(qq, c, k, load(qq, c, k) + load(w, c, i) * bend)
+            total = total + ((2.0 * side - 1.0) * moment * rate * rate) * e
+    return total
+
+
+@jit
+def friction_bend(tree, c, i, v):
+    """Second derivative in v of the friction at joint i."""
+    bend = 0.0 * load(v, c, i)
     if tree.coulomb[i] != 0.0:
         slope = 1.0 / tree.coulomb_speed[i]
         t = tanh(load(v, c, i) * slope)
-        bend = (-2.0 * tree.coulomb[i] * slope * slope) * (t * (1.0 - t * t))
-        k = tree.pair[i]
-        store(vv, c, k, load(vv, c, k) + load(w, c, i) * bend)
+        bend = bend - (2.0 * tree.coulomb[i] * slope * slope) * (t * (1.0 - t * t))
+    return bend
+
+
+@jit
+def joint_second_partials(tree, c, i, q, v, weight, qq, vv):
+    """Add the weight times the second partials in q and in v to the pair (i, i)."""
+    k = tree.pair[i]
+    if tree.loaded[i] == 1:
+        store(qq, c, k, load(qq, c, k) + weight * elastic_bend(tree, c, i, q))
+        store(vv, c, k, load(vv, c, k) + weight * friction_bend(tree, c, i, v))
+
+
+@jit
+def elastic_energy(tree, c, i, q):
+    """Energy of spring and ligaments at joint i."""
+    length = load(q, c, i) - tree.rest[i]
+    return (0.5 * tree.stiffness[i]) * (length * length) + ligament_energy(tree, c, i, q)
 
 
 @jit

@@ -115,11 +115,11 @@ def weigh(tree, loads, c, values, work):
             for k in range(P, LOAD_POWER):
                 store(work, row, k, 0.0)
     if loads.row.shape[0] > 0:
-        _weigh_loads(tree, loads, c, values, work)
+        weigh_loads(tree, loads, c, values, work)
 
 
 @jit
-def _weigh_loads(tree, loads, c, values, work):
+def weigh_loads(tree, loads, c, values, work):
     """E = -f u^T + (u . f) 1 - m W_a^T + (W_a . m) 1 of world-fixed loads, u = W at the point."""
     for row in range(1, tree.parent.shape[0] + 1):
         for k in range(LOAD_POWER, COLUMNS):
@@ -148,7 +148,7 @@ def _add_power(E, u, f, w, m):
 
 
 @jit
-def _rate_times(work, row, x):
+def rate_times(work, row, x):
     """J x."""
     h, I = load3(work, row, W_MOMENT), load_symmetric(work, row, W_RATE)  # noqa: E741
     return apply_inertia(0.0, h, I, x)
@@ -169,8 +169,8 @@ def second_partials(tree, loads, c, outs, work):
         X = add6(inertia_times(work, row, psi2), coriolis_times(work, row, psi))
         X = add6(X, cross_force(S, load6(work, row, FORCE)))
         Y = add6(inertia_times(work, row, Om), cross_force(S, p))
-        T = sub6(cross_force(S, p), _rate_times(work, row, S))
-        Z = sub6(cross_force(psi, p), _rate_times(work, row, psi))
+        T = sub6(cross_force(S, p), rate_times(work, row, S))
+        Z = sub6(cross_force(psi, p), rate_times(work, row, psi))
         Z = (add(add(Z[0], coriolis_transposed_times(work, row, Om)), cross(S[0], b)), Z[1])
         if has_loads:
             X = add6(X, turning_times(work, row, S[0]))
@@ -225,7 +225,7 @@ def rnea_hessian(tree, loads, c, ins, outs, work):
     second_partials(tree, loads, c, outs, work)
     qq, _, vv, _ = outs
     for i in range(tree.parent.shape[0]):
-        joint_second_partials(tree, c, i, q, v, w, qq, vv)
+        joint_second_partials(tree, c, i, q, v, load(w, c, i), qq, vv)
 
 
 def second_fields(tree: Tree) -> tuple[Field, ...]:
