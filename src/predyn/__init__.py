@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from predyn.problem import Cycle as Cycle
     from predyn.problem import Duration as Duration
     from predyn.problem import Ground as Ground
+    from predyn.problem import Dmoc as Dmoc
     from predyn.problem import Hybrid as Hybrid
     from predyn.problem import Parameter as Parameter
     from predyn.problem import Phase as Phase
@@ -111,6 +112,7 @@ _NAMES = {
     "FileError": "predyn.errors",
     "Frame": "predyn.model",
     "Ground": "predyn.problem",
+    "Dmoc": "predyn.problem",
     "Hybrid": "predyn.problem",
     "InputError": "predyn.errors",
     "Limits": "predyn.model",

@@ -176,6 +176,8 @@ class DynamicsChannel(Derived):
     forces are components of the states, after the joints.
     """
 
+    orders = 3  # states that the kernels take: q, v, a, or only the first ones
+
     def __init__(
         self,
         model: Model,
@@ -186,7 +188,9 @@ class DynamicsChannel(Derived):
         chunks = len(states[0])
         self._fed, self._states = _fed(forces), states
         self._read(model, forces)
-        self.value, self.dq, self.dv, self.da = scratch(kernels[1], self._tree, chunks)
+        self.value, *partials = scratch(kernels[1], self._tree, chunks)
+        unused = np.zeros((chunks, 1, WIDTH))
+        self.dq, self.dv, self.da = (*partials, unused)[:3]
         self.curvature = scratch(kernels[2], self._tree, chunks)
         self.weights = aligned(chunks, self.value.shape[1], WIDTH)
         self._kernels = kernels
@@ -228,8 +232,9 @@ class DynamicsChannel(Derived):
     def _bind(self, states: States) -> None:
         """Fix the arrays that the kernels read and write."""
         tree, loads, values, kernels = self._tree, self.loads, self.load_values, self._kernels
-        ins, weighted = (*states, values), (*states, self.weights, values)
-        outs = (self.value, self.dq, self.dv, self.da)
+        used = states[: self.orders]
+        ins, weighted = (*used, values), (*used, self.weights, values)
+        outs = (self.value, self.dq, self.dv, self.da)[: self.orders + 1]
         self._evaluate = sweep(kernels[0], tree, loads, ins, (self.value,))
         self._derive = sweep(kernels[1], tree, loads, ins, outs)
         self._curve = sweep(kernels[2], tree, loads, weighted, self.curvature)

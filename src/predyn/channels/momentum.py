@@ -26,9 +26,9 @@ def values(model: Model, member: str, states: States, forces: Sequence[ExternalF
     if model.couplings:
         chain = Chain(model, q, v)
         still = np.zeros_like(chain.joints.v)
-        tree = _weightless(chain.tree)
+        tree = weightless(chain.tree)
         return chain.forces(inverse_dynamics(tree, chain.joints.q, still, chain.joints.v))
-    return inverse_dynamics(_weightless(model), q, np.zeros_like(v), v)
+    return inverse_dynamics(weightless(model), q, np.zeros_like(v), v)
 
 
 def in_lanes(
@@ -38,7 +38,8 @@ def in_lanes(
     return Momentum(model, states)
 
 
-def _weightless(model: Model) -> Model:
+def weightless(model: Model) -> Model:
+    """The model without gravity, springs and ligaments."""
     still = {"stiffness": np.zeros(model.n), "ligaments": np.zeros_like(model.ligaments)}
     return changed(model, gravity=np.zeros(3), **still)
 
@@ -46,10 +47,10 @@ def _weightless(model: Model) -> Model:
 class Momentum(Derived):
     def __init__(self, model: Model, states: States) -> None:
         q, v, _ = states
-        inner = self._inner = Torques(_weightless(model), (q, np.zeros_like(v), v), ())
+        inner = self._inner = Torques(weightless(model), (q, np.zeros_like(v), v), ())
         unused = np.zeros(model.n)  # springs do not act on it
-        near, placed, weightless = (x._replace(stiffness=unused) for x in inner.trees)
-        self.trees = (near, placed, weightless)
+        near, placed, light = (x._replace(stiffness=unused) for x in inner.trees)
+        self.trees = (near, placed, light)
         self.value, self.weights, self.pairs = inner.value, inner.weights, inner.pairs
         self.dq, self.dv, self.da = inner.dq, inner.da, inner.dv
         self.depends = [[(j, in_q, in_a, -1) for j, in_q, _, in_a in x] for x in inner.depends]

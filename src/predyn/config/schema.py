@@ -24,7 +24,7 @@ from predyn.config.findings import Findings
 from predyn.config.lines import Path
 from predyn.errors import unknown_name
 from predyn.nlp import SolverOptions
-from predyn.problem import Hybrid, Spline
+from predyn.problem import Dmoc, Hybrid, Spline
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Row = dict[str, Any]
@@ -222,7 +222,7 @@ def _from_dataclass(name: str, kind: type, **changed: Any) -> type[Table]:
     return create_model(name, __base__=Table, **(fields | changed))
 
 
-METHODS: dict[str, type[Spline]] = {"spline": Spline, "hybrid": Hybrid}
+METHODS: dict[str, type[Spline]] = {"spline": Spline, "hybrid": Hybrid, "dmoc": Dmoc}
 
 
 def _method(value: object) -> object:
@@ -248,6 +248,7 @@ TranscriptionTable = _from_dataclass(
     Hybrid,
     method=(Annotated[Any, BeforeValidator(_method)], None),
     knots=(Annotated[Any, BeforeValidator(_knots)], "clamped"),
+    order=(int, Dmoc.order),
 )
 SolverTable = _from_dataclass("SolverTable", SolverOptions)
 

@@ -20,6 +20,7 @@ from predyn.problem.unknowns import Parameter, Signal, freeze_lists
 from predyn.terms.term import Loss, Residual, Term
 
 GUESSES = ("auto", "linear", "inverse_kinematics", "feasible")
+STEPS_PER_SEGMENT = 3  # of discrete motions, by default
 At = Literal["throughout", "start", "end"] | Sequence[float]
 
 
@@ -188,6 +189,33 @@ class Hybrid(Spline):
     shooting: Literal["multiple", "single"] = "multiple"
 
     method: ClassVar[str] = "hybrid"
+
+
+@dataclass(frozen=True)
+class Dmoc(Spline):
+    """Discrete mechanics and optimal control: positions at nodes, torques between them.
+
+    The discrete Euler-Lagrange equations link neighbouring steps, and loops and contacts hold at
+    the nodes. Accelerations, jerks and joint reactions are not available to terms.
+
+    steps  equal time steps in each phase; None: three for each segment
+    order  2: straight lines between nodes, midpoint rule; 4: parabolas, Lobatto points, with nodes
+           in the middle of the steps too
+
+    Other options than `segments` belong to splines; they have no effect.
+    """
+
+    steps: int | None = None
+    order: Literal[2, 4] = 2
+
+    method: ClassVar[str] = "dmoc"
+    without: ClassVar[tuple[str, ...]] = ("a", "jerk", "reactions", "ground:")
+
+    def steps_of(self, segments: int | None) -> int:
+        """Steps of a phase with its own number of segments, if it has one."""
+        if self.steps is not None:
+            return self.steps
+        return STEPS_PER_SEGMENT * (self.segments if segments is None else segments)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -51,6 +51,15 @@ def _wrenches(model: Model, _: str) -> tuple[str, ...]:
     return tuple(f"{name}.{x}" for name in model.expanded.joint_names for x in WRENCH)
 
 
+def _lagrangian_units(model: Model, _: str) -> tuple[str, ...]:
+    return (*_by_joint("N m", "N")(model, ""), *_by_joint("N m s", "N s")(model, ""))
+
+
+def _lagrangian_names(model: Model, _: str) -> tuple[str, ...]:
+    names = model.joint_names
+    return (*(f"force.{x}" for x in names), *(f"momentum.{x}" for x in names))
+
+
 def _ground_units(model: Model, member: str) -> tuple[str, ...]:
     own = carrying_joints(model, member)
     per_metre = ("N m/m",) * (2 * len(own))
@@ -84,6 +93,8 @@ CHANNELS = {
             _wrenches,
         ),
         Channel("momentum", _by_joint("N m s", "N s"), "predyn.channels.momentum", _joints),
+        Channel("lagrangian", _lagrangian_units, "predyn.channels.lagrangian", _lagrangian_names),
+        Channel("holding", _by_joint("N m", "N"), "predyn.channels.holding", _joints),
         Channel("ground:", _ground_units, "predyn.channels.ground", _ground_components),
         Channel("frame:", _frame_units, "predyn.channels.frames", lambda *_: FRAME_COMPONENTS),
     )

@@ -18,7 +18,7 @@ def equality_instants(layout: PhaseLayout, residual: Residual) -> Literal["knots
         joints = set(range(free.shape[1]))
     if not joints:
         return _for_signals(layout, residual)
-    moving = any(_moves(name, x, direct) for _, name, x in residual.entries)
+    moving = any(moves(name, x, direct) for _, name, x in residual.entries)
     ends = 2 if moving else int(free[0].any()) + int(free[-1].any())
     most = int(free[:, sorted(joints)].sum()) // len(residual.rows)
     if layout.spline.segments - 1 + ends <= most:
@@ -39,7 +39,7 @@ def _for_signals(layout: PhaseLayout, residual: Residual) -> Literal["knots"] | 
     return list(spline.greville.tolist())
 
 
-def _moves(channel: str, component: int, direct: Mapping[str, tuple[int, int, int]]) -> bool:
+def moves(channel: str, component: int, direct: Mapping[str, tuple[int, int, int]]) -> bool:
     """Whether a component depends on velocities or accelerations."""
     if channel in direct:
         return direct[channel][2] > 0

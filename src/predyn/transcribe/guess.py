@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.curves.bspline import BSpline
+from predyn.curves.node_spline import NodeSpline
 from predyn.errors import InputError
 from predyn.model import Model
 from predyn.problem import GUESSES, Duration, Phase, Problem, duration_of, system_of
@@ -215,12 +216,21 @@ def pack(
 def _fit_control(phase: PhaseLayout, curve: Path) -> Floats:
     """Control points that fit the curve; exact if the curve is in the spline's space."""
     spline = phase.spline
+    if isinstance(spline, NodeSpline):
+        return curve.sampled(spline) if isinstance(curve, _Exact) else _at_nodes(spline, curve)
     if isinstance(curve, _Exact) and curve.fits(spline):
         return curve.control_on(spline)
     if isinstance(curve, _Polyline):
         return curve(spline.greville)
     s = np.unique(np.concatenate([spline.limit_points(4), np.clip(spline.greville, 0, 1)]))
     return spline.fit(s, curve(s))
+
+
+def _at_nodes(spline: NodeSpline, curve: Path) -> Floats:
+    """The nodes on a curve, at rest at both ends."""
+    nodes = curve(spline.breaks)
+    rest = np.zeros_like(nodes[:1])
+    return np.concatenate([rest, nodes, rest])
 
 
 def _states(curve: Path, control: Floats, phase: ShootingLayout, T: float) -> tuple[Floats, Floats]:
@@ -259,6 +269,10 @@ class _Exact:
     def states(self, s: Floats, T: float) -> tuple[Floats, Floats]:
         q, v = self._spline.evaluate(self._control, s, T, derivatives=1)
         return q, v
+
+    def sampled(self, spline: NodeSpline) -> Floats:
+        """Control points of a discrete motion on this curve."""
+        return spline.sample(self._spline, self._control)
 
     def fits(self, spline: BSpline) -> bool:
         """Whether this curve is in the space of the spline."""

@@ -21,6 +21,7 @@ from predyn.curves.bspline import BSpline
 from predyn.curves.profile import Profile
 from predyn.errors import InputError
 from predyn.problem import (
+    Dmoc,
     Duration,
     Parameter,
     Phase,
@@ -37,6 +38,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ORDERS = ("q", "v", "a")
 CONSTANT = BSpline.clamped(0, 1)
+TORQUES = "tau"  # name of the signal of torques, where they are unknowns themselves
 MOST_GIVEN = 4  # points of a given curve in a segment; finer ones are seen at instants only
 NEAR_BREAK = 1e-6  # break points of two curves that are nearer count as one
 End = Literal["start", "end"]
@@ -117,6 +119,8 @@ class PhaseLayout:
             direct[curve.channel] = (len(base), m, 0)
             if kind == "signal":
                 direct[f"rate:{name}"] = (len(base), m, 1)
+                if name == TORQUES:
+                    direct[TORQUES] = direct[curve.channel]
             base += [start + i for i in range(m)]
             stride += [m] * m
             signal += [k] * m
@@ -278,14 +282,20 @@ def lay_out(
 def lay_out_phases(problem: Problem, parameters: Sequence[Parameter]) -> list[PhaseLayout]:
     """Layouts of all phases, with their signals and the given parameters."""
     layouts: list[PhaseLayout] = []
-    first = 0
+    first, options = 0, problem.transcription
     for k, phase in enumerate(problem.phases):
         name = phase_name(problem, k)
-        mask = np.isin(problem.model.joint_names, system_of(problem, k).passive)
+        system = system_of(problem, k)
         duration = duration_of(problem, phase)
-        layout = lay_out(phase, duration, problem.transcription, mask, first, name)
+        if isinstance(options, Dmoc):
+            from predyn.transcribe.discrete.layout import lay_out_nodes
+
+            layout = lay_out_nodes(phase, duration, options, system, first, name)
+        else:
+            mask = np.isin(problem.model.joint_names, system.passive)
+            layout = lay_out(phase, duration, options, mask, first, name)
         first += int((layout.columns >= 0).sum()) + int(layout.T_column >= 0)
-        curves = []
+        curves = [*layout.curves]
         for signal in problem.signals:
             if exists_in(signal.phases, problem, k):
                 curve = signal_layout(signal, layout.spline, first)

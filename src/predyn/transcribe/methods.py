@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from predyn.errors import InputError
-from predyn.problem import Hybrid, Problem, Spline
+from predyn.problem import Dmoc, Hybrid, Problem, Spline
 from predyn.problem.check_contacts import can_be_written_out
 from predyn.problem.contact_program import written_out
 from predyn.transcribe.program import Program, require_problem, require_valid
@@ -29,9 +29,16 @@ def _hybrid(problem: Problem) -> Program:
     return HybridProgram(problem)
 
 
+def _dmoc(problem: Problem) -> Program:
+    from predyn.transcribe.discrete.dmoc import DmocProgram  # kernels are loaded on demand
+
+    return DmocProgram(problem)
+
+
 METHODS: dict[type[Spline], Callable[[Problem], Program]] = {
     Spline: SplineProgram,
     Hybrid: _hybrid,
+    Dmoc: _dmoc,
 }
 
 

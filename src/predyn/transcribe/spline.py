@@ -40,6 +40,9 @@ class SplineProgram(Program):
     def __init__(self, problem: Problem, total: tuple[float, float] | None = None) -> None:
         """total: bounds on the sum of all durations, if the phases are pieces of a single one."""
         require_valid(problem)
+        self._build(problem, total)
+
+    def _build(self, problem: Problem, total: tuple[float, float] | None = None) -> None:
         problem = at_guesses(problem)
         self.problem, self.model = problem, problem.model
         self.lifts: list[Lift] = find_lifts(problem)

@@ -1,0 +1,1 @@
+"""Discrete mechanics: positions at nodes, linked by the discrete Euler-Lagrange equations."""

@@ -1,0 +1,106 @@
+"""Transcription by discrete mechanics: positions at nodes and torques between them are unknowns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.problem import Problem, Signal, system_of
+from predyn.problem.offers import name_in
+from predyn.solution import Curve
+from predyn.transcribe.arrange import Arrangement
+from predyn.transcribe.discrete.arrange import DiscreteArrangement
+from predyn.transcribe.layout import TORQUES
+from predyn.transcribe.program import Program, require_valid
+from predyn.transcribe.sizes import Sizes
+from predyn.transcribe.spline import SplineProgram
+
+Floats = NDArray[np.float64]
+
+
+class DmocProgram(SplineProgram):
+    """Program of the discrete Euler-Lagrange equations."""
+
+    def __init__(self, problem: Problem) -> None:
+        require_valid(problem)
+        self._build(with_torques(problem))
+
+    def arrange(self, total: tuple[float, float] | None) -> Arrangement:
+        return DiscreteArrangement(self.problem, self.phases, self.lifts, total)
+
+    def retarget(self, problem: Problem) -> None:
+        Program.retarget(self, problem)
+
+    def _variable_bounds(self, count: int) -> None:
+        super()._variable_bounds(count)
+        for p, phase in enumerate(self.phases):
+            nodes = phase.columns[1:-1]
+            limits = system_of(self.problem, p).limits
+            for side, bound in enumerate((self.x_lower, self.x_upper)):
+                limit = np.broadcast_to(limits.position[:, side], nodes.shape)
+                bound[nodes[nodes >= 0]] = limit[nodes >= 0]
+            effort = np.where(
+                np.isin(self.model.joint_names, system_of(self.problem, p).passive)[:, None],
+                0.0,
+                limits.effort,
+            )
+            (torques,) = (x.columns for x in phase.curves if x.channel == f"signal:{TORQUES}")
+            for side, bound in enumerate((self.x_lower, self.x_upper)):
+                limit = np.broadcast_to(effort[:, side], torques.shape)
+                bound[torques[torques >= 0]] = limit[torques >= 0]
+
+    def curves(self, x: Floats) -> tuple[Curve, ...]:
+        """Cubic splines through the nodes."""
+        curves = []
+        for phase, given in zip(self.phases, self.node_controls(x), strict=True):
+            spline, control = phase.spline.smooth(given)
+            T = float(x[phase.T_column]) if phase.T_column >= 0 else phase.T
+            curves.append(Curve(spline.degree, spline.knots, control, T))
+        return tuple(curves)
+
+    def node_controls(self, x: Floats) -> list[Floats]:
+        """Control points of each phase: slope at the start, nodes, slope at the end."""
+        found = []
+        for phase in self.phases:
+            control, free = phase.control.copy(), phase.columns >= 0
+            control[free] = x[phase.columns[free]]
+            found.append(control)
+        return found
+
+    def x_name(self, i: int) -> str:
+        for p, phase in enumerate(self.phases):
+            at = np.argwhere(phase.columns == i)
+            if len(at):
+                k, j = at[0]
+                last = len(phase.columns) - 1
+                what = {0: "velocity at the start", last: "velocity at the end"}.get(
+                    int(k), f"node {k - 1}"
+                )
+                return name_in(self.problem, p, f"{self.model.joint_names[j]}, {what}")
+        return super().x_name(i).replace("control point", "value")
+
+
+def with_torques(problem: Problem) -> Problem:
+    """The problem with the torques as a signal: a number in each step, or one at each node."""
+    if any(signal.name == TORQUES for signal in problem.signals):
+        return problem
+    model, systems = problem.model, [system_of(problem, p) for p in range(len(problem.phases))]
+    motors = np.array([~np.isin(model.joint_names, x.passive) for x in systems]).any(axis=0)
+    from predyn.terms.joints import JointTorque
+
+    residual = JointTorque().bind(model)
+    durations = [float(getattr(x.duration, "guess", x.duration)) for x in problem.phases]
+    scale = Sizes(systems[0], durations[0]).scale(residual)
+    free = np.where(motors, np.inf, 0.0)
+    torques = Signal(
+        TORQUES,
+        model.joint_names,
+        -free,
+        free,
+        scale=scale,
+        unit="N m",
+        degree=0 if problem.transcription.order == 2 else 1,
+    )
+    return replace(problem, signals=(*problem.signals, torques))
