@@ -159,7 +159,7 @@ class UnknownLoad(Protocol):
 
     outputs: Ints  # components of the channel that it acts on
     joints: Ints  # joints that move its point
-    parts: list[tuple[range, tuple[int, ...]]]  # of moment and force: rows, components
+    parts: list[tuple[range, tuple[int, ...], float]]  # of both: rows, components, sign
     point: PointOn  # where it acts
 
     def slopes(self) -> Floats:
@@ -241,8 +241,8 @@ class DynamicsChannel(Derived):
 
     def _feed(self) -> None:
         """Copy the values of unknown forces from the states."""
-        for columns, components in self._fed:
-            self.load_values[:, columns] = self._states[0][:, components]
+        for columns, components, sign in self._fed:
+            np.multiply(self._states[0][:, components], sign, out=self.load_values[:, columns])
 
     def add_unknown(self, loads: Sequence[UnknownLoad], states: States) -> None:
         """Add columns of dq and pairs of second partials for unknown forces."""
@@ -253,7 +253,7 @@ class DynamicsChannel(Derived):
         columns, pairs = self.dq.shape[1], [self.pairs]
         self._first = (columns, len(self.pairs))
         for load in loads:
-            for _, components in load.parts:
+            for _, components, _ in load.parts:
                 for component in components:
                     for k, x in enumerate(load.outputs):
                         self.depends[x].append((component, columns + k, -1, -1))
@@ -287,19 +287,22 @@ class DynamicsChannel(Derived):
     def _put(self, first: int, out: Floats, found: Sequence[Floats]) -> None:
         """Fill the columns of unknown forces from arrays (chunks, 6, columns, WIDTH), one each."""
         for load, values in zip(self._unknown, found, strict=True):
-            for rows, _ in load.parts:
+            for rows, _, sign in load.parts:
                 for row in rows:
                     last = first + values.shape[2]
-                    out[:, first:last] = values[:, row]
+                    np.multiply(values[:, row], sign, out=out[:, first:last])
                     first = last
 
 
-def _fed(forces: Sequence[ExternalForce]) -> list[tuple[slice, slice]]:
-    """Columns of the unknown values of forces, and the components that they are copied from."""
+def _fed(forces: Sequence[ExternalForce]) -> list[tuple[slice, slice, float]]:
+    """Columns of the unknown values of forces, the components that they are copied from, and the
+    sign.
+    """
     found = []
     for k, force in enumerate(forces):
         if isinstance(force, UnknownForce):
-            for first, at in ((6 * k, force.moment_at), (6 * k + 3, force.force_at)):
+            moment = (6 * k, force.moment_at, force.moment_sign)
+            for first, at, sign in (moment, (6 * k + 3, force.force_at, force.force_sign)):
                 if at:
-                    found.append((slice(first, first + 3), slice(at[0], at[0] + 3)))
+                    found.append((slice(first, first + 3), slice(at[0], at[0] + 3), sign))
     return found

@@ -110,10 +110,11 @@ def _lanes(values: Floats) -> Floats:
     return values.reshape(-1, WIDTH, *values.shape[1:]).transpose(0, 2, 3, 1)
 
 
-def _parts(force: UnknownForce) -> list[tuple[range, tuple[int, ...]]]:
-    """Rows of moment and force, and the unknown components in them."""
-    both = ((range(3), force.moment_at), (range(3, 6), force.force_at))
-    return [(rows, at) for rows, at in both if at]
+def _parts(force: UnknownForce) -> list[tuple[range, tuple[int, ...], float]]:
+    """Rows of moment and force, the unknown components in them, and their sign."""
+    moment = (range(3), force.moment_at, force.moment_sign)
+    both = (moment, (range(3, 6), force.force_at, force.force_sign))
+    return [part for part in both if part[1]]
 
 
 def _cross(a: Floats, b: Floats) -> Floats:

@@ -21,7 +21,8 @@ class ExternalForce:
 
     link    name of the link, or of a frame fixed to it
     force   (..., 3) N; the leading shape broadcasts with that of the state. In a problem: three
-            numbers, a Profile of three columns, or the name of a signal of three components
+            numbers, a Profile of three columns, or the name of a signal of three components, with
+            a minus sign before it for the opposite
     moment  (..., 3) N m; likewise
     point   (3,) where the force acts, in the frame of `link`; it moves with the link
     frame   "world": components along world axes; "link": along the axes of `link`
@@ -36,15 +37,33 @@ class ExternalForce:
 
 @dataclass(frozen=True, eq=False)
 class UnknownForce(ExternalForce):
-    """An external force that is an unknown: which components its force and moment are."""
+    """An external force that is an unknown: which components its force and moment are, and with
+    which sign.
+    """
 
     force_at: tuple[int, ...] = ()
     moment_at: tuple[int, ...] = ()
+    force_sign: float = 1.0
+    moment_sign: float = 1.0
 
     @classmethod
     def of(cls, force: ExternalForce, at: Mapping[str, tuple[int, ...]]) -> UnknownForce:
+        """at: components of "force" and "moment", those that are signals."""
         own = {f.name: getattr(force, f.name) for f in fields(ExternalForce)}
-        return cls(**own, force_at=at.get("force", ()), moment_at=at.get("moment", ()))
+        signs = {part: signal_of(own[part])[1] for part in at}
+        own |= dict.fromkeys(at, np.zeros(3))
+        return cls(
+            **own,
+            force_at=at.get("force", ()),
+            moment_at=at.get("moment", ()),
+            force_sign=signs.get("force", 1.0),
+            moment_sign=signs.get("moment", 1.0),
+        )
+
+
+def signal_of(name: str) -> tuple[str, float]:
+    """The signal that a force names, and its sign."""
+    return (name[1:], -1.0) if name.startswith("-") else (name, 1.0)
 
 
 class Loads(NamedTuple):
@@ -121,7 +140,8 @@ def forces_at(
 
     def numbers(value: ArrayLike | Profile | str) -> ArrayLike:
         if isinstance(value, str):
-            return signal(value)
+            name, sign = signal_of(value)
+            return sign * signal(name)
         if isinstance(value, Profile):
             return value.at(s if value.over == "phase" else s * duration)
         return value

@@ -9,7 +9,7 @@ import numpy as np
 
 from predyn.curves.profile import Profile
 from predyn.errors import PredynError, unknown_name
-from predyn.kernels.forces import ExternalForce, placed_forces, vector
+from predyn.kernels.forces import ExternalForce, placed_forces, signal_of, vector
 from predyn.problem.check_phases import Finding, Path, finite, not_a_list, of_kind
 from predyn.problem.check_systems import system_in
 from predyn.problem.offers import exists_in, phase_name
@@ -48,7 +48,7 @@ def force_signals(problem: Problem) -> set[str]:
         own = system_in(problem, p)[1].forces
         for force in of_kind(problem.forces if own is None else own, ExternalForce):
             names = [getattr(force, part) for part in PARTS]
-            found |= {f"signal:{name}" for name in names if isinstance(name, str)}
+            found |= {f"signal:{signal_of(name)[0]}" for name in names if isinstance(name, str)}
     return found
 
 
@@ -80,7 +80,7 @@ def _force(
         if isinstance(value, Profile):
             yield from _profile(problem, value, (*where, part), phases)
         elif isinstance(value, str) and sound:
-            yield from _signal(problem, value, (*where, part), phases)
+            yield from _signal(problem, signal_of(value)[0], (*where, part), phases)
 
 
 def _profile(

@@ -21,6 +21,7 @@ from predyn.model import PRISMATIC, Model
 from predyn.model.floating_base import carrying_joints
 
 RESERVED = ("signal:", "rate:", "force:", "parameter:")  # what problems add
+TORQUES = "tau"  # a signal of this name holds the torques, where they are unknowns themselves
 STATES = ("q", "v", "a", "jerk")  # what a curve of joint positions gives, in order of derivative
 
 

@@ -13,6 +13,7 @@ from predyn.curves.bspline import BSpline
 from predyn.errors import InputError
 from predyn.kernels.arguments import finite, real
 from predyn.model import Model
+from predyn.samples.registry import TORQUES
 from predyn.simulation.predicted_phases import Pieces, PredictedPhase, distinct
 from predyn.solution import ROUNDING, Curve, Solution
 from predyn.solution.evaluation import phase_starts
@@ -128,19 +129,28 @@ class TorqueCurve(Control):
 
 
 class Predicted(Control):
-    """The torques of a solution: those that its curves require, zero at its passive joints."""
+    """The torques of a solution: those that its curves require, or their own signal; zero at its
+    passive joints.
+    """
 
     def __init__(self, solution: Solution) -> None:
         self.pieces = Pieces(solution.curves)
+        given = solution.signal_curves.get(TORQUES)
+        own = [x for x in given.curves if x is not None] if given else []
+        self._torques = Pieces(tuple(own)) if own else None
         starts = phase_starts(solution).tolist()
         self.phases = [PredictedPhase(solution, k, start) for k, start in enumerate(starts)]
         self._starts = np.array(starts)
         breaks = [self.pieces.starts[1:], *(phase.breaks for phase in self.phases)]
+        breaks += [self._torques.starts[1:]] if self._torques else []
         self.breaks = distinct(np.concatenate(breaks), solution.duration)
 
     def on(self, start: float, end: float) -> Torques:
         middle = 0.5 * (start + end)
         piece, phase = self.pieces.piece(middle), self.phases[self._phase(middle)]
+        if self._torques is not None:
+            steps, step = self._torques, self._torques.piece(middle)
+            return lambda t, q, v: np.where(phase.driven, steps.at(t, step)[:1], 0.0)
         forces = phase.forces_near(middle)
 
         def torques(t: float, q: Floats, v: Floats) -> Floats:
@@ -158,6 +168,11 @@ class Predicted(Control):
         out, phases = np.empty(states.shape[1:]), np.array([self._phase(x) for x in t])
         for k in np.unique(phases):
             rows, phase = phases == k, self.phases[k]
+            if self._torques is not None:
+                steps = self._torques
+                own = np.stack([steps.at(x, steps.piece(x))[0] for x in t[rows]])
+                out[rows] = np.where(phase.driven, own, 0.0)
+                continue
             forces = phase.forces_at(t[rows])
             out[rows] = phase.torques(tuple(np.ascontiguousarray(states[:, rows])), forces)
         return out[None]

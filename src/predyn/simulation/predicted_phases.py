@@ -11,7 +11,7 @@ from predyn.curves.bspline import BSpline
 from predyn.curves.profile import Profile
 from predyn.dynamics.evaluations import Evaluation
 from predyn.dynamics.rnea import RNEA
-from predyn.kernels.forces import ExternalForce, forces_at
+from predyn.kernels.forces import ExternalForce, forces_at, signal_of
 from predyn.solution import Curve, Solution
 from predyn.solution.evaluation import Part, forces_in, has_motor
 
@@ -68,7 +68,7 @@ class PredictedPhase:
         self._solution, self._k, self._start = solution, k, start
         self._duration = solution.curves[k].duration
         values = [x for force in self.forces for x in (force.force, force.moment)]
-        names = {x for x in values if isinstance(x, str)}
+        names = {signal_of(x)[0] for x in values if isinstance(x, str)}
         profiles = [x for x in values if isinstance(x, Profile)]
         # an InputError if a signal is not there
         self.first_forces = self.forces_at(np.array([start]))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.curves.bspline import BSpline
 from predyn.errors import InputError, unknown_name
-from predyn.samples.registry import CHANNELS, STATES, implementation
+from predyn.samples.registry import CHANNELS, STATES, TORQUES, implementation
 from predyn.solution.channel_names import channel_info
 from predyn.solution.external_loads import external_load
 from predyn.solution.parts import ROUNDING, Curve, Floats, Sample
@@ -73,7 +73,6 @@ def sample_at(solution: Solution, times: Floats) -> Sample:
 def samples_of(solution: Solution, times: Floats, phases: NDArray[np.int64] | None) -> Sample:
     """The motion and its forces at times of any shape; in given phases, or those at the times."""
     from predyn.dynamics.reactions import joint_reactions
-    from predyn.dynamics.rnea import inverse_dynamics
 
     _require_motion(solution, "dynamics")
     flat, n = times.ravel(), solution.model.n
@@ -83,10 +82,22 @@ def samples_of(solution: Solution, times: Floats, phases: NDArray[np.int64] | No
         states[:, part.rows] = _values(solution.curves[part.phase], part.s, 3)
         model, forces = solution.system(part.phase).model, forces_in(solution, part)
         q, v, a = states[:3, part.rows]
-        tau[part.rows] = inverse_dynamics(model, q, v, a, forces=forces)
+        tau[part.rows] = _torques_in(solution, part, (q, v, a), forces)
         reactions[part.rows] = joint_reactions(model, q, v, a, forces=forces)
     arrays = (x.reshape(*times.shape, *x.shape[1:]) for x in (*states, tau, reactions))
     return Sample(times, *arrays)
+
+
+def _torques_in(
+    solution: Solution, part: Part, states: tuple[Floats, ...], forces: list[ExternalForce]
+) -> Floats:
+    """The torques of the solver where they are a signal, otherwise those that the curves need."""
+    from predyn.dynamics.rnea import inverse_dynamics
+
+    if TORQUES in solution.signal_curves:
+        return _signal_in(solution, TORQUES, part)[0]
+    model = solution.system(part.phase).model
+    return np.asarray(inverse_dynamics(model, *states, forces=forces))
 
 
 def channel_at(
@@ -127,6 +138,9 @@ def _channel_in(solution: Solution, name: str, part: Part) -> Floats | float:
     q, v, a, _ = states
     if family + colon == "force:":
         return external_load(model, member, q, forces)
+    if name in ("tau", "power"):
+        tau = _torques_in(solution, part, (q, v, a), forces)
+        return tau if name == "tau" else tau * v
     if name in QUANTITIES and name not in CHANNELS:
         return QUANTITIES[name].values(model, (q, v, a), forces)
     module, member = implementation(name)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predyn.errors import InputError
-from predyn.kernels.forces import ExternalForce, UnknownForce, forces_at
+from predyn.kernels.forces import ExternalForce, UnknownForce, forces_at, signal_of
 from predyn.problem import (
     At,
     Constraint,
@@ -138,11 +137,10 @@ class Arrangement:
             for part in ("force", "moment"):
                 name = getattr(force, part)
                 if isinstance(name, str):
-                    first, count, _ = direct[f"signal:{name}"]
+                    first, count, _ = direct[f"signal:{signal_of(name)[0]}"]
                     at[part] = tuple(range(first, first + count))
             if at:
-                nothing: dict[str, Any] = dict.fromkeys(at, np.zeros(3))
-                force = UnknownForce.of(replace(force, **nothing), at)
+                force = UnknownForce.of(force, at)
             known.append(force)
         return forces_at(known, s, self.layouts[p].T, lambda name: np.zeros(3))
 

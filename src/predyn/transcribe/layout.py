@@ -33,12 +33,12 @@ from predyn.problem import (
     system_of,
 )
 from predyn.problem.offers import exists_in, phase_name
+from predyn.samples.registry import TORQUES
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ORDERS = ("q", "v", "a")
 CONSTANT = BSpline.clamped(0, 1)
-TORQUES = "tau"  # name of the signal of torques, where they are unknowns themselves
 MOST_GIVEN = 4  # points of a given curve in a segment; finer ones are seen at instants only
 NEAR_BREAK = 1e-6  # break points of two curves that are nearer count as one
 End = Literal["start", "end"]

@@ -16,7 +16,7 @@ from predyn.kernels.forces import ExternalForce, forces_at
 from predyn.problem import Problem, system_of
 from predyn.problem.quantities import with_parameters
 from predyn.samples import STATES, Samples, split_side
-from predyn.samples.registry import implementation
+from predyn.samples.registry import TORQUES, implementation
 from predyn.solution import Curve, SignalCurves
 from predyn.transcribe.curve_states import curve_states
 from predyn.transcribe.layout import CurveLayout
@@ -68,6 +68,9 @@ class Motion:
         forces = self.forces(p, s)
         for name in dict.fromkeys(split_side(channel)[1] for channel in channels):
             if name in found:
+                continue
+            if name == TORQUES and TORQUES in self.signals:
+                found[name] = self.signal(p, TORQUES, s).T
                 continue
             family, _, member = name.partition(":")
             if family in ("signal", "rate"):

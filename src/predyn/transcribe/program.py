@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ class Program(NLP):
     problem: Problem
     model: Model
     phases: Sequence[PhaseLayout]
+    discrete: ClassVar[bool] = False  # whether the motion is known at nodes only
 
     def _take(self, arrangement: Arrangement) -> None:
         """Take over the sets and rows of an arrangement."""

@@ -88,10 +88,10 @@ def dense_violations(
             worst += _search(program, motion, p, searched, sampled[p] if sampled else None)
         found += [(bounded, value, begin + s * curve.duration) for bounded, value, s in worst]
         begin += curve.duration
-    return _violations(found) if found else []
+    return violations_of(found) if found else []
 
 
-def _violations(found: list[tuple[Bounded, Floats, Floats]]) -> list[Violation]:
+def violations_of(found: list[tuple[Bounded, Floats, Floats]]) -> list[Violation]:
     """The excess of each row at its worst instant, from the value there and the time."""
     names = [f"{x.name} {row}" for x, _, _ in found for row in x.residual.rows]
     lower, upper, scale, value, t = (

@@ -133,11 +133,17 @@ def unpack(
         status = "evaluation_error"
         message = f"{motion.impossible}; the model of this result has the guesses of the parameters"
     curves = motion.curves
-    finite = bool(np.isfinite(x).all())
-    sampled, between = sample_motion(program, motion, dense=g is not None)
+    curved = bool(np.isfinite(x).all()) and not program.discrete
     at_points = None if g is None else Imposed(program, motion, x, g)
     imposed = at_points.violations() if at_points else []
-    dense = [] if g is None else dense_violations(program, motion, between)
+    if program.discrete:
+        from predyn.transcribe.discrete.unpack import node_violations, sample_nodes
+
+        sampled = sample_nodes(program, motion, x)
+        dense = [] if g is None else node_violations(program, motion, x)
+    else:
+        sampled, between = sample_motion(program, motion, dense=g is not None)
+        dense = [] if g is None else dense_violations(program, motion, between)
     if status in SUCCESS and dense and dense[0].relative > MOST_EXCESS:
         status = EXCEEDS
     dense = sorted([*dense, *imposed[:5]], key=lambda v: -v.relative)
@@ -184,7 +190,7 @@ def unpack(
         cycle=_repeat(problem, motion.parameters),
         # an earlier solution would be kept alive
         problem=problem if isinstance(problem.guess, str) else replace(problem, guess="auto"),
-        unsmoothed={} if g is None or not finite else unsmoothed(program, motion, g),
+        unsmoothed=unsmoothed(program, motion, g) if curved and g is not None else {},
         widths=used_widths(problem),
         provenance=_provenance(problem, text),
     )

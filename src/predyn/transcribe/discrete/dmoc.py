@@ -7,12 +7,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.curves.node_spline import NodeSpline
 from predyn.problem import Problem, Signal, system_of
 from predyn.problem.offers import name_in
+from predyn.samples.registry import TORQUES
 from predyn.solution import Curve
+from predyn.terms.joints import JointTorque
 from predyn.transcribe.arrange import Arrangement
 from predyn.transcribe.discrete.arrange import DiscreteArrangement
-from predyn.transcribe.layout import TORQUES
+from predyn.transcribe.discrete.unpack import node_control
 from predyn.transcribe.program import Program, require_valid
 from predyn.transcribe.sizes import Sizes
 from predyn.transcribe.spline import SplineProgram
@@ -22,6 +25,8 @@ Floats = NDArray[np.float64]
 
 class DmocProgram(SplineProgram):
     """Program of the discrete Euler-Lagrange equations."""
+
+    discrete = True
 
     def __init__(self, problem: Problem) -> None:
         require_valid(problem)
@@ -54,20 +59,12 @@ class DmocProgram(SplineProgram):
     def curves(self, x: Floats) -> tuple[Curve, ...]:
         """Cubic splines through the nodes."""
         curves = []
-        for phase, given in zip(self.phases, self.node_controls(x), strict=True):
-            spline, control = phase.spline.smooth(given)
+        for p, phase in enumerate(self.phases):
+            assert isinstance(phase.spline, NodeSpline)
+            spline, control = phase.spline.smooth(node_control(self, p, x))
             T = float(x[phase.T_column]) if phase.T_column >= 0 else phase.T
             curves.append(Curve(spline.degree, spline.knots, control, T))
         return tuple(curves)
-
-    def node_controls(self, x: Floats) -> list[Floats]:
-        """Control points of each phase: slope at the start, nodes, slope at the end."""
-        found = []
-        for phase in self.phases:
-            control, free = phase.control.copy(), phase.columns >= 0
-            control[free] = x[phase.columns[free]]
-            found.append(control)
-        return found
 
     def x_name(self, i: int) -> str:
         for p, phase in enumerate(self.phases):
@@ -88,8 +85,6 @@ def with_torques(problem: Problem) -> Problem:
         return problem
     model, systems = problem.model, [system_of(problem, p) for p in range(len(problem.phases))]
     motors = np.array([~np.isin(model.joint_names, x.passive) for x in systems]).any(axis=0)
-    from predyn.terms.joints import JointTorque
-
     residual = JointTorque().bind(model)
     durations = [float(getattr(x.duration, "guess", x.duration)) for x in problem.phases]
     scale = Sizes(systems[0], durations[0]).scale(residual)

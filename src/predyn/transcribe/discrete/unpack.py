@@ -1,0 +1,114 @@
+"""Samples of a discrete motion at its nodes, and the re-check of its constraints within steps."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.curves.node_spline import NodeSpline
+from predyn.dynamics.reactions import joint_reactions
+from predyn.samples import Samples
+from predyn.samples.registry import TORQUES, implementation
+from predyn.solution import Violation
+from predyn.transcribe.motion import Motion
+from predyn.transcribe.program import Program
+from predyn.transcribe.recheck import Bounded, violations_of
+
+Floats = NDArray[np.float64]
+
+
+def sample_nodes(program: Program, motion: Motion, x: Floats) -> dict[str, NDArray]:
+    """The motion and its forces at all nodes.
+
+    Velocities and accelerations are differences of neighbouring nodes; at the ends of a phase,
+    velocities are those that belong to its momenta. Torques are means of the neighbouring steps.
+    """
+    parts: dict[str, list[NDArray]] = {k: [] for k in ("t", "phase", "q", "v", "a", "tau", "w")}
+    begin = 0.0
+    for p, curve in enumerate(motion.curves):
+        spline, control = program.phases[p].spline, node_control(program, p, x)
+        assert isinstance(spline, NodeSpline)
+        s, T = spline.breaks, curve.duration
+        h, q = T * s[1], control[1:-1]
+        steps = np.diff(q, axis=0) / h
+        ends = control[[0, -1]] / T
+        v = np.concatenate([ends[:1], 0.5 * (steps[1:] + steps[:-1]), ends[1:]])
+        a = np.concatenate(
+            [
+                2.0 * (steps[:1] - ends[:1]) / h,
+                np.diff(steps, axis=0) / h,
+                2.0 * (ends[1:] - steps[-1:]) / h,
+            ]
+        )
+        known = motion.signals[TORQUES].curves[p]
+        assert known is not None
+        tau = known.control
+        if known.degree == 0:
+            tau = 0.5 * (tau[np.r_[0, : len(tau)]] + tau[np.r_[: len(tau), -1]])
+        wrench = joint_reactions(motion.systems[p].model, q, v, a, forces=motion.forces(p, s))
+        rows = (begin + s * T, np.full(len(s), p), q, v, a, tau, wrench)
+        for name, value in zip(parts, rows, strict=True):
+            parts[name].append(value)
+        begin += T
+    return {name: np.concatenate(values) for name, values in parts.items()}
+
+
+def node_control(program: Program, p: int, x: Floats) -> Floats:
+    """Control points of a phase: slope at the start, nodes, slope at the end."""
+    phase = program.phases[p]
+    control, free = phase.control.copy(), phase.columns >= 0
+    control[free] = x[phase.columns[free]]
+    return control
+
+
+def node_violations(program: Program, motion: Motion, x: Floats) -> list[Violation]:
+    """The largest excess of each named quantity that is bounded throughout, worst first.
+
+    Quantities are looked at where the method knows them: in the middle of the steps, in addition to
+    the nodes or instants at which they are imposed.
+    """
+    found, begin = [], 0.0
+    for p, curve in enumerate(motion.curves):
+        layout, T = program.phases[p], curve.duration
+        spline = layout.spline
+        assert isinstance(spline, NodeSpline)
+        middle = (np.arange(spline.steps) + 0.5) / spline.steps
+        control = node_control(program, p, x)
+        values, slopes = spline.within(np.full(1, 0.5))[:, 0]
+        local = control[1 + spline.degree * np.arange(spline.steps)[:, None] + np.arange(len(values))]
+        q = np.einsum("a,kaj->kj", values, local)
+        v = np.einsum("a,kaj->kj", slopes, local) / T
+        for rows in program.rows:
+            if rows.throughout and rows.parts[0].points.phase == p:
+                residual = rows.parts[0].block.residual
+                samples = _samples(motion, p, middle, (q, v), residual.channels)
+                bounded = Bounded(rows.name, residual, rows.lower, rows.upper)
+                value = bounded.values(samples, len(middle))
+                worst = np.argmax(bounded.excess(value), axis=1)
+                at = np.take_along_axis(value, worst[:, None], axis=1)[:, 0]
+                found.append((bounded, at, begin + middle[worst] * T))
+        begin += T
+    return violations_of(found) if found else []
+
+
+def _samples(
+    motion: Motion, p: int, s: Floats, states: tuple[Floats, Floats], channels: tuple[str, ...]
+) -> Samples:
+    """Channels (components, instants) of a discrete motion."""
+    q, v = states
+    found: dict[str, NDArray] = {"q": q.T, "v": v.T, "t": s[None] * motion.curves[p].duration}
+    forces, model = motion.forces(p, s), motion.systems[p].model
+    for name in channels:
+        family, _, member = name.partition(":")
+        if name in found:
+            continue
+        if name == TORQUES:
+            found[name] = motion.signal(p, TORQUES, s).T
+        elif family in ("signal", "rate"):
+            found[name] = motion.signal(p, member, s, int(family == "rate")).T
+        elif family == "parameter":
+            found[name] = np.full((1, len(s)), motion.parameters[member])
+        else:
+            module, of = implementation(name)
+            found[name] = module.values(model, of, (q, v, np.zeros_like(q)), forces).T
+    return Samples(found)
