@@ -31,8 +31,8 @@ from predyn.transcribe.unpack import multipliers_of, unpack
 Floats = NDArray[np.float64]
 Report = Callable[[Iterate], bool | None]
 OBJECTIVE = 100.0  # scaled objective at the guess: the solver's tolerance is an absolute one
-# With unknown forces, multipliers of the constraints are large, and a heavy objective makes the
-# solver follow curved constraints in short steps (planar-walker: 348 iterations in place of 29).
+# With unknown forces or torques, multipliers of the constraints are large, and a heavy objective makes
+# the solver follow curved constraints in short steps (planar-walker: 348 iterations, not 29).
 OBJECTIVE_WITH_FORCES = 2.0
 RESCALED = 5  # at most, solves with the scale of the solution before
 TINY = 1e-4  # ratio of the objective's scales at the solution and at the guess
@@ -175,14 +175,17 @@ def stopped(solution: Solution, when: str) -> Solution:
 def scale_objective(program: Program, x0: Floats) -> None:
     """Make the scaled objective OBJECTIVE at the guess, whatever its unit is.
 
-    Where it is zero there, or no more than rounding errors, slope and curvature count.
+    Where it is zero there, or no more than rounding errors, slope and curvature count. Torques that
+    are unknowns count with their typical size.
     """
-    program.move(x0)
+    program.move(program.with_typical_torques(x0))
     gradient = np.empty(program.n)
     program.gradient(gradient)
     slope = float(np.abs(gradient * program.x_scale).max(initial=0.0))
     size = max(abs(program.objective()), STIR * slope, 0.5 * STIR**2 * _curvature(program))
-    wanted = OBJECTIVE_WITH_FORCES if program.problem.ground_forces else OBJECTIVE
+    program.move(x0)
+    unknown = program.problem.ground_forces or program.discrete
+    wanted = OBJECTIVE_WITH_FORCES if unknown else OBJECTIVE
     program.f_scale = size / wanted if 0.0 < size < np.inf else 1.0
 
 

@@ -52,6 +52,10 @@ class Program(NLP):
     def curves(self, x: Floats) -> tuple[Curve, ...]:
         """The motion defined by decision variables; the current point is not changed."""
 
+    def with_typical_torques(self, x: Floats) -> Floats:
+        """Decision variables with torques of typical size, if torques are among them."""
+        return x
+
     @abstractmethod
     def _alive(self, rows: Rows) -> NDArray[np.bool_]:
         """(instants, rows): whether any free variable acts on a row."""

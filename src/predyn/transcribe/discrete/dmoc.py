@@ -16,6 +16,7 @@ from predyn.terms.joints import JointTorque
 from predyn.transcribe.arrange import Arrangement
 from predyn.transcribe.discrete.arrange import DiscreteArrangement
 from predyn.transcribe.discrete.unpack import node_control
+from predyn.transcribe.layout import Ints, PhaseLayout
 from predyn.transcribe.program import Program, require_valid
 from predyn.transcribe.sizes import Sizes
 from predyn.transcribe.spline import SplineProgram
@@ -51,10 +52,24 @@ class DmocProgram(SplineProgram):
                 0.0,
                 limits.effort,
             )
-            (torques,) = (x.columns for x in phase.curves if x.channel == f"signal:{TORQUES}")
+            torques = self._torques(phase)
             for side, bound in enumerate((self.x_lower, self.x_upper)):
                 limit = np.broadcast_to(effort[:, side], torques.shape)
                 bound[torques[torques >= 0]] = limit[torques >= 0]
+
+    def _torques(self, phase: PhaseLayout) -> Ints:
+        """Places of the torques in x, (steps or nodes, n)."""
+        (found,) = (x.columns for x in phase.curves if x.channel == f"signal:{TORQUES}")
+        return found
+
+    def with_typical_torques(self, x: Floats) -> Floats:
+        x = x.copy()
+        for phase in self.phases:
+            columns = self._torques(phase)
+            free = columns[columns >= 0]
+            typical = np.clip(self.x_scale[free], self.x_lower[free], self.x_upper[free])
+            x[free] = np.where(np.abs(x[free]) > typical, x[free], typical)
+        return x
 
     def curves(self, x: Floats) -> tuple[Curve, ...]:
         """Cubic splines through the nodes."""
