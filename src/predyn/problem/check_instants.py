@@ -52,8 +52,13 @@ def instant_problems(problem: Problem) -> Iterator[Finding]:
 
 def _count(problem: Problem, p: int, of: str) -> int:
     """How many points of a kind a phase has."""
+    from predyn.problem.problem import Dmoc
+
     spline = problem.transcription
     own = problem.phases[p].segments
+    if isinstance(spline, Dmoc):
+        steps: Any = spline.steps_of(own)
+        return 1 + steps * (spline.order // 2) if isinstance(steps, int) else sys.maxsize
     numbers: tuple[Any, ...] = (spline.segments if own is None else own, spline.degree)
     numbers += (spline.limit_points,)
     if not all(isinstance(x, int) for x in numbers) or not isinstance(spline.knots, str):

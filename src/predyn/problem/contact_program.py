@@ -24,7 +24,13 @@ from predyn.model import Model
 from predyn.model.floating_base import floating_base, slides_of_base
 from predyn.problem.contacts import ImposedCycle, imposed
 from predyn.problem.offers import offer_in, phase_name
-from predyn.problem.problem import At, Constraint, Cost, Points, Problem, State
+from predyn.problem.loop_program import (
+    carried_orders,
+    known_orders,
+    loops_of,
+    with_loops_written_out,
+)
+from predyn.problem.problem import At, Constraint, Cost, Dmoc, Points, Problem
 from predyn.problem.stances import AXES, Neighbours, Node, Stances
 from predyn.problem.system import System
 from predyn.problem.unknowns import Signal
@@ -40,12 +46,15 @@ _WRITTEN: WeakKeyDictionary[Problem, Problem] = WeakKeyDictionary()
 
 
 def written_out(problem: Problem) -> Problem:
-    """The problem with its contacts and its cycle as signals, forces and constraints."""
+    """The problem with its loops, contacts and cycle as signals, forces and constraints."""
     cyclic = problem.cycle is not None and not isinstance(problem.cycle, ImposedCycle)
-    if not cyclic and not any(phase.contacts for phase in problem.phases):
+    touching = any(phase.contacts for phase in problem.phases)
+    looped = any(loops_of(problem, p) for p in range(len(problem.phases)))
+    if not cyclic and not touching and not looped:
         return problem
     if problem not in _WRITTEN:
-        _WRITTEN[problem] = _Writer(problem).result()
+        written = with_loops_written_out(problem)
+        _WRITTEN[problem] = _Writer(written).result() if cyclic or touching else written
     return _WRITTEN[problem]
 
 
@@ -69,6 +78,7 @@ class _Writer:
         self.patch = {point.name: point.patch for point in self.model.contact_points}
         weight = float(self.model.inertia[:, 0].sum() * np.linalg.norm(self.model.gravity))
         self.weight = weight or 1.0
+        self.discrete = isinstance(problem.transcription, Dmoc)
         # axes of the forces of each point, or of a patch for shared ones, in each phase
         self.axes: list[dict[str, str]] = []
         self.at: list[dict[str, str]] = []  # the point at which they act
@@ -131,7 +141,7 @@ class _Writer:
                 guess={names[p]: up / pushing[p] for p in where},
                 scale=self.weight,
                 unit="N",
-                degree=max(self.problem.transcription.degree - 2, 1),
+                degree=1 if self.discrete else max(self.problem.transcription.degree - 2, 1),
                 phases=tuple(names[p] for p in where),
                 continuity=0,
             )
@@ -179,13 +189,13 @@ class _Writer:
         phases, before = self.problem.phases, self.neighbours.before(node)
         held, implied, first, last = "", "", 0, 0
         if before is not None and self.neighbours.touches(before):
-            first = self.problem.continuity + 1
+            first = carried_orders(self.problem)
             held = self.neighbours.contacts[before.phase][before.name].hold
             implied = self._held_on_chain(before)
         elif node.phase == 0 and self.problem.cycle is None:
-            first, implied = _known(phases[0].start, self.model.n), AXES
+            first, implied = known_orders(self.problem, phases[0].start), AXES
         if node.phase == len(phases) - 1 and self.problem.cycle is None:
-            last = _known(phases[-1].end, self.model.n)
+            last = known_orders(self.problem, phases[-1].end)
         carried = "".join(axis for axis in hold if axis in held + implied)
         new = "".join(axis for axis in hold if axis not in carried)
         for axes, skip in ((carried, first), (new, 0)):
@@ -260,8 +270,9 @@ class _Writer:
         offset = _advancing(model, cycle.advance)
         passive = set(self.problem.passive)
         driven = tuple(name for name in model.joint_names if name not in passive)
-        for channels, joints in ((("q", "v"), None), (("a",), driven)):
-            if joints is None or joints:
+        of_driven = (() if self.discrete else ("a",), driven)
+        for channels, joints in ((("q", "v"), None), of_driven):
+            if channels and (joints is None or joints):
                 gain = offset if "q" in channels else {}
                 term = Symmetric(swap, cycle.signs, channels, joints, gain)
                 yield Constraint(term, 0.0, 0.0, name="cycle")
@@ -280,16 +291,6 @@ def _inclined(model: Model, slope: float) -> Model:
     cos = 1.0 / np.hypot(1.0, slope)
     x, y, z = model.gravity
     return model.with_gravity((cos * (x + slope * z), y, cos * (z - slope * x)))
-
-
-def _known(state: State, n: int) -> int:
-    """How many of q, v and a an end gives, in this order, for all joints."""
-    count = 0
-    for given in (state.q, state.v, state.a):
-        if given is None or not np.isfinite(np.broadcast_to(np.asarray(given, float), (n,))).all():
-            break
-        count += 1
-    return count
 
 
 def _advancing(model: Model, advance: Sequence[float | str]) -> dict[str, float | str]:

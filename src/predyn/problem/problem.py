@@ -122,6 +122,7 @@ class Phase:
               and torques may jump too. Otherwise velocities are continuous, and the load has the
               velocity of the link
     contacts  contact points that touch the ground in this phase; all others are above it
+    loops     names of the model's loops that are closed in this phase; None: all of them
     """
 
     duration: float | Duration | str
@@ -134,9 +135,10 @@ class Phase:
     system: str | None = None
     impact: bool = False
     contacts: Sequence[Contact] = ()
+    loops: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        freeze_lists(self, "costs", "constraints", "contacts")
+        freeze_lists(self, "costs", "constraints", "contacts", "loops")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from predyn.errors import InputError
+from predyn.problem import Dmoc
 from predyn.samples import Offer
 from predyn.terms.momentum import GeneralizedMomentum
 from predyn.terms.pairs import Continuity
@@ -45,6 +46,8 @@ def meeting_rows(arrangement: Arrangement, p: int) -> list[Rows]:
     """
     problem, systems = arrangement.problem, arrangement.systems[p : p + 2]
     names, order = problem.model.joint_names, problem.continuity
+    if isinstance(problem.transcription, Dmoc):
+        order = min(order, 1)  # accelerations follow from the equations of motion
     ends = (arrangement.at(p, "end"), arrangement.at(p + 1, "start"))
     this, following = arrangement.layouts[p].name, arrangement.layouts[p + 1].name
     between = f"continuity {this} to {following}"
