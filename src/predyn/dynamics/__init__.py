@@ -13,6 +13,15 @@ if TYPE_CHECKING:
         forward_dynamics_derivatives as forward_dynamics_derivatives,
     )
     from predyn.dynamics.crba import mass_matrix as mass_matrix
+    from predyn.dynamics.discrete import discrete_inverse_dynamics as discrete_inverse_dynamics
+    from predyn.dynamics.discrete_derivatives import DiscreteDerivatives as DiscreteDerivatives
+    from predyn.dynamics.discrete_derivatives import (
+        discrete_inverse_dynamics_derivatives as discrete_inverse_dynamics_derivatives,
+    )
+    from predyn.dynamics.discrete_hessian import DiscreteHessian as DiscreteHessian
+    from predyn.dynamics.discrete_hessian import (
+        discrete_inverse_dynamics_hessian as discrete_inverse_dynamics_hessian,
+    )
     from predyn.dynamics.energy import kinetic_energy as kinetic_energy
     from predyn.dynamics.energy import potential_energy as potential_energy
     from predyn.dynamics.force_derivatives import (
@@ -120,6 +129,12 @@ _HOMES = {
     "dynamics.aba": ("forward_dynamics",),
     "dynamics.aba_derivatives": ("forward_dynamics_derivatives",),
     "dynamics.crba": ("mass_matrix",),
+    "dynamics.discrete": ("discrete_inverse_dynamics",),
+    "dynamics.discrete_derivatives": (
+        "DiscreteDerivatives",
+        "discrete_inverse_dynamics_derivatives",
+    ),
+    "dynamics.discrete_hessian": ("DiscreteHessian", "discrete_inverse_dynamics_hessian"),
     "dynamics.energy": ("kinetic_energy", "potential_energy"),
     "dynamics.force_derivatives": ("inverse_dynamics_force_derivatives",),
     "kernels.forces": ("ExternalForce",),
