@@ -1,4 +1,4 @@
-"""Inverse dynamics of discrete mechanics: the discrete Euler-Lagrange equations by the midpoint rule.
+"""Inverse dynamics of discrete mechanics by the midpoint rule.
 
 A motion is given at nodes a step h apart. With the discrete Lagrangian L_d(q0, q1) = h L(m, v) at
 the midpoint m = (q0 + q1)/2, v = (q1 - q0)/h of an interval, the equations at node 1,

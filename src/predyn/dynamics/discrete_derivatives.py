@@ -5,8 +5,8 @@ m = (start + end)/2 and v = (end - start)/h:
 
     d/d(end or start) = s/(2h) dp/dq - 1/4 df/dq  +or-  (s/h^2 dp/dv - 1/(2h) df/dv)
 
-The kinetic part of tau is a function of q0, q1, q2 divided by h^2, so its partial in h is -2/h times
-itself; gravity, springs and loads do not depend on h, and friction depends on it by v only.
+The kinetic part of tau is a function of q0, q1, q2 divided by h^2, so its partial in h is -2/h
+times itself; gravity, springs and loads do not depend on h, and friction depends on it by v only.
 """
 
 from __future__ import annotations
