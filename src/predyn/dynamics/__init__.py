@@ -94,6 +94,9 @@ if TYPE_CHECKING:
         two_step_dynamics_derivatives as two_step_dynamics_derivatives,
     )
     from predyn.kernels.forces import ExternalForce as ExternalForce
+    from predyn.published.discrete_recursion import (
+        discrete_recursion_residual as discrete_recursion_residual,
+    )
     from predyn.published.hybrid_recursion import (
         hybrid_recursion_dynamics as hybrid_recursion_dynamics,
     )
@@ -135,6 +138,7 @@ _HOMES = {
         "discrete_inverse_dynamics_derivatives",
     ),
     "dynamics.discrete_hessian": ("DiscreteHessian", "discrete_inverse_dynamics_hessian"),
+    "published.discrete_recursion": ("discrete_recursion_residual",),
     "dynamics.energy": ("kinetic_energy", "potential_energy"),
     "dynamics.force_derivatives": ("inverse_dynamics_force_derivatives",),
     "kernels.forces": ("ExternalForce",),
