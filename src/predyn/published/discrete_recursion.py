@@ -13,8 +13,8 @@ Paper 3, have the form of the recursive Newton-Euler algorithm with momenta (4.1
 The discrete Lagrangian 5.1 is that of the midpoint rule, and so are the discrete forces 5.2, of
 which F_d^- is the left one (5.1 of the text has it reversed). The work is linear in the number of
 links. lagrangian.py and discrete.py compute the same faster.
-Reference: S. Bjorkenstam, Tools for optimal control of multibody systems, Chalmers University of
-Technology, 2016.
+Reference: Bjorkenstam, Methods for direct optimal control of multibody systems, licentiate thesis,
+Chalmers University of Technology, 2016.
 """
 
 from __future__ import annotations
