@@ -89,7 +89,10 @@ def kinetic_sensitivities(model: Model, q: Floats, v: Floats) -> Sensitivities:
     """Partials of the energies of a tree at q, v (..., n), by one outward and one inward sweep."""
     lead, n = q.shape[:-1], model.n
     zero, ground = np.zeros((*lead, 6)), np.broadcast_to(np.eye(3), (*lead, 3, 3))
-    R, o, S, velocity, S_dot, p, weight = ([] for _ in range(7))
+    R: list[Floats] = []
+    o: list[Floats] = []
+    velocity: list[Floats] = []
+    S, S_dot, p, weight = ([zero] * n for _ in range(4))
     for i in range(n):
         up = int(model.parent[i])
         R_up, o_up = (R[up], o[up]) if up >= 0 else (ground, zero[..., :3])
@@ -97,12 +100,11 @@ def kinetic_sensitivities(model: Model, q: Floats, v: Floats) -> Sensitivities:
         R_i, o_i, S_i = _pose(model, i, q[..., i], R_up, o_up)
         R.append(R_i)
         o.append(o_i)
-        S.append(S_i)
         velocity.append(v_up + S_i * v[..., i, None])  # 4.3
-        S_dot.append(_motion_cross(v_up, S_i))  # in 4.6
+        S[i], S_dot[i] = S_i, _motion_cross(v_up, S_i)  # in 4.6
         inertia = _inertia(model, i, R_i, o_i)
-        p.append((inertia @ velocity[i][..., None])[..., 0])  # 4.1
-        weight.append(inertia[..., 3:] @ model.gravity)  # force that accelerates the link by g
+        p[i] = (inertia @ velocity[i][..., None])[..., 0]  # 4.1
+        weight[i] = inertia[..., 3:] @ model.gravity  # force that accelerates the link by g
     dT_dv, dT_dq, dV_dq = (np.zeros(q.shape) for _ in range(3))
     for i in reversed(range(n)):
         dT_dv[..., i] = (p[i] * S[i]).sum(axis=-1)  # as 4.9
