@@ -59,7 +59,7 @@ def test_gradients_agree_with_casadi(n: int, seed: int) -> None:
     weights, fp = ca.SX.sym("w", 2 * n), e.f_and_p
     blocks, _ = ca.hessian(ca.dot(weights, fp), ca.vertcat(e.q, e.v))
     outputs = [e.kinetic, e.potential, e.Q, fp, ca.jacobian(fp, e.q), ca.jacobian(fp, e.v), blocks]
-    function = ca.Function("f", [e.q, e.v, e.loads, weights], ca.cse([*map(ca.densify, outputs)]))
+    function = ca.Function("f", [e.q, e.v, e.loads, weights], [*map(ca.densify, outputs)])
     T, V, Q, value, dq, dv, hessian = map(np.asarray, function(q, v, loads, w))
     forces = with_loads(sites, loads)
 
@@ -87,7 +87,7 @@ def test_discrete_equations_agree_with_casadi(n: int, seed: int) -> None:
     e = discrete_torques(model, sites)
     weights, x = ca.SX.sym("w", n), ca.vertcat(*e.nodes)
     outputs = [e.tau, ca.jacobian(e.tau, x), ca.hessian(ca.dot(weights, e.tau), x)[0]]
-    function = ca.Function("f", [x, *e.loads, weights], ca.cse([*map(ca.densify, outputs)]))
+    function = ca.Function("f", [x, *e.loads, weights], [*map(ca.densify, outputs)])
     tau, jacobian, hessian = map(np.asarray, function(np.append(q, h), *loads, w))
     forces = with_loads(sites, loads)
     found = dynamics.discrete_inverse_dynamics(model, *q, h, forces=forces)
