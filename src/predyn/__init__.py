@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from predyn.model.contacts import ContactPoint as ContactPoint
     from predyn.model.couplings import Coupling as Coupling
     from predyn.model.couplings import PiecewisePolynomial as PiecewisePolynomial
+    from predyn.model.loops import Loop as Loop
     from predyn.nlp import SolverOptions as SolverOptions
     from predyn.problem import Constraint as Constraint
     from predyn.problem import Contact as Contact
@@ -114,6 +115,7 @@ _NAMES = {
     "Hybrid": "predyn.problem",
     "InputError": "predyn.errors",
     "Limits": "predyn.model",
+    "Loop": "predyn.model.loops",
     "MeasuredForce": "predyn.recordings.measurements",
     "Measurements": "predyn.recordings.measurements",
     "Model": "predyn.model",

@@ -15,6 +15,8 @@ from predyn.model.coupled import couple
 from predyn.model.couplings import Coupling, PiecewisePolynomial
 from predyn.model.edits import number
 from predyn.model.ligaments import SHAPE
+from predyn.model.loops import KINDS as LOOP_KINDS
+from predyn.model.loops import Loop
 from predyn.model.model import KINDS, DHTable, Frame, Limits, Model, Shape
 from predyn.model.parts import (
     Array,
@@ -47,6 +49,8 @@ class ModelBuilder:
         self._rotor: tuple[Array, tuple[str, ...]] | None = None
         self._couplings: list[Coupling] = []
         self._contacts: list[ContactPoint] = []
+        self._loops: list[Loop] = []
+        self._gears: list[str] = []
 
     def add_link(
         self,
@@ -189,6 +193,49 @@ class ModelBuilder:
         self._couplings.append(Coupling(joint, source, function))  # type: ignore[arg-type]
         return self
 
+    def close_loop(
+        self,
+        name: str,
+        kind: str,
+        frame_a: str,
+        frame_b: str,
+        *,
+        distance: float | None = None,
+        ratio: float | None = None,
+        offset: float | None = None,
+    ) -> ModelBuilder:
+        """Close a loop between two frames, links or "world", or couple two joints by a gear.
+
+        kind "point": the origins coincide; "hinge": and so do the z axes; "weld": the frames
+        coincide; "distance": the origins are `distance` (m) apart. These add equations to the
+        model. kind "gear": frame_a and frame_b name joints, and q_a = ratio q_b + offset (default
+        0), for which joint a follows joint b, as by `couple`.
+        """
+        what = f"loop {text(name, 'loop name')!r:.60}"
+        if name in self._gears or name in (loop.name for loop in self._loops):
+            raise ModelError(f"{what} was added twice: loop names must differ")
+        if kind == "gear":
+            if distance is not None:
+                raise InputError(f"{what}: a gear has a ratio, got distance {distance!r:.40}")
+            if ratio is None:
+                raise InputError(f"{what}: expected the ratio of the gear, got none")
+            multiplier = number(ratio, f"{what}: ratio")
+            if multiplier == 0.0:
+                raise InputError(f"{what}: ratio: expected a number other than 0, got 0")
+            shift = number(0.0 if offset is None else offset, f"{what}: offset")
+            self._gears.append(name)
+            return self.couple(frame_a, frame_b, (multiplier, shift))
+        if not isinstance(kind, str) or kind not in LOOP_KINDS:
+            raise unknown_name(f"kind of {what}", kind, (*LOOP_KINDS, "gear"))
+        for option, value in (("ratio", ratio), ("offset", offset)):
+            if value is not None:
+                raise InputError(
+                    f"{what}: {option} {value!r:.40} given, but only a gear has one; it is of kind "
+                    f"{kind!r}"
+                )
+        self._loops.append(Loop(name, kind, frame_a, frame_b, distance))
+        return self
+
     def add_coordinate(
         self, name: str, kind: str = "revolute", parent: str = "world", **joint: Any
     ) -> ModelBuilder:
@@ -252,6 +299,7 @@ class ModelBuilder:
                 Shape(link=link_of("a shape", link), **values) for link, values in self._shapes
             ),
             "contact_points": tuple(self._contacts),
+            "loops": tuple(self._loops),
             "dh": dh,
             "notes": tuple(notes),
         }

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from predyn.errors import InputError, unknown_name
 from predyn.model.contacts import ContactPoint
 from predyn.model.coupled import couple, entries_of
+from predyn.model.loops import Loop, open_loops
 from predyn.model.parts import (
     Array,
     Frame,
@@ -89,6 +90,10 @@ def with_contact(model: Model, name: str, link: str, point: ArrayLike, patch: st
         frames=(*model.frames, frame),
         contact_points=(*model.contact_points, contact),
     )
+
+
+def with_loop(model: Model, loop: Loop) -> Model:
+    return replace(model, loops=(*model.loops, loop))
 
 
 def limit_pairs(value: ArrayLike, what: str, n: int) -> Array:
@@ -204,11 +209,20 @@ def lock(model: Model, values: Mapping[str, float]) -> Model:
     notes = (*model.notes, *(f"joint {joint!r} locked at {q}" for joint, q in values.items()))
     followers = [x for x in model.couplings if x.source in locked]
     locked |= {x.joint: float(x.function(locked[x.source])) for x in followers}
-    entries = _weld_joints(model.expanded, locked) | {"notes": notes}
+    entries = _weld_joints(model.expanded, locked)
+    loops, closed = open_loops(model, _frames_of(entries))
+    entries |= {"loops": loops, "notes": (*notes, *closed)}
     left = tuple(x for x in model.couplings if x not in followers)
     if left:
         return couple(type(model), entries_of(model) | entries, left)
     return replace(model, **entries, couplings=(), tree=None)
+
+
+def _frames_of(entries: Mapping[str, Any]) -> dict[str, Frame]:
+    """The frames of a model with these entries by name, with those of its links and the world."""
+    links = ("world", *entries["link_names"])
+    found = {name: Frame(name, k - 1, np.eye(3), np.zeros(3)) for k, name in enumerate(links)}
+    return found | {frame.name: frame for frame in entries["frames"]}
 
 
 def _weld_joints(model: Model, values: Mapping[str, float]) -> dict[str, Any]:

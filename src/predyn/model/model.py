@@ -16,6 +16,7 @@ from predyn.model.contacts import ContactPoint, patches_of
 from predyn.model.coupled import couple, entries_of, renewed_tree
 from predyn.model.couplings import Coupling
 from predyn.model.ligaments import frozen_ligaments
+from predyn.model.loops import Loop
 from predyn.model.parts import (
     KINDS,
     PRISMATIC,
@@ -72,6 +73,8 @@ class Model(Shown):
     limits, springs, ligaments, friction and rotors are then those of the independent joints, and q,
     v, a and tau have one number for each of them; arrays per link still have a row for each link.
     `expanded` is the same mechanism with every joint independent.
+
+    `loops` are equations between frames of the tree; n and all arrays are those of the tree.
     """
 
     name: str
@@ -96,7 +99,7 @@ class Model(Shown):
     frames: tuple[Frame, ...] = ()
     shapes: tuple[Shape, ...] = ()
     contact_points: tuple[ContactPoint, ...] = ()
-    loop_closures: tuple[Any, ...] = ()
+    loops: tuple[Loop, ...] = ()
     dh: DHTable | None = None
     notes: tuple[str, ...] = ()
     couplings: tuple[Coupling, ...] = ()
@@ -137,7 +140,7 @@ class Model(Shown):
         except (InputError, TypeError, ValueError) as error:
             problems.append(f"limits: {error}")
         for field in ("link_names", "joint_names", "frames", "shapes", "contact_points",
-                      "loop_closures", "notes", "couplings"):  # fmt: skip
+                      "loops", "notes", "couplings"):  # fmt: skip
             object.__setattr__(self, field, tuple(getattr(self, field)))
         if problems:
             raise ModelError(checks.report(self.name, problems))
@@ -152,7 +155,8 @@ class Model(Shown):
 
     def __repr__(self) -> str:
         names = ", ".join(self.joint_names[:4]) + (", ..." if self.n > 4 else "")
-        return f"Model({self.name!r}, n={self.n}, joints: {names})"
+        loops = f", loops: {', '.join(loop.name for loop in self.loops)}" if self.loops else ""
+        return f"Model({self.name!r}, n={self.n}, joints: {names}{loops})"
 
     @property
     def n(self) -> int:
@@ -222,7 +226,8 @@ class Model(Shown):
         """Fix joints at values (rad or m): {"joint": value, ...}.
 
         The locked link's inertia, frames, shapes and children pass to its parent link, where its
-        name becomes a frame. The inertia of links locked to the world is dropped.
+        name becomes a frame. The inertia of links locked to the world is dropped, and so are loops
+        whose frames can no longer move relative to each other, which must be closed.
         """
         return edits.lock(self, values)
 
@@ -251,6 +256,12 @@ class Model(Shown):
         one of its own.
         """
         return edits.with_contact(self, name, link, point, patch)
+
+    def with_loop(
+        self, name: str, kind: str, frame_a: str, frame_b: str, *, distance: float | None = None
+    ) -> Model:
+        """Close a loop ("point", "hinge", "weld" or "distance") between two frames; see `Loop`."""
+        return edits.with_loop(self, Loop(name, kind, frame_a, frame_b, distance))
 
     def with_gravity(self, gravity: ArrayLike) -> Model:
         """Set the gravity vector (3,) in m/s^2, world axes."""

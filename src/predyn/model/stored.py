@@ -13,6 +13,7 @@ from predyn.errors import FileError, ModelWarning
 from predyn.model.contacts import ContactPoint
 from predyn.model.coupled import couple
 from predyn.model.couplings import Coupling, PiecewisePolynomial
+from predyn.model.loops import Loop
 from predyn.model.model import DHTable, Frame, Limits, Model, Shape
 from predyn.model.parts import LARGEST, Triangles
 from predyn.storage.hdf5_tree import Tree
@@ -24,14 +25,12 @@ SHAPE = ("link", "kind", "R", "p", "size", "mesh", "role")  # a stored model nam
 
 
 def needs_new_version(model: Model) -> bool:
-    """Whether predyn 0.2, which ignores couplings and ligaments, would read another mechanism."""
-    return bool(model.couplings) or bool(model.expanded.ligaments.any())
+    """Whether predyn 0.2, which ignores couplings, ligaments and loops, would misread the model."""
+    return bool(model.couplings or model.loops) or bool(model.expanded.ligaments.any())
 
 
 def tree_of_model(model: Model, meshes: Mapping[int, Triangles]) -> Tree:
     """The tree that `model_of` reads back; `meshes` are triangles by the number of the shape."""
-    if model.loop_closures:
-        raise ValueError("model: loop closures cannot be saved yet")
     full = model.expanded
     tree: Tree = {name: getattr(full, name) for name in MODEL_ARRAYS}
     for name in ("name", "link_names", "joint_names", "notes"):
@@ -43,6 +42,8 @@ def tree_of_model(model: Model, meshes: Mapping[int, Triangles]) -> Tree:
         tree["couplings"] = [
             {"joint": x.joint, "source": x.source, **_record(x.function)} for x in model.couplings
         ]
+    if model.loops:
+        tree["loops"] = [_record(loop) for loop in model.loops]
     tree["frames"] = [_record(frame) for frame in model.frames]
     tree["shapes"] = [
         {name: getattr(shape, name) for name in SHAPE} | {"size": np.array(shape.size)}
@@ -96,6 +97,8 @@ def model_of(group: TreeReader) -> Model:
         }
         if "ligaments" in group.tree:
             entries["ligaments"] = group.value("ligaments", np.ndarray)
+        if "loops" in group.tree:
+            entries["loops"] = tuple(_object(Loop, item) for item in group.groups("loops"))
         if "couplings" not in group.tree:
             return Model(**entries)
         return couple(Model, entries, tuple(map(_coupling_of, group.groups("couplings"))))

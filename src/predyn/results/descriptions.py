@@ -11,6 +11,7 @@ from predyn.curves.profile import Profile
 from predyn.kernels.forces import ExternalForce
 from predyn.model import KINDS, PRISMATIC, Limits, Model
 from predyn.model.couplings import independent
+from predyn.model.loops import Loop
 from predyn.problem import (
     Constraint,
     Cost,
@@ -46,6 +47,7 @@ def model_text(model: Model, limits: Limits | None = None) -> str:
     if model.frames:
         lines.append(f"frames: {', '.join(frame.name for frame in model.frames[:MOST])}")
     lines += patch_lines(model)
+    lines += [f"loop {x.name!r}: {_loop_text(x)}" for x in model.loops]
     lines += [f"note: {note}" for note in model.notes]
     return "\n".join(lines)
 
@@ -213,6 +215,13 @@ def _followers(model: Model) -> list[str]:
         how = "by a curve" if line is None else f"= {line[0]:g} * {coupling.source} + {line[1]:g}"
         lines.append(f"{coupling.joint} follows {coupling.source} {how}")
     return lines
+
+
+def _loop_text(loop: Loop) -> str:
+    length = "" if loop.distance is None else f" of {loop.distance:g} m"
+    count = len(loop.equations)
+    equations = "1 equation" if count == 1 else f"{count} equations"
+    return f"{loop.kind}{length}, {loop.frame_a} to {loop.frame_b}, {equations}"
 
 
 def _joint_rows(model: Model, limits: Limits) -> list[tuple[str, ...]]:

@@ -5,8 +5,8 @@ model, curves, limits, costs, multipliers, history and so on as in `Solution`. h
 format.
 Files of version 0.2, and solutions that were saved without one, have no group verification.
 
-Version 2 adds signals, parameters, systems, the ground, the cycle, joints that follow others and
-ligaments, each only if there is one, and the status "exceeds_limits". Files that mean the same
+Version 2 adds signals, parameters, systems, the ground, the cycle, joints that follow others, loops
+and ligaments, each only if there is one, and the status "exceeds_limits". Files that mean the same
 without them are written as version 1, which predyn 0.2 reads too.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 from predyn.errors import FileError
 from predyn.load.bodies import drawn_triangles
 from predyn.model import Limits, Model
-from predyn.model.stored import model_of, tree_of_model
+from predyn.model.stored import model_of, needs_new_version, tree_of_model
 from predyn.samples.registry import units
 from predyn.solution.parts import CONVERGED, EXCEEDS, STATUSES, Violation
 from predyn.solution.solution import Solution
@@ -63,8 +63,7 @@ def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
     """Write a solution to an HDF5 file, whole or not at all; equal solutions give equal bytes."""
     try:
         statuses = {solution.status, *(start.get("status") for start in solution.starts)}
-        model = solution.model.expanded
-        plain = is_plain(solution) and not solution.model.couplings and not model.ligaments.any()
+        plain = is_plain(solution) and not needs_new_version(solution.model)
         version = 1 if plain and EXCEEDS not in statuses else VERSION
         data = hdf5_tree.encode(_tree_of(solution), _notes(solution.model), KIND, version)
     except (ValueError, OSError, RuntimeError) as error:  # of a value, or of the HDF5 library
