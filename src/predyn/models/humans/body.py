@@ -207,7 +207,7 @@ class Body:
             # fingers spread away from the middle one; the thumb leaves the plane of the palm
             spread = x if digit == "thumb" else Y if digit in ("ring", "little") else BACK
             bend = Y if digit == "thumb" else x
-            placed = {"origin": parts[0].base, "rotation": parts[0].R}
+            placed: dict[str, Any] = {"origin": parts[0].base, "rotation": parts[0].R}
             link = self.joint(first, f"hand_{side}", spread, **placed)
             for j, (joint, name) in enumerate(zip(others, links, strict=True)):
                 origin = _below(parts[j - 1].length) if j else (0.0, 0.0, 0.0)
@@ -220,7 +220,8 @@ class Body:
         link = self.joint("lower_neck_flexion", self.sizes.top, Y, origin=base)
         link = self.joint("lower_neck_bending", link, X)
         skull = (0.0, 0.0, scale * (at.SKULL - at.NECK))
-        head, neck = self.segment("head", scale * at.HEAD_CENTRE), {}
+        head = self.segment("head", scale * at.HEAD_CENTRE)
+        neck: dict[str, Any] = {}
         if self.detailed:
             head, neck = self.split_head(head, skull)
         link = self.joint("lower_neck_rotation", link, Z, "neck", **neck)

@@ -58,10 +58,8 @@ def human(
     shoulder_adduction = -90° (arm straight out to the side); for hip and spine it is outside their
     ranges. The six base joints have no limits. Effort limits do not depend on angle or speed.
     """
-    if not isinstance(detailed, bool):
-        raise InputError(f"detailed: expected true or false, got {detailed!r:.40}")
     person = person_of(height, mass, sex, age, percentile)
-    body = Body(person, strength_factors(strength), detailed)
+    body = Body(person, strength_factors(strength), read_detailed(detailed))
     body.add_all()
     loads = {
         "in the hands": load_of(load_hands, "load_hands"),
@@ -84,6 +82,13 @@ def finish(
         model = model.lock(dict.fromkeys(locked, 0.0))
         model = replace(model, notes=(*notes, f"locked at 0: {', '.join(locked)}"))
     return model
+
+
+def read_detailed(value: Any) -> bool:
+    """Whether the person has 102 coordinates."""
+    if not isinstance(value, bool):
+        raise InputError(f"detailed: expected true or false, got {value!r:.40}")
+    return value
 
 
 def load_of(value: Any, what: str) -> float:

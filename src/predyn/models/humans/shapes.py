@@ -129,7 +129,8 @@ def _fine_trunk(person: Person, size: Dimensions) -> Iterator[Drawn]:
         ]
         yield f"spine{k}", surface(rows, 2.3), np.eye(3)
     _, top, R = others[-1]
-    points = top.points - np.float32([0.0, 0.0, u * (spine[-1] - coarse[-1])])
+    raised = np.array([0.0, 0.0, u * (spine[-1] - coarse[-1])])
+    points = (top.points - raised).astype(np.float32)
     yield size.top, Triangles(points, top.faces), R
 
 

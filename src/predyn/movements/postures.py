@@ -1,0 +1,221 @@
+"""Postures: joint positions that hold points in place, close loops, balance, and look natural.
+
+A posture minimises the squared distance from a preferred one, and optionally that of the centre of
+mass from a point, among those within the limits whose held points are in place and whose loops are
+closed. Each step solves the problem with linear constraints and the curvature of the costs alone
+(Gauss-Newton), shortened until the L1 merit function falls. Jacobians are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from predyn.dynamics.kinematics import frame_kinematics, frame_kinematics_derivatives
+from predyn.dynamics.momentum import center_of_mass, spatial_momentum_derivatives
+from predyn.errors import InputError
+from predyn.model import Model
+
+Floats = NDArray[np.float64]
+TOLERANCE = 1e-11  # m, of held points and loops
+CONVERGED = 1e-5  # rad or m, largest change of a coordinate by the last step
+MOST_STEPS, MOST_CHANGES, MOST_HALVINGS = 200, 50, 20
+REGULAR = 1e-13  # share of the trace of the equations that is added to their diagonal
+LONGEST = 0.5  # rad or m that a coordinate changes in one step
+
+
+class Held(NamedTuple):
+    """A point of a frame at a place in the world; None leaves a coordinate of it free."""
+
+    frame: str
+    place: Sequence[float | None]
+    point: Sequence[float] = (0.0, 0.0, 0.0)  # in the frame
+
+
+class Balance(NamedTuple):
+    """Where the centre of mass should be: x and y of a point (m), and the weight (1/m)."""
+
+    x: float
+    y: float
+    weight: float
+
+
+class Posture(NamedTuple):
+    """A posture and how well it holds."""
+
+    q: Floats
+    gap: float  # m, the largest distance of a held point from its place, and of a loop
+    converged: bool
+    steps: int
+
+
+class _Rows:
+    """The equations of held points and loops, with their Jacobian."""
+
+    def __init__(self, model: Model, held: Sequence[Held]) -> None:
+        self.model, self.held = model, held
+        other = [loop for loop in model.loops if loop.kind != "point"]
+        if other:
+            raise InputError(
+                f"posture: loop {other[0].name!r} is of kind {other[0].kind!r}, expected 'point'"
+            )
+        self.axes = [[k for k, x in enumerate(point.place) if x is not None] for point in held]
+
+    def values(self, q: Floats) -> Floats:
+        parts = []
+        for (frame, place, point), axes in zip(self.held, self.axes, strict=True):
+            p = frame_kinematics(self.model, frame, q, point=point).p
+            parts.append(p[axes] - np.array([place[k] for k in axes], dtype=float))
+        for loop in self.model.loops:
+            a, b = (frame_kinematics(self.model, x, q).p for x in (loop.frame_a, loop.frame_b))
+            parts.append(a - b)
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def jacobian(self, q: Floats) -> Floats:
+        parts = [np.zeros((0, self.model.n))]
+        for (frame, _, point), axes in zip(self.held, self.axes, strict=True):
+            partials = frame_kinematics_derivatives(self.model, frame, q, point=point)
+            parts.append(partials.jacobian[3:][axes])
+        for loop in self.model.loops:
+            a, b = (
+                frame_kinematics_derivatives(self.model, x, q).jacobian[3:]
+                for x in (loop.frame_a, loop.frame_b)
+            )
+            parts.append(a - b)
+        return np.concatenate(parts)
+
+
+class _Cost:
+    """Half the squared distance from the preferred posture and from balance."""
+
+    def __init__(
+        self, model: Model, preferred: Floats, spread: Floats, balance: Balance | None
+    ) -> None:
+        self.model, self.preferred, self.stiffness = model, preferred, 1.0 / spread**2
+        self.balance = balance
+
+    def value(self, q: Floats) -> float:
+        apart = q - self.preferred
+        total = 0.5 * float(apart @ (self.stiffness * apart))
+        if self.balance is not None:
+            total += 0.5 * float(np.sum(self._unbalance(q) ** 2))
+        return total
+
+    def unbalance(self, q: Floats) -> tuple[Floats, Floats]:
+        """Weighted distance (2,) of the centre of mass from its place, and its Jacobian (2, n)."""
+        if self.balance is None:
+            return np.zeros(0), np.zeros((0, self.model.n))
+        partials = spatial_momentum_derivatives(self.model, q)
+        return self._unbalance(q), self.balance.weight * partials.com_q[:2]
+
+    def _unbalance(self, q: Floats) -> Floats:
+        assert self.balance is not None
+        x, y, weight = self.balance
+        return weight * (center_of_mass(self.model, q)[:2] - np.array([x, y]))
+
+
+def find_posture(
+    model: Model,
+    preferred: ArrayLike,
+    held: Sequence[Held] = (),
+    given: Mapping[str, float] | None = None,
+    *,
+    balance: Balance | None = None,
+    spread: ArrayLike | None = None,
+    start: ArrayLike | None = None,
+) -> Posture:
+    """The posture near `preferred` (n,) in which points are held and the model's loops closed.
+
+    held     points with their places; equations that depend on each other are allowed
+    given    values of joints that do not move
+    balance  where the centre of mass should be
+    spread   (n,) rad or m by which a joint may leave the preferred posture at the cost of 1/2;
+             default 1
+    start    (n,) first trial, moved into the limits; default: preferred
+
+    Positions are within the limits of the model. If the points are out of reach, the result has
+    not converged and is the closest posture found, which need not be the closest there is.
+    """
+    low, high = (np.array(x) for x in model.limits.position.T)
+    for joint, value in (given or {}).items():
+        low[model.joint_index(joint)] = high[model.joint_index(joint)] = value
+    wish = np.array(preferred, dtype=float)
+    width = np.broadcast_to(1.0 if spread is None else np.asarray(spread, dtype=float), wish.shape)
+    rows, cost = _Rows(model, held), _Cost(model, wish, width, balance)
+    q = np.clip(wish if start is None else np.asarray(start, dtype=float), low, high)
+    gaps, gap = rows.values(q), np.inf
+    for step in range(1, MOST_STEPS + 1):
+        pull = cost.stiffness * (q - wish)
+        soft, soft_jacobian = cost.unbalance(q)
+        system = _Linear(cost.stiffness, pull, rows.jacobian(q), gaps, soft_jacobian, soft)
+        direction, forces = system.bounded_step(low - q, high - q)
+        gradient = pull + soft_jacobian.T @ soft
+        direction *= min(1.0, LONGEST / max(np.abs(direction).max(), 1e-300))
+        weight = 2.0 * np.abs(forces).max(initial=1.0)
+        merit = cost.value(q) + weight * np.abs(gaps).sum()
+        descent = float(gradient @ direction) - weight * np.abs(gaps).sum()
+        size = 1.0
+        for _ in range(MOST_HALVINGS):
+            trial = np.clip(q + size * direction, low, high)
+            trial_gaps = rows.values(trial)
+            gain = merit - cost.value(trial) - weight * np.abs(trial_gaps).sum()
+            if gain >= -1e-4 * size * descent - 1e-12 * abs(merit):
+                break
+            size *= 0.5
+        change = float(np.abs(trial - q).max())
+        q, gaps = trial, trial_gaps
+        gap = float(np.abs(gaps).max(initial=0.0))
+        if change < CONVERGED and gap <= TOLERANCE:
+            return Posture(q, gap, True, step)
+    return Posture(q, gap, False, MOST_STEPS)
+
+
+class _Linear(NamedTuple):
+    """The least of g d + 1/2 d D d + 1/2 |E d + e|^2 with J d = -c; D is diagonal.
+
+    The normal equations of J and E together are small: as many as there are rows.
+    """
+
+    D: Floats
+    g: Floats
+    J: Floats
+    c: Floats
+    E: Floats
+    e: Floats
+
+    def bounded_step(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """The step with low <= d <= high, and the multipliers of J.
+
+        Bounds that a step crosses become active, those that would pull are released one by one. If
+        this does not settle, the step is only clipped.
+        """
+        active = low >= high
+        d, m = np.zeros(len(self.g)), len(self.c)
+        forces = np.zeros(m)
+        A = np.concatenate([self.J, self.E])
+        for _ in range(MOST_CHANGES):
+            d = np.where(active, np.clip(d, low, high), 0.0)
+            soft = np.where(active, 0.0, 1.0 / self.D)  # compliance of the joints that move
+            S = (A * soft) @ A.T
+            S[range(m, len(S)), range(m, len(S))] += 1.0
+            right = np.concatenate([self.c, self.e]) + A @ (d - soft * self.g)
+            # rows may depend on each other: regularised, then one step of iterative refinement
+            regular = S + REGULAR * float(S.trace()) * np.eye(len(S))
+            push = np.linalg.solve(regular, right)
+            push += np.linalg.solve(regular, right - S @ push)
+            forces = push[:m]
+            d = np.where(active, d, -soft * (self.g + A.T @ push))
+            crossed = (d < low) | (d > high)
+            if crossed.any():
+                active |= crossed
+                continue
+            slope = self.D * d + self.g + A.T @ push  # of the cost at active bounds
+            inside = active & (low < high)
+            pulling = inside & (((d <= low) & (slope < 0.0)) | ((d >= high) & (slope > 0.0)))
+            if not pulling.any():
+                break
+            active[np.argmax(np.where(pulling, np.abs(slope), 0.0))] = False
+        return np.clip(d, low, high), forces
