@@ -218,4 +218,4 @@ def _standing(
     )
     x = float(center_of_mass(model, found.q)[0])
     over = place.heel + MARGIN <= x <= place.toe - MARGIN
-    return found.q if found.converged and over else None
+    return found.q if found.holds and over else None

@@ -21,8 +21,8 @@ from predyn.model import Model
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-11  # m, of held points and loops
-CONVERGED = 1e-5  # rad or m, largest change of a coordinate by the last step
-MOST_STEPS, MOST_CHANGES, MOST_HALVINGS = 200, 50, 20
+SETTLED = 1e-5  # rad or m, largest change of a coordinate by the last step
+MOST_STEPS, MOST_CHANGES, MOST_HALVINGS, MOST_CLOSINGS = 60, 25, 20, 10
 REGULAR = 1e-13  # share of the trace of the equations that is added to their diagonal
 LONGEST = 0.5  # rad or m that a coordinate changes in one step
 
@@ -47,9 +47,13 @@ class Posture(NamedTuple):
     """A posture and how well it holds."""
 
     q: Floats
-    gap: float  # m, the largest distance of a held point from its place, and of a loop
-    converged: bool
+    gap: float  # m, the largest coordinate by which a held point or a loop is off
     steps: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether points are in place and loops closed."""
+        return self.gap <= TOLERANCE
 
 
 class _Rows:
@@ -136,8 +140,9 @@ def find_posture(
              default 1
     start    (n,) first trial, moved into the limits; default: preferred
 
-    Positions are within the limits of the model. If the points are out of reach, the result has
-    not converged and is the closest posture found, which need not be the closest there is.
+    Positions are within the limits of the model. If the points are out of reach, the result does
+    not hold. It is the least only to about 1e-4 rad, since the curvature of the constraints is
+    neglected, and may be a local one.
     """
     low, high = (np.array(x) for x in model.limits.position.T)
     for joint, value in (given or {}).items():
@@ -146,7 +151,7 @@ def find_posture(
     width = np.broadcast_to(1.0 if spread is None else np.asarray(spread, dtype=float), wish.shape)
     rows, cost = _Rows(model, held), _Cost(model, wish, width, balance)
     q = np.clip(wish if start is None else np.asarray(start, dtype=float), low, high)
-    gaps, gap = rows.values(q), np.inf
+    gaps, step = rows.values(q), 0
     for step in range(1, MOST_STEPS + 1):
         pull = cost.stiffness * (q - wish)
         soft, soft_jacobian = cost.unbalance(q)
@@ -167,10 +172,16 @@ def find_posture(
             size *= 0.5
         change = float(np.abs(trial - q).max())
         q, gaps = trial, trial_gaps
-        gap = float(np.abs(gaps).max(initial=0.0))
-        if change < CONVERGED and gap <= TOLERANCE:
-            return Posture(q, gap, True, step)
-    return Posture(q, gap, False, MOST_STEPS)
+        if change < SETTLED:
+            break
+    for _ in range(MOST_CLOSINGS):  # the nearest posture that holds, since steps converge slowly
+        if np.abs(gaps).max(initial=0.0) <= 0.1 * TOLERANCE:
+            break
+        J = rows.jacobian(q)
+        system = _Linear(cost.stiffness, np.zeros(model.n), J, gaps, J[:0], gaps[:0])
+        q = np.clip(q + system.bounded_step(low - q, high - q)[0], low, high)
+        gaps = rows.values(q)
+    return Posture(q, float(np.abs(gaps).max(initial=0.0)), step)
 
 
 class _Linear(NamedTuple):
