@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from predyn.dynamics.hybrid_derivatives import (
         hybrid_dynamics_derivatives as hybrid_dynamics_derivatives,
     )
+    from predyn.dynamics.loop_closing import close_loops as close_loops
     from predyn.dynamics.pose_search import inverse_kinematics as inverse_kinematics
     from predyn.dynamics.reactions import joint_reactions as joint_reactions
     from predyn.dynamics.rnea import inverse_dynamics as inverse_dynamics
@@ -143,6 +144,7 @@ _NAMES = {
     "State": "predyn.problem",
     "System": "predyn.problem",
     "Trajectory": "predyn.simulation.trajectories",
+    "close_loops": "predyn.dynamics.loop_closing",
     "estimate_torques": "predyn.estimate.estimating",
     "forward_dynamics": "predyn.dynamics.aba",
     "forward_dynamics_derivatives": "predyn.dynamics.aba_derivatives",

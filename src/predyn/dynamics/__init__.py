@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from predyn.dynamics.aba_derivatives import (
         forward_dynamics_derivatives as forward_dynamics_derivatives,
     )
+    from predyn.dynamics.closed_dynamics import ClosedMotion as ClosedMotion
+    from predyn.dynamics.closed_dynamics import ClosedTorques as ClosedTorques
+    from predyn.dynamics.closed_dynamics import closed_forward_dynamics as closed_forward_dynamics
+    from predyn.dynamics.closed_dynamics import closed_inverse_dynamics as closed_inverse_dynamics
     from predyn.dynamics.crba import mass_matrix as mass_matrix
     from predyn.dynamics.energy import kinetic_energy as kinetic_energy
     from predyn.dynamics.energy import potential_energy as potential_energy
@@ -34,6 +38,12 @@ if TYPE_CHECKING:
     from predyn.dynamics.load_reactions import (
         joint_reactions_force_derivatives as joint_reactions_force_derivatives,
     )
+    from predyn.dynamics.loop_closing import close_loops as close_loops
+    from predyn.dynamics.loop_closing import project_velocities as project_velocities
+    from predyn.dynamics.loop_kinematics import LoopEquations as LoopEquations
+    from predyn.dynamics.loop_kinematics import loop_equations as loop_equations
+    from predyn.dynamics.loop_rank import IndependentEquations as IndependentEquations
+    from predyn.dynamics.loop_rank import independent_equations as independent_equations
     from predyn.dynamics.momentum import CentroidalDerivatives as CentroidalDerivatives
     from predyn.dynamics.momentum import CentroidalMotion as CentroidalMotion
     from predyn.dynamics.momentum import center_of_mass as center_of_mass
@@ -105,6 +115,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "dynamics.aba": ("forward_dynamics",),
     "dynamics.aba_derivatives": ("forward_dynamics_derivatives",),
+    "dynamics.closed_dynamics": (
+        "ClosedMotion",
+        "ClosedTorques",
+        "closed_forward_dynamics",
+        "closed_inverse_dynamics",
+    ),
     "dynamics.crba": ("mass_matrix",),
     "dynamics.energy": ("kinetic_energy", "potential_energy"),
     "dynamics.force_derivatives": ("inverse_dynamics_force_derivatives",),
@@ -126,6 +142,9 @@ _HOMES = {
         "lagrangian_dh_derivatives",
         "lagrangian_dh_point_derivatives",
     ),
+    "dynamics.loop_closing": ("close_loops", "project_velocities"),
+    "dynamics.loop_kinematics": ("LoopEquations", "loop_equations"),
+    "dynamics.loop_rank": ("IndependentEquations", "independent_equations"),
     "dynamics.momentum": (
         "CentroidalDerivatives",
         "CentroidalMotion",

@@ -121,8 +121,9 @@ def forward_dynamics(
     forces: Sequence[ExternalForce] = (),
     out: NDArray | None = None,
 ) -> NDArray:
-    """Joint accelerations (..., n) that the torques cause.
+    """Joint accelerations (..., n) that the torques cause in the open tree.
 
+    Loops of the model are ignored: closed_forward_dynamics keeps them closed.
     Accurate to a small multiple of rounding times the condition number of the mass matrix times
     (1 + d / l)^2, with l the size of the links and d their distance from the first joint.
     A singular mass matrix (three axes of a ball joint in one plane) is an error; if rotors couple

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from predyn.dynamics.aba import ABA, forward_dynamics
+from predyn.dynamics.closed_dynamics import accelerations_of
 from predyn.dynamics.expansion import A, expand_states, expansion_of
 from predyn.errors import ModelError
 from predyn.kernels.batch import Kernel
@@ -53,11 +54,14 @@ class Evaluation:
 
 
 class Accelerations:
-    """Joint accelerations (B, n) of flat states (B, n), NaN if they are not determined."""
+    """Joint accelerations (B, n) of flat states (B, n), NaN if they are not determined.
+
+    Those of a model with loops keep the loops closed.
+    """
 
     def __init__(self, model: Model, forces: Sequence[ExternalForce]) -> None:
         self._model, self._forces = model, forces
-        dense = bool(model.couplings) or has_coupled_rotors(model)
+        dense = bool(model.couplings or model.loops) or has_coupled_rotors(model)
         self._recursion = None if dense else Evaluation(ABA, model, forces)
 
     def load(self, forces: Sequence[ExternalForce]) -> None:
@@ -73,6 +77,8 @@ class Accelerations:
         known = np.isfinite([q, v, tau]).all(axis=(0, 2))
         if known.all():
             try:
+                if self._model.loops:
+                    return accelerations_of(self._model, q, v, tau, self._forces)
                 return forward_dynamics(self._model, q, v, tau, forces=self._forces)
             except (ModelError, np.linalg.LinAlgError):
                 if len(q) == 1:

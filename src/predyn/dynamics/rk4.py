@@ -186,8 +186,8 @@ if not config.DISABLE_JIT:
 
 
 def can_march(model: Model) -> bool:
-    """Whether the model can be simulated in lanes: no coupled joints or rotors, compiled code."""
-    plain = not model.couplings and not has_coupled_rotors(model)
+    """Whether the model can be simulated in lanes: no coupled joints, rotors or loops, and jit."""
+    plain = not model.couplings and not model.loops and not has_coupled_rotors(model)
     return plain and not config.DISABLE_JIT
 
 

@@ -120,7 +120,8 @@ def inverse_dynamics(
     """Joint torques (forces for prismatic joints) that produce the motion: tau (..., n).
 
     q, v, a: (..., n) in the order of model.joint_names; leading shapes broadcast. tau includes the
-    model's springs, ligaments, friction, armature and rotors; external forces are given.
+    model's springs, ligaments, friction, armature and rotors; external forces are given. This is
+    the open tree: closed_inverse_dynamics includes the forces of closed loops.
     """
     n = joints(model)
     if model.couplings:

@@ -25,6 +25,7 @@ from predyn.dynamics.expansion import expand_states
 from predyn.dynamics.rnea import RNEA
 from predyn.errors import InputError
 from predyn.model import PRISMATIC, Model
+from predyn.simulation.closed_loops import projection_of
 from predyn.simulation.controls import Predicted
 from predyn.simulation.predicted_phases import PredictedPhase
 from predyn.simulation.simulation import LEAST_RTOL, positive, step_count
@@ -188,7 +189,9 @@ def replay(
         inside = times[(times > begin) & (times < end)]
         grid = np.concatenate(([begin], inside, [end]))
         slopes = _slopes(control.phases[k], control)
-        stepper = Adaptive(slopes, (begin, end), y, n, control.breaks, rtol, atol, math.inf, most)
+        limits = (rtol, atol, math.inf, most)
+        project = projection_of(now)
+        stepper = Adaptive(slopes, (begin, end), y, n, control.breaks, *limits, project)
         part = run(stepper, grid, n)
         # of two rows at a boundary, the one after it; of a restart, the one before it
         first_row = 1 if window is not None and number > 0 else 0

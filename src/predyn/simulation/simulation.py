@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.aba import forward_dynamics
+from predyn.dynamics.closed_dynamics import closed_forward_dynamics
 from predyn.dynamics.evaluations import Accelerations, select_force
 from predyn.dynamics.rk4 import LARGEST, Marched, Plan, can_march, march
 from predyn.errors import InputError, unknown_name
@@ -19,6 +20,7 @@ from predyn.kernels.arguments import finite, joints, real
 from predyn.kernels.forces import ExternalForce, placed_forces, vector
 from predyn.model import Model
 from predyn.model.floating_base import floating_base
+from predyn.simulation.closed_loops import close_start, projection_of
 from predyn.simulation.controls import Control, Samples, check_times, read_control
 from predyn.simulation.stepping import RK4, Adaptive, Event, Fixed, march_in_numpy, run
 from predyn.simulation.trajectories import Trajectory, gather_runs, gather_trajectory
@@ -64,8 +66,9 @@ def simulate(
              strong damping, stiff springs or steep friction need very short steps
     free_fall  whether a model that stands on contact points may be simulated without forces on it
 
-    Springs, friction and rotors are those of the model. A trajectory that becomes infinite or NaN,
-    or exceeds 1e6 rad, m, rad/s or m/s, is stopped (status "diverged").
+    Springs, friction and rotors are those of the model. Its loops stay closed: every state is
+    projected onto them, and a start that is more than 1e-6 away is an error. A trajectory that
+    becomes infinite or NaN, or exceeds 1e6 rad, m, rad/s or m/s, is stopped (status "diverged").
     """
     n, times = joints(model), check_times("t", t)
     if not isinstance(method, str) or method not in METHODS:
@@ -81,6 +84,7 @@ def simulate(
     starts = [_check_bounds(name, real(model, name, x, n)) for name, x in (("q0", q0), ("v0", v0))]
     lead = _broadcast_lead(model, starts, given, forces)
     q, v = (np.array(np.broadcast_to(x, (*lead, *n)), order="C").reshape(-1, *n) for x in starts)
+    q, v = close_start(model, q, v, lead)
     loads = [_flatten_force(force, lead) for force in forces]
     driven = given.flat(lead)
     if method == "rk4" and not stops:
@@ -88,6 +92,7 @@ def simulate(
         plan = _plan_steps(times, longest)
         parts, none = _march(model, q, v, driven, plan, loads), np.full(len(q), -1)
         return gather_trajectory(model, times, parts, none, driven, lead, tuple(forces), stops)
+    project = projection_of(model)
     controls, runs = [driven.of(row) for row in range(len(q))], []
     for row, alone in enumerate(controls):
         y = np.concatenate((q[row], v[row]))
@@ -96,11 +101,13 @@ def simulate(
         accelerations = Accelerations(model, pushes)
         stepper: Fixed | Adaptive
         if method == "rk4":
-            stepper = Fixed(RK4(accelerations, alone.at), _plan_steps(times, longest), y)
+            step_by = RK4(accelerations, alone.at, project)
+            stepper = Fixed(step_by, _plan_steps(times, longest), y)
         else:
             slopes = _make_slopes(accelerations, alone, model.n)
             span = (float(times[0]), float(times[-1]))
-            stepper = Adaptive(slopes, span, y, model.n, alone.breaks, rtol, atol, longest, most)
+            limits = (rtol, atol, longest, most)
+            stepper = Adaptive(slopes, span, y, model.n, alone.breaks, *limits, project)
         runs.append(run(stepper, times, model.n, stops))
     parts, event = gather_runs(runs, times, model.n)
     return gather_trajectory(model, times, parts, event, controls, lead, tuple(forces), stops)
@@ -137,6 +144,9 @@ def _check_start(
 ) -> None:
     """Refuse a start without accelerations: a singular mass matrix, or a control that is NaN."""
     tau = finite("control(t, q, v)", np.broadcast_to(control.at(float(t), q, v), q.shape))
+    if model.loops:
+        closed_forward_dynamics(model, q, v, tau, forces=forces)
+        return
     forward_dynamics(model, q, v, tau, forces=forces)
 
 
@@ -159,7 +169,7 @@ def _march(
         knots = np.append(np.stack((starts, starts + 0.5 * h), axis=1).ravel(), plan.t[-1])
         torques = control.open_loop(knots)
     if torques is None or not can_march(model):
-        step = RK4(Accelerations(model, forces), control.at)
+        step = RK4(Accelerations(model, forces), control.at, projection_of(model))
         return march_in_numpy(step, q, v, plan)
     return march(model, q, v, torques, plan._replace(knots=knots), forces)
 

@@ -16,17 +16,18 @@ from predyn.dynamics.evaluations import Accelerations
 from predyn.dynamics.rk4 import LARGEST, Marched, Plan, empty_march
 from predyn.errors import InputError
 from predyn.model import PRISMATIC, Model
+from predyn.simulation.closed_loops import Projection
 from predyn.simulation.controls import read_only
 
 Floats = NDArray[np.float64]
 Event = Callable[[float, Floats, Floats], float]
 Slope = Callable[[float, Floats], Floats]  # dy/dt at (t, y)
 EPS = float(np.finfo(float).eps)
-STEP_LIMIT = -1  # as Trouble.place
+STEP_LIMIT, OPEN_LOOPS = -1, -2  # as Trouble.place
 
 
 class Trouble(NamedTuple):
-    """Why a simulation cannot continue: time, joint and value, or the step limit.
+    """Why a simulation cannot continue: time, joint and value, the step limit, or open loops.
 
     place: the joint, plus n for its velocity, plus 2 n for its acceleration.
     """
@@ -41,6 +42,11 @@ class Trouble(NamedTuple):
                 f"the limit of {self.value:.0f} steps was reached at t = {self.t:.9g} s: the time "
                 "is long, or stiffness (strong damping or springs, steep friction) requires short "
                 "steps; raise max_steps, loosen rtol and atol, or use rk4"
+            )
+        if self.place == OPEN_LOOPS:
+            return (
+                f"at t = {self.t:.9g} s the loops could not be closed after a step (an equation is "
+                f"left with {self.value:.3g} m or rad): the pose is singular, or the step too long"
             )
         order, j = divmod(self.place, model.n)
         unit = ("m" if model.kind[j] == PRISMATIC else "rad") + ("", "/s", "/s^2")[order]
@@ -102,12 +108,13 @@ class Adaptive:
         atol: float,
         longest: float,
         most: int,
+        project: Projection | None = None,
     ) -> None:
         first, last = span
         inside = breaks[(breaks > first) & (breaks < last)]
         apart = 16 * EPS * max(abs(first), abs(last))
         self._ends = [x for x in inside if x - first > apart and last - x > apart] + [last]
-        self._slopes, self._n = slopes, n
+        self._slopes, self._n, self._project = slopes, n, project
         self._left, self._most = most, most
         self._options = {"rtol": rtol, "atol": atol, "max_step": longest}
         self._solver: Any = None
@@ -130,6 +137,12 @@ class Adaptive:
             worst = int(np.argmax(np.where(np.isfinite(rates), rates, np.inf)))
             return Trouble(self.t, 2 * self._n + worst, float(rates[worst]))
         trouble = find_excess(self._solver.t, self._solver.y, self._n)
+        if trouble is None and self._project is not None:
+            y, left = _projected(self._project, self._solver.y, self._n)
+            if left > 0.0:
+                return Trouble(self._solver.t, OPEN_LOOPS, left)
+            self._solver.y = y
+            self._solver.f = self._solver.fun(self._solver.t, y)  # of the next step's first stage
         if trouble is None:
             self.t_old, self.t, self.y = self._solver.t_old, self._solver.t, self._solver.y
             self._dense = None
@@ -154,7 +167,14 @@ class Adaptive:
             return self.y
         if self._dense is None:
             self._dense = self._solver.dense_output()
-        return np.asarray(self._dense(t))
+        y = np.asarray(self._dense(t))
+        return y if self._project is None else _projected(self._project, y, self._n)[0]
+
+
+def _projected(project: Projection, y: Floats, n: int) -> tuple[Floats, float]:
+    """A state y with closed loops, and the largest value of an equation that is left."""
+    q, v, left = project(y[None, :n], y[None, n : 2 * n])
+    return np.concatenate((q[0], v[0], y[2 * n :])), float(left[0])
 
 
 class Fixed:
@@ -191,8 +211,13 @@ class Fixed:
 class RK4:
     """One step of the classical Runge-Kutta method for a flat batch (B, n)."""
 
-    def __init__(self, accelerations: Accelerations, torques: Callable[..., Floats]) -> None:
-        self._accelerations, self._torques = accelerations, torques
+    def __init__(
+        self,
+        accelerations: Accelerations,
+        torques: Callable[..., Floats],
+        project: Projection | None = None,
+    ) -> None:
+        self._accelerations, self._torques, self._project = accelerations, torques, project
 
     def __call__(
         self, t: float, h: float, q: Floats, v: Floats
@@ -211,6 +236,10 @@ class RK4:
                 sum_v, sum_a = sum_v + weight * vs, sum_a + weight * a
             q, v = q + (h / 6.0) * sum_v, v + (h / 6.0) * sum_a
             self._retire(t + h, q, v, troubles)
+        if self._project is not None:
+            q, v, left = self._project(q, v)
+            for k in np.flatnonzero(left).tolist():
+                troubles.setdefault(k, Trouble(t + h, OPEN_LOOPS, float(left[k])))
         for row in troubles:
             q[row] = v[row] = 0.0
         return q, v, troubles

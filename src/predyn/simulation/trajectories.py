@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from predyn.display import Moving
 from predyn.dynamics.aba import forward_dynamics
+from predyn.dynamics.closed_dynamics import accelerations_of
 from predyn.dynamics.energy import kinetic_energy, potential_energy
 from predyn.dynamics.rk4 import Marched, empty_march
 from predyn.kernels.forces import ExternalForce
@@ -24,7 +25,7 @@ from predyn.recordings.labelled_tables import (
     dataset,
 )
 from predyn.simulation.controls import Control
-from predyn.simulation.stepping import STEP_LIMIT, Event, Run, Trouble
+from predyn.simulation.stepping import OPEN_LOOPS, STEP_LIMIT, Event, Run, Trouble
 
 if TYPE_CHECKING:
     import pandas
@@ -63,6 +64,10 @@ class Trajectory(Moving):
             replace(f, force=_add_time_axis(f.force), moment=_add_time_axis(f.moment))
             for f in self.forces
         ]
+        if self.model.loops:
+            return self._evaluate_known(
+                lambda q, v, tau: accelerations_of(self.model, q, v, tau, forces)
+            )
         return self._evaluate_known(
             lambda q, v, tau: forward_dynamics(self.model, q, v, tau, forces=forces)
         )
@@ -194,7 +199,7 @@ def _describe_stop(
     if event < 0:
         time, place, value = parts.stop[row]
         trouble = Trouble(float(time), int(place), float(value))
-        if trouble.place == STEP_LIMIT:
+        if trouble.place in (STEP_LIMIT, OPEN_LOOPS):
             return trouble.text(model)
         return f"{trouble.text(model)}; check the model, the torques and, with rk4, the step"
     name = getattr(events[event], "__name__", type(events[event]).__name__)
