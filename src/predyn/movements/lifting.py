@@ -186,17 +186,17 @@ def _preferred(model: Model, level: float) -> Floats:
     knots = np.array([_posture(model, x) for x in (SQUAT | bent, STAND, STAND, OVERHEAD)])
     q = np.array([np.interp(level, HEIGHTS, column) for column in knots.T])
     lower, upper = model.limits.position.T
-    return np.clip(q, lower, upper)
+    return np.asarray(np.clip(q, lower, upper))
 
 
 def _standing(
     model: Model, place: Place, wish: Floats, given: Mapping[str, float], start: Floats
 ) -> Floats | None:
     """The posture on flat feet, or None if there is none or the feet do not carry it."""
-    held = [
-        Held(name, [x if axis in SOLE[name[:-2]] else None for axis, x in zip("xyz", p, strict=True)])
-        for name, p in place.feet.items()
-    ]  # fmt: skip
+    held = []
+    for name, point in place.feet.items():
+        axes = SOLE[name[:-2]]
+        held.append(Held(name, [point[k] if x in axes else None for k, x in enumerate("xyz")]))
     share, weight = BALANCE
     ahead = place.heel + share * (place.toe - place.heel)
     lower, upper = model.limits.position.T

@@ -15,15 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.kinematics import frame_kinematics, frame_kinematics_derivatives
+from predyn.dynamics.loop_kinematics import loop_equations
 from predyn.dynamics.momentum import center_of_mass, spatial_momentum_derivatives
 from predyn.errors import InputError
+from predyn.kernels.arguments import finite, real
 from predyn.model import Model
 
 Floats = NDArray[np.float64]
-TOLERANCE = 1e-11  # m, of held points and loops
+TOLERANCE = 1e-11  # of the equations of held points (m) and loops
 SETTLED = 1e-5  # rad or m, largest change of a coordinate by the last step
 MOST_STEPS, MOST_CHANGES, MOST_HALVINGS, MOST_CLOSINGS = 60, 25, 20, 10
 REGULAR = 1e-13  # share of the trace of the equations that is added to their diagonal
+LEAST_GAIN, ROUNDING = 1e-4, 1e-12  # shares of the promised gain and of the merit function
 LONGEST = 0.5  # rad or m that a coordinate changes in one step
 
 
@@ -47,8 +50,7 @@ class Posture(NamedTuple):
     """A posture and how well it holds."""
 
     q: Floats
-    gap: float  # m, the largest coordinate by which a held point or a loop is off
-    steps: int
+    gap: float  # largest value of an equation of a held point (m) or a loop
 
     @property
     def holds(self) -> bool:
@@ -61,34 +63,20 @@ class _Rows:
 
     def __init__(self, model: Model, held: Sequence[Held]) -> None:
         self.model, self.held = model, held
-        other = [loop for loop in model.loops if loop.kind != "point"]
-        if other:
-            raise InputError(
-                f"posture: loop {other[0].name!r} is of kind {other[0].kind!r}, expected 'point'"
-            )
         self.axes = [[k for k, x in enumerate(point.place) if x is not None] for point in held]
 
     def values(self, q: Floats) -> Floats:
-        parts = []
+        parts = [loop_equations(self.model, q).values]
         for (frame, place, point), axes in zip(self.held, self.axes, strict=True):
             p = frame_kinematics(self.model, frame, q, point=point).p
             parts.append(p[axes] - np.array([place[k] for k in axes], dtype=float))
-        for loop in self.model.loops:
-            a, b = (frame_kinematics(self.model, x, q).p for x in (loop.frame_a, loop.frame_b))
-            parts.append(a - b)
-        return np.concatenate(parts) if parts else np.zeros(0)
+        return np.concatenate(parts)
 
     def jacobian(self, q: Floats) -> Floats:
-        parts = [np.zeros((0, self.model.n))]
+        parts = [loop_equations(self.model, q).jacobian]
         for (frame, _, point), axes in zip(self.held, self.axes, strict=True):
             partials = frame_kinematics_derivatives(self.model, frame, q, point=point)
             parts.append(partials.jacobian[3:][axes])
-        for loop in self.model.loops:
-            a, b = (
-                frame_kinematics_derivatives(self.model, x, q).jacobian[3:]
-                for x in (loop.frame_a, loop.frame_b)
-            )
-            parts.append(a - b)
         return np.concatenate(parts)
 
 
@@ -118,7 +106,7 @@ class _Cost:
     def _unbalance(self, q: Floats) -> Floats:
         assert self.balance is not None
         x, y, weight = self.balance
-        return weight * (center_of_mass(self.model, q)[:2] - np.array([x, y]))
+        return np.asarray(weight * (center_of_mass(self.model, q)[:2] - np.array([x, y])))
 
 
 def find_posture(
@@ -147,32 +135,17 @@ def find_posture(
     low, high = (np.array(x) for x in model.limits.position.T)
     for joint, value in (given or {}).items():
         low[model.joint_index(joint)] = high[model.joint_index(joint)] = value
-    wish = np.array(preferred, dtype=float)
-    width = np.broadcast_to(1.0 if spread is None else np.asarray(spread, dtype=float), wish.shape)
+    wish = _pose(model, "preferred", preferred)
+    width = np.ones(model.n) if spread is None else _pose(model, "spread", spread)
+    if not (width > 0.0).all():
+        raise InputError(f"spread: expected numbers above 0, got {width.min():g}")
     rows, cost = _Rows(model, held), _Cost(model, wish, width, balance)
-    q = np.clip(wish if start is None else np.asarray(start, dtype=float), low, high)
-    gaps, step = rows.values(q), 0
-    for step in range(1, MOST_STEPS + 1):
-        pull = cost.stiffness * (q - wish)
-        soft, soft_jacobian = cost.unbalance(q)
-        system = _Linear(cost.stiffness, pull, rows.jacobian(q), gaps, soft_jacobian, soft)
-        direction, forces = system.bounded_step(low - q, high - q)
-        gradient = pull + soft_jacobian.T @ soft
-        direction *= min(1.0, LONGEST / max(np.abs(direction).max(), 1e-300))
-        weight = 2.0 * np.abs(forces).max(initial=1.0)
-        merit = cost.value(q) + weight * np.abs(gaps).sum()
-        descent = float(gradient @ direction) - weight * np.abs(gaps).sum()
-        size = 1.0
-        for _ in range(MOST_HALVINGS):
-            trial = np.clip(q + size * direction, low, high)
-            trial_gaps = rows.values(trial)
-            gain = merit - cost.value(trial) - weight * np.abs(trial_gaps).sum()
-            if gain >= -1e-4 * size * descent - 1e-12 * abs(merit):
-                break
-            size *= 0.5
-        change = float(np.abs(trial - q).max())
-        q, gaps = trial, trial_gaps
-        if change < SETTLED:
+    q = np.clip(wish if start is None else _pose(model, "start", start), low, high)
+    gaps = rows.values(q)
+    for _ in range(MOST_STEPS):
+        before = q
+        q, gaps = _descend(rows, cost, q, gaps, (low, high))
+        if np.abs(q - before).max() < SETTLED:
             break
     for _ in range(MOST_CLOSINGS):  # the nearest posture that holds, since steps converge slowly
         if np.abs(gaps).max(initial=0.0) <= 0.1 * TOLERANCE:
@@ -181,7 +154,39 @@ def find_posture(
         system = _Linear(cost.stiffness, np.zeros(model.n), J, gaps, J[:0], gaps[:0])
         q = np.clip(q + system.bounded_step(low - q, high - q)[0], low, high)
         gaps = rows.values(q)
-    return Posture(q, float(np.abs(gaps).max(initial=0.0)), step)
+    return Posture(q, float(np.abs(gaps).max(initial=0.0)))
+
+
+def _pose(model: Model, name: str, value: ArrayLike) -> Floats:
+    q = finite(name, real(model, name, value, (model.n,)))
+    if q.ndim != 1:
+        raise InputError(f"{name}: expected one posture ({model.n},), got {q.shape}")
+    return np.array(q)
+
+
+def _descend(
+    rows: _Rows, cost: _Cost, q: Floats, gaps: Floats, limits: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """One step, as long as the merit function allows: the posture and its gaps."""
+    low, high = limits
+    pull = cost.stiffness * (q - cost.preferred)
+    soft, jacobian = cost.unbalance(q)
+    system = _Linear(cost.stiffness, pull, rows.jacobian(q), gaps, jacobian, soft)
+    direction, forces = system.bounded_step(low - q, high - q)
+    direction *= min(1.0, LONGEST / max(np.abs(direction).max(), TOLERANCE))
+    weight = 2.0 * np.abs(forces).max(initial=1.0)
+    open_by = weight * np.abs(gaps).sum()
+    merit = cost.value(q) + open_by
+    promised = open_by - float((pull + jacobian.T @ soft) @ direction)
+    size = 1.0
+    for _ in range(MOST_HALVINGS):
+        trial = np.clip(q + size * direction, low, high)
+        found = rows.values(trial)
+        gain = merit - cost.value(trial) - weight * np.abs(found).sum()
+        if gain >= LEAST_GAIN * size * promised - ROUNDING * merit:
+            break
+        size *= 0.5
+    return trial, found
 
 
 class _Linear(NamedTuple):
