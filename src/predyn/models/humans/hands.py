@@ -3,8 +3,8 @@
 Lengths of phalanges and metacarpals in proportion to the hand: Buchholz, Armstrong, Goldstein
 (1992), "Anthropometric data for describing the kinematics of the human hand", Ergonomics 35, scaled
 so that the third knuckle and fingertip are where de Leva has them. Radii, the place and direction
-of the thumb, the even spacing of the knuckles over the breadth of the hand and the share of the
-digits in the mass of the hand have no source. With straight fingers the hand has the mass, centre
+of the thumb, the spacing of the knuckles and the share of the digits in the mass of the hand have
+no source. With straight fingers the hand has the mass, centre
 and inertia of the hand without fingers exactly.
 """
 
@@ -33,7 +33,8 @@ SEGMENTS = {"thumb": ("metacarpal", "proximal", "distal")}
 PHALANGES = ("proximal", "middle", "distal")
 JOINTS = {"thumb": ("abduction", "flexion", "mcp_flexion", "ip_flexion")}
 FINGER_JOINTS = ("abduction", "mcp_flexion", "pip_flexion", "dip_flexion")
-PLACES = {"thumb": 0.30, "index": 0.375, "middle": 0.125, "ring": -0.125, "little": -0.375}
+# ahead of the middle finger, which is on the axis of the hand, in breadths of the hand
+PLACES = {"thumb": 0.30, "index": 0.22, "middle": 0.0, "ring": -0.22, "little": -0.42}
 RADII = {"thumb": (0.125, 0.11, 0.10)}  # of the breadth of the hand
 FINGER_RADII = (0.10, 0.09, 0.08)
 THUMB_ANGLE = math.radians(40.0)  # between the straight thumb and the fingers
