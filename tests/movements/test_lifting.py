@@ -10,7 +10,7 @@ import pytest
 from predyn import models
 from predyn.dynamics import center_of_mass, frame_kinematics
 from predyn.errors import InputError
-from predyn.movements import lift_guess, lift_postures
+from predyn.movements import lift_guess, lift_heights, lift_postures
 from predyn.movements.lifting import TILT, lift_contacts, lift_limits, reaching_posture
 
 HEIGHTS = (0.15, 0.40, 0.75, 1.10, 1.45, 1.65)  # m, centre of the box
@@ -85,6 +85,20 @@ def test_a_guess_runs_through_the_postures_from_rest_to_rest():
     assert np.abs(q[1] - q[0]).max() < 1e-4
     along = 10.0 * 0.3**3 - 15.0 * 0.3**4 + 6.0 * 0.3**5
     assert q[30] == pytest.approx(Q[0] + 5.0 * along * (Q[1] - Q[0]))
+
+
+def test_heights_run_from_the_ground_to_overhead_or_to_a_shelf():
+    model, _, _ = lift("61")
+    heights = lift_heights(model)
+    assert heights[[0, -1]] == pytest.approx([0.15, 1.65], abs=1e-3)
+    assert (np.diff(heights) > 0.1).all()
+    shelf = lift_heights(model, 0.8)
+    assert shelf[[0, -1]] == pytest.approx([0.15, 0.95])
+    q = lift_postures(model, shelf)[-1]
+    assert point(model, "box_rear_l", q)[2] == pytest.approx(0.8)
+    for wrong in (0.0, np.inf, "top"):
+        with pytest.raises(InputError, match="shelf_height: expected a number"):
+            lift_heights(model, wrong)
 
 
 def test_reaching_starts_upright_behind_a_box_on_the_ground():

@@ -1,6 +1,6 @@
 """Movements of people as problems, from a few numbers; postures that a lift runs through."""
 
-from predyn.movements.lifting import lift_guess, lift_postures
+from predyn.movements.lifting import lift_guess, lift_heights, lift_postures
 from predyn.movements.postures import Balance, Held, Posture, find_posture
 from predyn.movements.standing import human_sit_to_stand
 from predyn.movements.walking import human_walk
@@ -13,5 +13,6 @@ __all__ = [
     "human_sit_to_stand",
     "human_walk",
     "lift_guess",
+    "lift_heights",
     "lift_postures",
 ]

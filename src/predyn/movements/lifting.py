@@ -45,6 +45,7 @@ STAND = {"hip_flexion": 5.0, "knee_flexion": 10.0, "ankle_dorsiflexion": 5.0,
 OVERHEAD = {"hip_flexion": 3.0, "knee_flexion": 6.0, "ankle_dorsiflexion": 3.0,
             "shoulder_flexion": 150.0, "elbow_flexion": 35.0}  # fmt: skip
 BACK_BENT = 30.0  # degrees of all joints of the spine together, squatting
+SHARES = 0.0, 0.17, 0.40, 0.63, 0.87, 1.0  # of the way upwards, of the postures of a lift
 HEIGHTS = 0.25, 0.85, 1.20, 1.75  # m: squatting, standing from .. to, overhead
 
 
@@ -88,6 +89,22 @@ def place_of(model: Model) -> Place:
         lowest=-float(front[2]),
         handles=float(model.frame("handle_r").p[2]),
     )
+
+
+def lift_heights(model: Model, shelf_height: float | None = None) -> Floats:
+    """Heights (m) of the centre of the box for the postures of a lift from the ground.
+
+    shelf_height: m, where the box stands at the end; default: handles somewhat above the shoulders,
+    from where they can still rise.
+    """
+    place = place_of(model)
+    top = HEIGHTS[-1] * place.size - place.handles
+    if shelf_height is not None:
+        height = _number(shelf_height, "shelf_height")
+        if height <= 0.0:
+            raise InputError(f"shelf_height: expected a number above 0 in m, got {height:g}")
+        top = height + place.lowest
+    return place.lowest + (top - place.lowest) * np.array(SHARES)
 
 
 def lift_postures(model: Model, heights: Sequence[float]) -> Floats:
