@@ -25,6 +25,7 @@ PAGES = (
     "terms",
     "contact",
     "standing",
+    "lifting",
     "solver",
     "solutions",
     "notebooks",

@@ -1,6 +1,6 @@
 """Ready-made models, each a function that returns a new Model.
 
-`human` and its tables are loaded on first use.
+People and their tables are loaded on first use.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,8 @@ from predyn.models.trujillo import trujillo_two_link
 from predyn.models.two_links import prismatic_revolute, two_link
 
 if TYPE_CHECKING:
-    from predyn.models.humans.building import human as human
+    from predyn.models.humans import human as human
+    from predyn.models.humans import human_with_box as human_with_box
 
 __all__ = [
     "acrobot",
@@ -24,6 +25,7 @@ __all__ = [
     "cart_pole",
     "gymnast",
     "human",
+    "human_with_box",
     "manutec_r3",
     "pendulum_chain",
     "planar_walker",
@@ -35,8 +37,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "human":
-        from predyn.models.humans.building import human
+    if name in ("human", "human_with_box"):
+        from predyn.models import humans
 
-        return human
+        return getattr(humans, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

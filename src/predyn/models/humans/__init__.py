@@ -1,5 +1,6 @@
-"""People: a model with 55 coordinates of any adult, built from published body data."""
+"""People: models with 55 or 102 coordinates of any adult, built from published body data."""
 
+from predyn.models.humans.boxes import human_with_box
 from predyn.models.humans.building import human
 from predyn.models.humans.dimensions import Dimensions, dimensions_of
 from predyn.models.humans.locking import LOCK_GROUPS
@@ -13,5 +14,6 @@ __all__ = [
     "dimensions_of",
     "height_and_mass",
     "human",
+    "human_with_box",
     "mirror_map",
 ]

@@ -22,9 +22,9 @@ ANKLE = 0.070  # above the ground
 HEEL, BALL, TOE = -0.035, 0.120, 0.190  # ahead of the ankle: where the foot touches; joint at BALL
 SIDE = 0.030  # from the middle of the foot to either ball
 BALL_HEIGHT = 0.020  # above the ground
-SPINE = (0.10, 0.20, 0.30, 0.40)  # above mid-hip: the four joints of the spine, ...
-CLAVICLE, SHOULDER, NECK, SKULL = 0.50, 0.52, 0.56, 0.62  # ... the others of the trunk
-TRUNK_CENTRE, HEAD_CENTRE = 0.05, 0.08  # above their joints: a part of the spine, the head
+MIDDLE_TRUNK, UPPER_TRUNK, TRUNK_TOP = 0.10, 0.30, 0.50  # above mid-hip: ends of segments, ...
+CLAVICLE, SHOULDER, NECK, SKULL = 0.50, 0.52, 0.56, 0.62  # ... joints of the trunk
+HEAD_CENTRE = 0.08  # above its joint
 CLAVICLE_SIDE, SHOULDER_SIDE = 0.02, 0.19  # from the middle
 
 
@@ -55,10 +55,16 @@ class Dimensions:
     eyes: float  # above mid-hip
     thigh_centre: float  # below the hip joint
     pelvis_centre: float  # above mid-hip
+    spine: tuple[float, ...]  # above mid-hip, at 1.75 m: joints of the spine
+
+    @property
+    def top(self) -> str:
+        """The link of the uppermost joint of the spine."""
+        return f"spine{len(self.spine)}"
 
 
-def dimensions_of(person: Person) -> Dimensions:
-    """Lengths and positions of a person."""
+def dimensions_of(person: Person, parts: int = 2) -> Dimensions:
+    """Lengths and positions of a person whose middle and upper trunk have `parts` joints each."""
     sex, height = person.sex, person.height
     foot = FootScale(
         *(_relative(person, name) for name in ("foot_length", "foot_breadth", "malleolus_height"))
@@ -87,6 +93,11 @@ def dimensions_of(person: Person) -> Dimensions:
         eyes=EYE * height - hip_height,
         thigh_centre=thigh_com * length_of("thigh", sex, height) + raised,
         pelvis_centre=(1.0 - pelvis_com) * length_of("lower_trunk", sex, height) - raised,
+        spine=tuple(
+            low + k * (high - low) / parts
+            for low, high in ((MIDDLE_TRUNK, UPPER_TRUNK), (UPPER_TRUNK, TRUNK_TOP))
+            for k in range(parts)
+        ),
     )
 
 

@@ -24,7 +24,6 @@ def add_frames(builder: ModelBuilder, size: Dimensions) -> None:
             ("elbow", f"upper_arm_{side}", (0.0, 0.0, -size.upper_arm)),
             ("wrist", f"forearm_{side}", (0.0, 0.0, -size.forearm)),
             ("grip", f"hand_{side}", (0.0, 0.0, -size.hand)),
-            ("fingertip", f"hand_{side}", (0.0, 0.0, -size.fingertip)),
         )
         for name, link, point in centres:
             builder.add_frame(f"{name}_{side}", link, point)
@@ -33,9 +32,11 @@ def add_frames(builder: ModelBuilder, size: Dimensions) -> None:
     for name, y in (("eyes", 0.0), ("eye_r", -EYE_SIDE), ("eye_l", EYE_SIDE)):
         builder.add_frame(name, "head", (size.trunk * EYE_FORWARD, y, size.eyes - skull))
     builder.add_frame("head_top", "head", (0.0, 0.0, size.vertex - skull))
-    builder.add_frame("neck_base", "spine4", (0.0, 0.0, size.trunk * (at.NECK - at.SPINE[-1])))
+    builder.add_frame("neck_base", size.top, (0.0, 0.0, size.trunk * (at.NECK - size.spine[-1])))
     x, y, z = RUCKSACK
-    builder.add_frame("rucksack", "spine3", (size.trunk * x, y, size.trunk * (z - at.SPINE[2])))
+    upper = f"spine{size.spine.index(at.UPPER_TRUNK) + 1}"
+    builder.add_frame("rucksack", upper, (size.trunk * x, y, size.trunk * (z - at.UPPER_TRUNK)))
+    builder.add_frame("l5s1", "pelvis", (0.0, 0.0, size.trunk * size.spine[0]))
 
 
 def add_contacts(builder: ModelBuilder, size: Dimensions, side: str, left: float) -> None:

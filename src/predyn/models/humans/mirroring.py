@@ -10,7 +10,10 @@ from predyn.errors import InputError
 from predyn.model.parts import Array, IntArray
 
 SIDES = {"_r": "_l", "_l": "_r"}
-TURNED = ("global_ty", "global_rotation_1", "global_rotation_2")
+TURNED = (
+    *("global_ty", "global_rotation_1", "global_rotation_2"),
+    *("box_ty", "box_rotation_1", "box_rotation_2"),
+)
 
 
 def mirror_map(joints: Sequence[str]) -> tuple[IntArray, Array]:

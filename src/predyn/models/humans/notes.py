@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from predyn.models.humans.dimensions import ANKLE, NECK, SPINE, Dimensions
+from predyn.models.humans.dimensions import (
+    ANKLE,
+    MIDDLE_TRUNK,
+    NECK,
+    UPPER_TRUNK,
+    Dimensions,
+)
 from predyn.models.humans.measures import measure
 from predyn.models.humans.people import Person
 from predyn.models.humans.segments import PAIRED, mass_of
@@ -30,9 +36,9 @@ def table_of(person: Person, size: Dimensions) -> str:
     rows = [("segment", "mass [kg]", "length [m]")]
     lengths = {
         "head": size.vertex - size.trunk * NECK,
-        "upper trunk": size.trunk * (NECK - SPINE[2]),
-        "middle trunk": size.trunk * (SPINE[2] - SPINE[0]),
-        "lower trunk": size.trunk * SPINE[0],
+        "upper trunk": size.trunk * (NECK - UPPER_TRUNK),
+        "middle trunk": size.trunk * (UPPER_TRUNK - MIDDLE_TRUNK),
+        "lower trunk": size.trunk * MIDDLE_TRUNK,
         "upper arm": size.upper_arm,
         "forearm": size.forearm,
         "hand": size.fingertip,

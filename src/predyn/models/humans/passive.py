@@ -12,6 +12,7 @@ Ligament = tuple[float, float, float]  # moment (N m) at the angle (rad), rate (
 REFERENCE = 75.0 * 1.75  # kg m: mass times height to which the moments belong
 FOREFOOT = 20.0  # N m/rad
 DAMPING = 0.1  # N m s/rad
+FINGER_DAMPING = 0.01  # N m s/rad
 
 # kind: (moment, rate, angle) of the lower and of the upper end; each resists as
 # moment exp(rate (angle - q)) and -moment exp(rate (q - angle))
@@ -23,6 +24,11 @@ LIGAMENTS: dict[str, tuple[Ligament, Ligament]] = {
     "ankle_dorsiflexion": ((0.18, 12.12, -0.74), (2.03, 38.11, 0.52)),
     "ankle_inversion": ((60.21, 16.32, -0.65), (60.21, 16.32, 0.65)),
 }
+
+
+def damping_of(kind: str) -> float:
+    """Damping (N m s/rad) of a joint of this kind."""
+    return FINGER_DAMPING if kind.startswith(("finger", "thumb")) else DAMPING
 
 
 def ligaments_of(kind: str, height: float, mass: float) -> tuple[Ligament, Ligament] | None:

@@ -1,14 +1,17 @@
 """Ranges of motion of the joints, in degrees by the name of the joint without its side.
 
 AAOS and Merck tables for limbs, the sternoclavicular joint from McGraw-Hill's AccessPhysiotherapy;
-hip extension and knee hyperextension are clinical values. The four spine joints share the AAOS
-range of the thoracolumbar spine equally, and the two neck joints that of the neck. Signs are those
-of the model: for the shoulder, internal rotation is positive.
+hip extension and knee hyperextension are clinical values. The spine joints share the AAOS range of
+the thoracolumbar spine equally, and the two neck joints that of the neck. Fingers and thumb: AAOS;
+fingers spread by 20 degrees to either side. Signs are those of the model: for the shoulder,
+internal rotation is positive.
 """
 
 from __future__ import annotations
 
 import math
+
+from predyn.models.humans.hands import FINGERS
 
 RANGES: dict[str, tuple[float, float]] = {
     "hip_flexion": (-20.0, 120.0),
@@ -34,18 +37,34 @@ RANGES: dict[str, tuple[float, float]] = {
     "lower_neck_bending": (-22.0, 22.0),
     "lower_neck_rotation": (-30.0, 30.0),
     "upper_neck_flexion": (-20.0, 20.0),
+    "upper_neck_bending": (-22.0, 22.0),
     "upper_neck_rotation": (-30.0, 30.0),
+    "thumb_abduction": (0.0, 70.0),
+    "thumb_flexion": (-20.0, 15.0),
+    "thumb_mcp_flexion": (0.0, 50.0),
+    "thumb_ip_flexion": (-20.0, 80.0),
+    "finger_abduction": (-20.0, 20.0),
+    "finger_mcp_flexion": (-45.0, 90.0),
+    "finger_pip_flexion": (0.0, 100.0),
+    "finger_dip_flexion": (0.0, 90.0),
 }
+SPINE_JOINTS = 4  # to which the ranges of the spine above belong; together they have the whole
 
 
-def position_range(kind: str) -> tuple[float, float]:
-    """Lower and upper position (rad) of joints of this kind."""
+def position_range(kind: str, spine_joints: int = SPINE_JOINTS) -> tuple[float, float]:
+    """Lower and upper position (rad) of joints of this kind, in a spine of so many joints."""
+    share = SPINE_JOINTS / spine_joints if kind.startswith("spine") else 1.0
     lower, upper = RANGES[kind]
-    return math.radians(lower), math.radians(upper)
+    return math.radians(share * lower), math.radians(share * upper)
 
 
 def kind_of(joint: str) -> str:
-    """The name of a joint without its side or number: "knee_flexion_r" is a "knee_flexion"."""
+    """The name of a joint without its side or number: "knee_flexion_r" is a "knee_flexion".
+
+    Those of the four fingers are one kind: "ring_pip_flexion_l" is a "finger_pip_flexion".
+    """
     if joint.startswith("spine"):
         return "spine" + joint[len("spine1") :]
-    return joint[:-2] if joint.endswith(("_r", "_l")) else joint
+    kind = joint[:-2] if joint.endswith(("_r", "_l")) else joint
+    start, _, rest = kind.partition("_")
+    return f"finger_{rest}" if start in FINGERS else kind

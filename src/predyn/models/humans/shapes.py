@@ -6,15 +6,18 @@ height. The dynamics does not use them.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from predyn.model.builder import ModelBuilder
 from predyn.model.parts import Array, Triangles
 from predyn.models.humans import dimensions as at
-from predyn.models.humans.dimensions import Dimensions
+from predyn.models.humans.dimensions import Dimensions, dimensions_of
+from predyn.models.humans.hands import Part
 from predyn.models.humans.measures import FITS, measure
 from predyn.models.humans.people import Person
 from predyn.models.humans.surfaces import Z_TO_X, Z_TO_Y, Section, surface
@@ -22,11 +25,17 @@ from predyn.models.humans.surfaces import Z_TO_X, Z_TO_Y, Section, surface
 Drawn = tuple[str, Triangles, Array]  # link, surface, its axes in the link
 
 
-def add_shapes(builder: ModelBuilder, person: Person, size: Dimensions) -> None:
-    """Add the shapes of all links of a person."""
-    drawn = [*_trunk(person, size), *_head(person, size)]
+def add_shapes(
+    builder: ModelBuilder, person: Person, size: Dimensions, digits: Sequence[Part] = ()
+) -> None:
+    """Add the shapes of all links of a person; digits: the segments of fingers, if it has any."""
+    drawn = [*(_fine_trunk if digits else _trunk)(person, size), *_head(person, size)]
     for side, left in (("r", -1.0), ("l", 1.0)):
-        drawn += [*_leg(person, size, side), *_arm(person, size, side, left)]
+        drawn += [*_leg(person, size, side), *_arm(person, size, side, left, bool(digits))]
+        for part in digits:
+            middle = (0.0, 0.0, -0.5 * part.length)
+            link = f"{part.digit}_{part.name}_{side}"
+            builder.add_shape("capsule", link, (part.radius, part.length), middle)
     for link, triangles, R in drawn:
         builder.add_shape("mesh", link, (1.0, 1.0, 1.0), rotation=R, triangles=triangles)
 
@@ -61,35 +70,68 @@ def _trunk(person: Person, size: Dimensions) -> Iterator[Drawn]:
     ]
     yield "pelvis", surface(pelvis, 2.3), np.eye(3)
     one = [
-        section(0.09, scaled(waist, 0.85, 0.85), at.SPINE[0], 0.01),
-        section(0.15, waist, at.SPINE[0], 0.01),
-        section(0.20, between, at.SPINE[0], 0.008),
-        section(0.23, scaled(between, 0.93, 0.93), at.SPINE[0], 0.008),
+        section(0.09, scaled(waist, 0.85, 0.85), size.spine[0], 0.01),
+        section(0.15, waist, size.spine[0], 0.01),
+        section(0.20, between, size.spine[0], 0.008),
+        section(0.23, scaled(between, 0.93, 0.93), size.spine[0], 0.008),
     ]
     yield "spine1", surface(one, 2.3), np.eye(3)
     two = [
-        section(0.18, scaled(between, 0.86, 0.86), at.SPINE[1], 0.008),
-        section(0.24, scaled(between, 1.01, 1.0), at.SPINE[1], 0.006),
-        section(0.30, chest, at.SPINE[1]),
-        section(0.33, scaled(chest, 0.93, 0.93), at.SPINE[1]),
+        section(0.18, scaled(between, 0.86, 0.86), size.spine[1], 0.008),
+        section(0.24, scaled(between, 1.01, 1.0), size.spine[1], 0.006),
+        section(0.30, chest, size.spine[1]),
+        section(0.33, scaled(chest, 0.93, 0.93), size.spine[1]),
     ]
     yield "spine2", surface(two, 2.3), np.eye(3)
     three = [
-        section(0.28, scaled(chest, 0.86, 0.86), at.SPINE[2]),
-        section(0.34, scaled(chest, 1.02, 1.0), at.SPINE[2]),
-        section(0.40, scaled(chest, 1.06, 0.99), at.SPINE[2]),
-        section(0.43, scaled(chest, 0.98, 0.90), at.SPINE[2]),
+        section(0.28, scaled(chest, 0.86, 0.86), size.spine[2]),
+        section(0.34, scaled(chest, 1.02, 1.0), size.spine[2]),
+        section(0.40, scaled(chest, 1.06, 0.99), size.spine[2]),
+        section(0.43, scaled(chest, 0.98, 0.90), size.spine[2]),
     ]
     yield "spine3", surface(three, 2.3), np.eye(3)
     four = [
-        section(0.38, scaled(chest, 0.92, 0.86), at.SPINE[3]),
-        section(0.44, scaled(chest, 1.12, 0.94), at.SPINE[3]),
-        section(0.49, scaled(chest, 1.16, 0.78), at.SPINE[3]),
-        section(0.535, scaled(chest, 0.98, 0.60), at.SPINE[3]),
-        section(0.565, scaled(chest, 0.58, 0.50), at.SPINE[3]),
-        section(0.585, scaled(chest, 0.42, 0.42), at.SPINE[3]),
+        section(0.38, scaled(chest, 0.92, 0.86), size.spine[3]),
+        section(0.44, scaled(chest, 1.12, 0.94), size.spine[3]),
+        section(0.49, scaled(chest, 1.16, 0.78), size.spine[3]),
+        section(0.535, scaled(chest, 0.98, 0.60), size.spine[3]),
+        section(0.565, scaled(chest, 0.58, 0.50), size.spine[3]),
+        section(0.585, scaled(chest, 0.42, 0.42), size.spine[3]),
     ]
     yield "spine4", surface(four, 2.2), np.eye(3)
+
+
+def _fine_trunk(person: Person, size: Dimensions) -> Iterator[Drawn]:
+    """The trunk with more joints: the pelvis as it is, the rest cut out of the outline above it."""
+    coarse = dimensions_of(person).spine
+    pelvis, *others = _trunk(person, replace(size, spine=coarse))
+    yield pelvis
+    m, u, spine = _measures(person), size.trunk, size.spine
+    waist, chest = (
+        np.array([m[f"{x}_depth"], m[f"{x}_breadth"]]) / 2.0 for x in ("waist", "chest")
+    )
+    heights = (0.10, 0.15, 0.20, 0.30, 0.40, 0.44, 0.47)
+    outline = np.array([
+        *(waist, waist, 0.5 * (waist + chest), chest),
+        *(chest * (0.99, 1.06), chest * (0.94, 1.12), chest * (0.86, 1.14)),
+    ])  # fmt: skip
+
+    def section(height: float, by: float, scale: float = 1.0) -> Section:
+        deep, wide = (scale * np.interp(height, heights, column) for column in outline.T)
+        return Section(u * (height - by), deep, wide, u * np.interp(height, (0.15, 0.3), (0.01, 0)))
+
+    for k, (low, high) in enumerate(itertools.pairwise(spine), 1):
+        rows = [
+            section(low - 0.015, low, 0.86),
+            section(low + 0.3 * (high - low), low),
+            section(high, low),
+            section(high + 0.02, low, 0.93),
+        ]
+        yield f"spine{k}", surface(rows, 2.3), np.eye(3)
+    _, top, R = others[-1]
+    raised = np.array([0.0, 0.0, u * (spine[-1] - coarse[-1])])
+    points = (top.points - raised).astype(np.float32)
+    yield size.top, Triangles(points, top.faces), R
 
 
 def _head(person: Person, size: Dimensions) -> Iterator[Drawn]:
@@ -169,7 +211,9 @@ def _foot(person: Person, size: Dimensions, side: str) -> Iterator[Drawn]:
     yield f"forefoot_{side}", surface(fore, 2.6, 0.3), Z_TO_X
 
 
-def _arm(person: Person, size: Dimensions, side: str, left: float) -> Iterator[Drawn]:
+def _arm(
+    person: Person, size: Dimensions, side: str, left: float, open_hand: bool
+) -> Iterator[Drawn]:
     m, u = _measures(person), person.height / 1.75
     stout = u * math.sqrt(person.bmi / 24.5) * (0.88 if person.sex == "female" else 1.0)
     outer = size.shoulders * (at.SHOULDER_SIDE - at.CLAVICLE_SIDE)
@@ -209,4 +253,6 @@ def _arm(person: Person, size: Dimensions, side: str, left: float) -> Iterator[D
         Section(-0.2 * length, 0.85 * half, 0.018 * u),
         Section(0.03 * length, 0.62 * half, 0.020 * u),
     ]
+    if open_hand:  # the palm alone
+        rows = [Section(-0.47 * length, 0.95 * half, 0.013 * u), *rows[3:]]
     yield f"hand_{side}", surface(rows, 2.4), np.eye(3)

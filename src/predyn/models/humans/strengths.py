@@ -51,12 +51,21 @@ TORQUES: dict[str, tuple[float, float]] = {  # N m, of a young man
     "lower_neck_bending": (-25.0, 25.0),
     "lower_neck_rotation": (-15.0, 15.0),
     "upper_neck_flexion": (-25.0, 25.0),
+    "upper_neck_bending": (-15.0, 15.0),
     "upper_neck_rotation": (-10.0, 10.0),
+    "thumb_abduction": (-3.0, 3.0),
+    "thumb_flexion": (-3.0, 5.0),
+    "thumb_mcp_flexion": (-2.0, 4.0),
+    "thumb_ip_flexion": (-1.0, 2.0),
+    "finger_abduction": (-1.0, 1.0),
+    "finger_mcp_flexion": (-2.0, 5.0),
+    "finger_pip_flexion": (-1.0, 3.0),
+    "finger_dip_flexion": (-0.5, 1.5),
 }
 GROUPS: dict[str, tuple[str, ...]] = {
     "legs": ("hip", "knee", "ankle", "forefoot"),
     "trunk": ("spine",),
-    "arms": ("clavicle", "shoulder", "elbow", "forearm", "wrist"),
+    "arms": ("clavicle", "shoulder", "elbow", "forearm", "wrist", "thumb", "finger"),
     "neck": ("lower_neck", "upper_neck"),
 }
 # Laubach (1976), Aviat. Space Environ. Med. 47: women's arms, trunk and legs have 55.8, 63.8 and
