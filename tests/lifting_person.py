@@ -7,13 +7,18 @@ hinges (or slides) of which the last one carries the segment.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
-from predyn import Model, ModelBuilder
+import predyn
+from predyn import Constraint, Cost, Model, ModelBuilder, State
+from predyn.model import Frame
+from predyn.movements import lift_guess
 from predyn.movements.postures import Balance, Held, Posture, find_posture
+from predyn.terms import Effort, JointPosition, JointVelocity, PatchWrench
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 WIDE = (-10.0, 10.0)
@@ -158,6 +163,41 @@ def lifting_person(box_mass: float = 10.0) -> Model:
         builder.add_frame(f"handle_{side}", "box", (0.0, 0.2 * y, 0.1))
         builder.close_loop(f"grip_{side}", "point", f"grip_{side}", f"handle_{side}")
     return builder.build()
+
+
+@cache
+def standing_person() -> Model:
+    """The person with both soles welded to their places."""
+    model = lifting_person()
+    for name, place in FEET.items():
+        frame = Frame(f"{name} place", -1, np.eye(3), np.array(place))
+        model = replace(model, frames=(*model.frames, frame))
+        model = model.with_loop(name, "weld", name, frame.name)
+    return model
+
+
+def lift(steps: int, **solver: float) -> predyn.Problem:
+    """As high as possible, from rest in the first posture to rest."""
+    model, way = standing_person(), np.array([x.q for x in poses()])
+    motors = [x for x in model.joint_names if not x.startswith(("pelvis", "box"))]
+    rest = np.zeros(model.n)
+    size = [2.0 * x for x in HALF_SOLE]
+    return predyn.Problem(
+        model,
+        [predyn.Phase(DURATION, State(way[0], rest), State(v=rest))],
+        costs=[
+            Cost(JointPosition(["box_2"]), -WEIGHT, at="end", loss="linear", name="height"),
+            Cost(Effort(motors, normalised=True), 0.5),
+            Cost(JointVelocity(motors), 0.5 * SPEED_WEIGHT),
+        ],
+        constraints=[
+            Constraint(PatchWrench(x, size, math.sqrt(2.0) * FRICTION, YAW)) for x in FEET
+        ],
+        passive=[x for x in model.joint_names if x not in motors],
+        guess=lift_guess(way),
+        transcription=predyn.Dmoc(steps=steps),
+        solver=predyn.SolverOptions(**solver),
+    )
 
 
 def preferred(degrees: dict[str, float]) -> np.ndarray:

@@ -22,6 +22,7 @@ from predyn.terms.joints import (
 )
 from predyn.terms.momentum import GeneralizedMomentum
 from predyn.terms.pairs import Continuity, FrameStep, Periodic, PeriodicSignal, Symmetric
+from predyn.terms.patch_wrench import PatchWrench
 from predyn.terms.points import FrameDistance, SwingTogether
 from predyn.terms.power import MechanicalEnergy
 from predyn.terms.reactions import JointReaction
@@ -61,6 +62,7 @@ _CLASSES: tuple[type[Term], ...] = (
     JointVelocity,
     MechanicalEnergy,
     ParameterValue,
+    PatchWrench,
     Periodic,
     PeriodicSignal,
     SignalRate,
@@ -106,6 +108,7 @@ __all__ = [
     "JointVelocity",
     "MechanicalEnergy",
     "ParameterValue",
+    "PatchWrench",
     "Periodic",
     "PeriodicSignal",
     "SignalRate",
