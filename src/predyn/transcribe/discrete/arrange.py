@@ -128,14 +128,17 @@ class DiscreteArrangement(Arrangement):
         spline, layout = self._spline(p), self.layouts[p]
         degree, nodes = spline.degree, len(spline.breaks)
         rule, first = RULES[degree], degree * np.arange(spline.steps)
-        torques = () if degree == 2 else (("tau", 1.0),)
+        torques = () if degree == 2 else ("tau",)
+        force, momentum = "lagrangian", ("lagrangian", self._n)
+        if self.problem.model.couplings:  # forces and momenta are summed up separately
+            force, momentum = "generalized_force", ("momentum", 0)
         parts: list[NodePart] = []
         for x, weight in zip(rule.x, rule.weights, strict=True):
             share = weight / spline.steps
             values, slopes = spline.within(np.array([x]))[:, 0] * share
             for a in range(degree + 1):
-                timed = [("lagrangian", 0, values[a])] + [(u, 0, values[a]) for u, _ in torques]
-                plain = [("lagrangian", self._n, slopes[a])]
+                timed = [(force, 0, values[a])] + [(u, 0, values[a]) for u in torques]
+                plain = [(*momentum, slopes[a])]
                 points = self.within(p, [x])
                 parts.append(self._part(p, points, first + a, timed if values[a] else [], plain))
         parts += self._at_nodes(p, nodes)
