@@ -10,7 +10,7 @@ import numpy as np
 from predyn.dynamics.loop_kinematics import describe_gap, gaps_of, loop_equations
 from predyn.errors import unknown_name
 from predyn.problem.check_phases import Finding, Path
-from predyn.problem.loop_program import independent_loops, loops_of
+from predyn.problem.loop_program import loops_of
 from predyn.problem.offers import phase_name
 
 if TYPE_CHECKING:
@@ -111,13 +111,3 @@ def _complete(value: Any, n: int) -> bool:
     except (TypeError, ValueError):
         return False
     return value is not None and bool(np.isfinite(array).all())
-
-
-def dropped_equations(problem: Problem) -> list[str]:
-    """Names of loop equations that follow from others and are not imposed."""
-    return [
-        name
-        for kept in independent_loops(problem)
-        for name in kept.loop.equations
-        if name.removeprefix(f"{kept.loop.name} ") not in kept.equations
-    ]

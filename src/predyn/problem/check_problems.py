@@ -18,8 +18,8 @@ from predyn.problem.check_contacts import contact_problems
 from predyn.problem.check_entries import entry_problems
 from predyn.problem.check_forces import force_problems, force_signals
 from predyn.problem.check_freedom import freedom_problems, meeting_problems
-from predyn.problem.check_loops import loop_problems
 from predyn.problem.check_limits import check_limits, jerk_problems
+from predyn.problem.check_loops import loop_problems
 from predyn.problem.check_passive import integration_problems, passive_problems
 from predyn.problem.check_phases import (
     Finding,

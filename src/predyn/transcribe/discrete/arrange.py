@@ -66,7 +66,9 @@ class DiscreteArrangement(Arrangement):
 
     def for_sum(self, p: int, at: At, residual: Residual, average: bool) -> InstantSet:
         """As usual, but rates of signals, which jump at the nodes, are integrated between these."""
-        jumps = self._spline(p).degree == 2 and any(x.startswith("rate:") for x in residual.channels)
+        jumps = self._spline(p).degree == 2 and any(
+            x.startswith("rate:") for x in residual.channels
+        )
         if not jumps or at != "throughout":
             return super().for_sum(p, at, residual, average)
         key = (p, "halves", average)
@@ -159,13 +161,16 @@ class DiscreteArrangement(Arrangement):
     def _at_nodes(self, p: int, nodes: int) -> list[NodePart]:
         """Forces of loops and contacts, and for parabolas the torques, act at the nodes."""
         spline, parts = self._spline(p), []
-        unknown = any(isinstance(x, str) for f in self.systems[p].forces for x in (f.force, f.moment))
+        unknown = any(
+            isinstance(x, str) for f in self.systems[p].forces for x in (f.force, f.moment)
+        )
         acting = [("holding", -1.0)] * unknown + [("tau", 1.0)] * (spline.degree == 2)
         if not acting:
             return []
         share = np.zeros(nodes)
         for k, weight in zip(
-            range(spline.degree + 1), (0.5, 0.5) if spline.degree == 1 else RULES[2].weights,
+            range(spline.degree + 1),
+            (0.5, 0.5) if spline.degree == 1 else RULES[2].weights,
             strict=True,
         ):
             share[k + spline.degree * np.arange(spline.steps)] += weight / spline.steps
