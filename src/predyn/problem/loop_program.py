@@ -77,9 +77,7 @@ def independent_loops(problem: Problem) -> list[Kept]:
         new = [name for name in together if not kept[name]]
         if new:
             for name in independent_equations(problem.model, q, loops=together).names:
-                loop = next(
-                    x for x in together if name.startswith(f"{x} ") and name in closed[x].equations
-                )
+                loop = next(x for x in together if name in closed[x].equations)
                 if loop in new:
                     kept[loop].append(name.removeprefix(f"{loop} "))
     return [Kept(closed[name], tuple(kept[name]), where[name]) for name in closed]

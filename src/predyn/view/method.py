@@ -36,8 +36,8 @@ def method_words(solution: Solution) -> str:
         counts = ", ".join(str(len(np.unique(c.knots)) - 1) for c in solution.curves)
         return (
             f"Method dmoc: discrete mechanics of order {order}; positions are unknowns at nodes "
-            f"({counts} intervals). Between the nodes, curves are cubic splines through them, which "
-            "no equation of motion determines."
+            f"({counts} intervals). Between the nodes, curves are cubic splines through them, "
+            "which no equation of motion determines."
         )
     if kind != "Spline":
         return ""
