@@ -24,6 +24,7 @@ PAGES = (
     "problems",
     "terms",
     "contact",
+    "loops",
     "standing",
     "lifting",
     "solver",

@@ -67,9 +67,9 @@ if TYPE_CHECKING:
     from predyn.problem import Contact as Contact
     from predyn.problem import Cost as Cost
     from predyn.problem import Cycle as Cycle
+    from predyn.problem import Dmoc as Dmoc
     from predyn.problem import Duration as Duration
     from predyn.problem import Ground as Ground
-    from predyn.problem import Dmoc as Dmoc
     from predyn.problem import Hybrid as Hybrid
     from predyn.problem import Parameter as Parameter
     from predyn.problem import Phase as Phase

@@ -465,3 +465,9 @@ def test_impossible_motions_are_named() -> None:
         closed_forward_dynamics(straight, [0.0, 0.0], [1.0, -2.0], [0.0, 0.0])
     still = closed_forward_dynamics(straight, [0.0, 0.0], [0.0, 0.0], [1.0, 0.0])
     np.testing.assert_allclose(still.a[1], -2.0 * still.a[0], rtol=1e-12)
+
+
+def test_estimates_refuse_loops() -> None:
+    data = predyn.Measurements(np.arange(3.0), angles={"motor": np.zeros(3)})
+    with pytest.raises(InputError, match=r"'four-bar' has closed loops \(pin\)"):
+        predyn.estimate_torques(four_bar(), data)

@@ -65,7 +65,7 @@ REFUSED = {
     "plain values in place of parts": [
         (phase(start=[0.0, 0.0]), "phases[0].start: expected a State, got list; write State(q="),
         (phase(duration=(0.1, 1.0)), "or Duration(min, max, guess), got (0.1, 1.0)"),
-        ({"transcription": "hybrid"}, "expected a Spline or Hybrid, got str; write Spline(...)"),
+        ({"transcription": "hybrid"}, "expected a Spline, Hybrid or Dmoc, got str; write"),
         ({"solver": {"tolerance": 1e-6}}, "got dict; write SolverOptions(...)"),
         ({"limits": {"velocity": 2.0}}, "got dict; model.with_limits(velocity=...).limits"),
     ],

@@ -78,7 +78,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"jerk_limit": (1, 2, 3)}, "jerk_limit: expected a number above 0"),
     ({"continuity": 3}, "continuity: expected 0, 1 or 2"),
     ({"continuity": 1.5}, "continuity: expected 0, 1 or 2"),
-    ({"transcription": None}, "transcription: expected a Spline or Hybrid, got NoneType"),
+    ({"transcription": None}, "transcription: expected a Spline, Hybrid or Dmoc, got NoneType"),
     ({"transcription": spline(degree=6)}, "transcription.degree: expected 3, 4 or 5, got 6"),
     ({"transcription": spline(gauss_points=0)}, "gauss_points: expected a whole number from 1"),
     ({"transcription": spline(segments=True)}, "segments: expected a whole number from 1"),

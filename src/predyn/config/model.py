@@ -23,7 +23,7 @@ from predyn.storage.reading import refuse_irregular
 
 WHERE: Path = ("model",)
 KINDS = ("builtin", "urdf", "osim", "dh")
-OWN_KEYS = (*KINDS, "gravity", "payloads", "contacts")
+OWN_KEYS = (*KINDS, "gravity", "payloads", "contacts", "frames", "loops")
 ANGLES = ("theta", "alpha", "position", "velocity", "acceleration", "rest")
 
 
@@ -127,6 +127,13 @@ def model_of(table: ModelTable, folder: Folder, findings: Findings) -> Model | N
     for k, contact in enumerate(table.contacts):
         with findings.at((*WHERE, "contacts", k)):
             model = model.with_contact(contact.name, contact.link, contact.point, contact.patch)
+    for k, frame in enumerate(table.frames):
+        with findings.at((*WHERE, "frames", k)):
+            model = model.with_frame(frame.name, frame.link, frame.point)
+    for k, loop in enumerate(table.loops):
+        with findings.at((*WHERE, "loops", k)):
+            ends = (loop.frame_a, loop.frame_b)
+            model = model.with_loop(loop.name, loop.kind, *ends, distance=loop.distance)
     return model
 
 

@@ -39,6 +39,7 @@ from predyn.problem import (
 )
 from predyn.problem.check_bindings import Binder
 from predyn.problem.check_contacts import contact_problems
+from predyn.problem.check_loops import loop_problems
 from predyn.problem.check_problems import needed_for_contacts, unknowns_of
 from predyn.problem.contact_program import written_out
 
@@ -52,7 +53,7 @@ def problem_of(
     bare = _without_entries(table, model, folder, stem, findings)
     durations = [_resolved(bare, phase) for phase in bare.phases]
     every = range(len(bare.phases))
-    wrong = needed_for_contacts(bare) or list(contact_problems(bare))
+    wrong = needed_for_contacts(bare) or [*loop_problems(bare), *contact_problems(bare)]
     for place, message in wrong:
         findings.add(place, message)
     if wrong:  # terms on contacts would fail too, and hide the cause
@@ -120,6 +121,7 @@ def _without_entries(
                 system=phase.system,
                 impact=phase.impact,
                 contacts=contacts_of(phase.contacts, ("phases", k, "contacts"), findings),
+                loops=phase.loops,
             )
             for k, phase in enumerate(table.phases)
         ),

@@ -48,6 +48,20 @@ class ContactPointTable(Table):
     patch: str | None = None
 
 
+class FrameTable(Table):
+    name: str
+    link: str
+    point: list[Finite] = Field([0.0, 0.0, 0.0], min_length=3, max_length=3)
+
+
+class LoopTable(Table):
+    name: str
+    kind: str
+    frame_a: str
+    frame_b: str
+    distance: Finite | None = None
+
+
 class ModelTable(Table):
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -58,6 +72,8 @@ class ModelTable(Table):
     gravity: list[Finite] | None = Field(None, min_length=3, max_length=3)
     payloads: list[Payload] = []
     contacts: list[ContactPointTable] = []
+    frames: list[FrameTable] = []
+    loops: list[LoopTable] = []
 
 
 class ProfileTable(Table):
@@ -155,6 +171,7 @@ class PhaseTable(Table):
     system: str | None = None
     impact: bool = False
     contacts: list[ContactTable] = []
+    loops: list[str] | None = None
     start: StateTable = StateTable()
     end: StateTable = StateTable()
     cost: list[Row] = []

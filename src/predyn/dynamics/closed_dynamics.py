@@ -20,8 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.closed_states import check_closed, check_rates, equation_names, sample_of
 from predyn.dynamics.crba import mass_matrix
-from predyn.dynamics.loop_kinematics import describe_gap, evaluate_loops, gaps_of
+from predyn.dynamics.loop_kinematics import evaluate_loops
 from predyn.dynamics.loop_rank import ROUNDING, is_nonzero, solve_least_norm
 from predyn.dynamics.rnea import inverse_dynamics
 from predyn.errors import InputError, ModelError
@@ -29,7 +30,7 @@ from predyn.kernels.arguments import Input, finite, gather, joints
 from predyn.kernels.forces import ExternalForce
 from predyn.kernels.tree import Floats
 from predyn.model import PRISMATIC, Model
-from predyn.model.loops import Loop, named_loops
+from predyn.model.loops import named_loops
 
 Mask = NDArray[np.bool_]
 SINGULAR = 1e-6  # largest error of Phi a = -bias, as a share of its terms
@@ -86,7 +87,7 @@ def closed_forward_dynamics(
         sample, k = wrong[0]
         raise ModelError(
             f"closed_forward_dynamics: no acceleration keeps the loops closed at sample "
-            f"{_index(sample, lead)}: equation {_names(closed)[k]!r:.80} is violated by "
+            f"{sample_of(sample, lead)}: equation {equation_names(closed)[k]!r:.80} is violated by "
             f"{abs(rates[sample, k]):.3g} (m/s^2 or rad/s^2); the pose is singular"
         )
     return ClosedMotion(a.reshape(*lead, -1), multipliers.reshape(*lead, -1))
@@ -120,7 +121,7 @@ def closed_inverse_dynamics(
     states = (("q", q, n), ("v", v, n), ("a", a, n), ("forces", needed, n))
     (q, v, a, needed), lead = _flatten(model, states)
     rows = check_closed(model, closed, q, v, tolerance, lead)
-    _check_rates(closed, rows[1], rows[2], a, "a", tolerance, lead)
+    check_rates(closed, rows[1], rows[2], a, "a", tolerance, lead)
     by_force = np.swapaxes(rows[1], -1, -2)  # (B, n, m)
     on_passive, on_active = by_force[:, ~motor], by_force[:, motor]
     multipliers = solve_least_norm(on_passive, needed[:, ~motor], rows[0])
@@ -200,57 +201,6 @@ def closed_accelerations(
     return a, np.einsum("bik,bk->bi", U, pull)
 
 
-def check_closed(
-    model: Model,
-    loops: Sequence[Loop],
-    q: Floats,
-    v: Floats,
-    tolerance: float,
-    lead: tuple[int, ...],
-    names: tuple[str, str] = ("q", "v"),
-) -> tuple[Floats, Floats, Floats]:
-    """Values, Jacobian and bias of the loops at flat states; an InputError if they are open."""
-    for loop, gap in zip(loops, gaps_of(model, loops, q), strict=True):
-        wide = np.flatnonzero(~(gap.largest <= tolerance))
-        if len(wide):
-            raise InputError(
-                f"{names[0]}: {describe_gap(loop, gap, int(wide[0]))} at sample "
-                f"{_index(wide[0], lead)}, more than {tolerance:g}; close it with "
-                f"predyn.close_loops(model, {names[0]})"
-            )
-    rows = evaluate_loops(model, loops, q, v)
-    _check_rates(loops, rows[1], np.zeros_like(rows[2]), v, names[1], tolerance, lead)
-    return rows
-
-
-def _check_rates(
-    loops: Sequence[Loop],
-    jacobian: Floats,
-    bias: Floats,
-    x: Floats,
-    name: str,
-    tolerance: float,
-    lead: tuple[int, ...],
-) -> None:
-    """Refuse velocities or accelerations x (B, n) that open the loops."""
-    rates = np.einsum("bij,bj->bi", jacobian, x) + bias
-    size = np.einsum("bij,bj->bi", np.abs(jacobian), np.abs(x)) + np.abs(bias)
-    wrong = np.argwhere(~(np.abs(rates) <= tolerance * np.maximum(size, 1.0)))
-    if len(wrong):
-        sample, k = wrong[0]
-        remedy = (
-            "those of closed_forward_dynamics keep loops closed"
-            if name == "a"
-            else f"use predyn.dynamics.project_velocities(model, q, {name})"
-        )
-        order = "s^2" if name == "a" else "s"
-        raise InputError(
-            f"{name}: opens the loops: equation {_names(loops)[k]!r:.80} changes by "
-            f"{abs(rates[sample, k]):.3g} (m/{order} or rad/{order}) at sample "
-            f"{_index(sample, lead)}; {remedy}"
-        )
-
-
 def _check_balance(
     model: Model, motor: Mask, tau: Floats, needed: Floats, lead: tuple[int, ...]
 ) -> None:
@@ -263,7 +213,7 @@ def _check_balance(
         raise InputError(
             f"closed_inverse_dynamics: joint {model.joint_names[j]!r:.60} has no motor, and the "
             f"loops leave {rest[sample, j]:.6g} {unit} there unbalanced at sample "
-            f"{_index(sample, lead)}; actuate more joints, or leave the singular pose"
+            f"{sample_of(sample, lead)}; actuate more joints, or leave the singular pose"
         )
 
 
@@ -287,11 +237,3 @@ def _read_actuated(model: Model, actuated: Sequence[str] | ArrayLike | None) -> 
     mask = np.zeros(model.n, bool)
     mask[[model.joint_index(name) for name in array.tolist()]] = True
     return mask
-
-
-def _names(loops: Sequence[Loop]) -> list[str]:
-    return [name for loop in loops for name in loop.equations]
-
-
-def _index(sample: int, lead: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int(k) for k in np.unravel_index(sample, lead)) if lead else ()

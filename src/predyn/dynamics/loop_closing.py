@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.dynamics.closed_states import equation_names, sample_of
 from predyn.dynamics.loop_kinematics import describe_gap, evaluate_loops, gaps_of
 from predyn.dynamics.loop_rank import solve_least_norm
 from predyn.errors import InputError, NotConverged, listed
@@ -66,7 +67,7 @@ def close_loops(
         found[left[reached]] = trial[reached]
         left = left[~reached]
     if len(left):
-        place = "" if not lead else f" at sample {_index(int(left[0]), lead)}"
+        place = "" if not lead else f" at sample {sample_of(int(left[0]), lead)}"
         raise NotConverged(_describe_failure(model, closed, found[left[:1]], hold) + place)
     return found.reshape(*lead, model.n)
 
@@ -98,11 +99,11 @@ def project_velocities(
     bad = np.argwhere(rest > 1e-9 * np.maximum(size, 1.0))
     if len(bad):
         sample, k = bad[0]
-        name = [name for loop in closed for name in loop.equations][k]
+        name = equation_names(closed)[k]
         raise InputError(
             f"project_velocities: with {_listed_hold(hold)} the loops cannot follow: equation "
             f"{name!r:.80} changes by {rest[sample, k]:.3g} per second at sample "
-            f"{_index(sample, lead)}; hold fewer joints, or leave the singular pose"
+            f"{sample_of(sample, lead)}; hold fewer joints, or leave the singular pose"
         )
     return np.asarray(result.reshape(*lead, model.n))
 
@@ -216,10 +217,6 @@ def _held(model: Model, hold: str | Sequence[str]) -> list[int]:
 def _listed_hold(hold: str | Sequence[str]) -> str:
     names = (hold,) if isinstance(hold, str) else tuple(hold)
     return f"{listed(names, 6)} held" if names else "no joint held"
-
-
-def _index(sample: int, lead: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int(k) for k in np.unravel_index(sample, lead)) if lead else ()
 
 
 def _describe_failure(

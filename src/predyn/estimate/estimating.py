@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from predyn.errors import DataWarning, InputError
+from predyn.errors import DataWarning, InputError, listed
 from predyn.estimate import torque_warnings
 from predyn.estimate.butterworth import filtered
 from predyn.estimate.curve_of_weights import curve_of_weights
@@ -113,6 +113,12 @@ def estimate_torques(
     began = time.perf_counter()
     if not isinstance(model, Model):
         raise InputError(f"model: expected a predyn.Model, got {type(model).__name__}")
+    if model.loops:
+        raise InputError(
+            f"estimate_torques: model {model.name!r:.60} has closed loops "
+            f"({listed([loop.name for loop in model.loops], 4)}), which estimates do not support; "
+            "for a known motion, use predyn.dynamics.closed_inverse_dynamics"
+        )
     if not isinstance(data, Measurements | str | PathLike):
         raise InputError(
             f"data: expected Measurements or the path of a file, got {type(data).__name__}"

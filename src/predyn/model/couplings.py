@@ -175,6 +175,12 @@ class Coupling:
 
     __reduce__ = rebuilt
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether the ratio of the two joints is constant."""
+        function = self.function
+        return not len(function.breaks) and not function.coefficients[0, 2:].any()
+
 
 def find_problems(joints: tuple[str, ...], couplings: tuple[Coupling, ...]) -> list[str]:
     """What is wrong with couplings of a tree that has these joints."""

@@ -82,14 +82,15 @@ def with_gravity(model: Model, gravity: ArrayLike) -> Model:
 
 
 def with_contact(model: Model, name: str, link: str, point: ArrayLike, patch: str | None) -> Model:
+    placed = with_frame(model, name, link, point)
+    contact = ContactPoint(name, patch or name)
+    return replace(placed, contact_points=(*model.contact_points, contact))
+
+
+def with_frame(model: Model, name: str, link: str, point: ArrayLike) -> Model:
     on = model.frame(link)
-    p = on.p + on.R @ frozen(point, f"contact point {name!r:.60}", (3,))
-    frame, contact = Frame(name, on.link, on.R, p), ContactPoint(name, patch or name)
-    return replace(
-        model,
-        frames=(*model.frames, frame),
-        contact_points=(*model.contact_points, contact),
-    )
+    p = on.p + on.R @ frozen(point, f"frame {name!r:.60}", (3,))
+    return replace(model, frames=(*model.frames, Frame(name, on.link, on.R, p)))
 
 
 def with_loop(model: Model, loop: Loop) -> Model:

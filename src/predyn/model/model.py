@@ -257,6 +257,10 @@ class Model(Shown):
         """
         return edits.with_contact(self, name, link, point, patch)
 
+    def with_frame(self, name: str, link: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Model:
+        """Add a frame at `point` (m) of a link, another frame or "world", with the same axes."""
+        return edits.with_frame(self, name, link, point)
+
     def with_loop(
         self, name: str, kind: str, frame_a: str, frame_b: str, *, distance: float | None = None
     ) -> Model:

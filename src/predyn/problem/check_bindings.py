@@ -10,6 +10,7 @@ from predyn.problem.check_phases import Finding
 from predyn.problem.offers import offer_in, phase_name
 from predyn.problem.problem import Hybrid, Problem
 from predyn.samples import Offer, split_side
+from predyn.samples.registry import TORQUES
 from predyn.terms.contact import ContactPlace, OnContacts
 from predyn.terms.pairs import PeriodicSignal, Symmetric
 from predyn.terms.signals import ParameterValue, SignalRate, SignalValue
@@ -145,6 +146,8 @@ class Binder:
 def unused_problems(problem: Problem, seen: set[str]) -> Iterator[Finding]:
     """Unknowns without any effect; seen: channels that terms and forces depend on."""
     for k, signal in enumerate(problem.signals):
+        if signal.name == TORQUES:  # the equations of motion depend on it
+            continue
         if not seen & {f"signal:{signal.name}", f"rate:{signal.name}"}:
             yield (
                 ("signals", k),

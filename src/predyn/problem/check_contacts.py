@@ -14,6 +14,7 @@ from predyn.problem.check_cycles import (
     stuck_problems,
 )
 from predyn.problem.check_instants import instant_problems
+from predyn.problem.check_loops import loop_problems
 from predyn.problem.check_phases import Finding, Path, finite, not_a_list
 from predyn.problem.check_support import (
     carrying_problems,
@@ -33,9 +34,9 @@ STEEPEST = 1.0  # slope
 
 
 def can_be_written_out(problem: Problem) -> bool:
-    """Whether the contacts, the ground and the cycle have no errors."""
+    """Whether the loops, the contacts, the ground and the cycle have no errors."""
     try:
-        return not list(contact_problems(problem))
+        return not list(loop_problems(problem)) and not list(contact_problems(problem))
     except (AttributeError, KeyError, TypeError, ValueError):
         return False  # something beside them has a wrong type
 

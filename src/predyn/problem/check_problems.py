@@ -19,6 +19,7 @@ from predyn.problem.check_entries import entry_problems
 from predyn.problem.check_forces import force_problems, force_signals
 from predyn.problem.check_freedom import freedom_problems, meeting_problems
 from predyn.problem.check_limits import check_limits, jerk_problems
+from predyn.problem.check_loops import loop_problems
 from predyn.problem.check_passive import integration_problems, passive_problems
 from predyn.problem.check_phases import (
     Finding,
@@ -66,11 +67,14 @@ def find_problems(problem: Problem) -> list[Finding]:
     if wrong:
         return wrong
     try:
-        wrong = needed_for_contacts(problem) or list(contact_problems(problem))
+        wrong = needed_for_contacts(problem) or [
+            *loop_problems(problem),
+            *contact_problems(problem),
+        ]
         return wrong or list(_all(written_out(problem)))
     except (AttributeError, KeyError, TypeError, ValueError):
-        # something beside the contacts has a wrong type, which is found without them
-        bare = tuple(replace(phase, contacts=()) for phase in phases)
+        # something beside the contacts and loops has a wrong type, which is found without them
+        bare = tuple(replace(phase, contacts=(), loops=()) for phase in phases)
         wrong = list(_all(replace(problem, phases=bare, cycle=None)))
         if not wrong:
             raise
@@ -78,8 +82,9 @@ def find_problems(problem: Problem) -> list[Finding]:
 
 
 def needed_for_contacts(problem: Problem) -> list[Finding]:
-    """Errors in what contacts and cycles are written out with."""
-    if problem.cycle is None and not any(phase.contacts for phase in problem.phases):
+    """Errors in what loops, contacts and cycles are written out with."""
+    touching = any(phase.contacts for phase in problem.phases)
+    if problem.cycle is None and not touching and not problem.model.loops:
         return []
     # free knots are refused with the contacts as the reason
     method = [x for x in transcription_problems(problem) if x[0][-1] != "knots"]

@@ -18,10 +18,12 @@ from predyn.problem.check_phases import (
 )
 
 if TYPE_CHECKING:
-    from predyn.problem.problem import Hybrid, Problem
+    from predyn.problem.problem import Dmoc, Hybrid, Problem
 
 AT = "transcription"
 MOST_STEPS = 1000
+LEAST_STEPS = 2  # of discrete mechanics
+ORDERS = (2, 4)
 SHOOTING = ("multiple", "single")
 KNOTS = ("clamped", "uniform", "free")
 LIMITS = ("points", "everywhere")
@@ -29,15 +31,50 @@ LIMITS = ("points", "everywhere")
 
 def transcription_problems(problem: Problem) -> Iterator[Finding]:
     """Errors in the options of the method, alone and in combination."""
-    from predyn.problem.problem import Hybrid
+    from predyn.problem.problem import Dmoc, Hybrid
 
     method = problem.transcription
     wrong = list(_spline(method))
-    if isinstance(method, Hybrid):
+    if isinstance(method, Dmoc):
+        wrong += _dmoc(problem, method)
+    elif isinstance(method, Hybrid):
         wrong += _hybrid(method)
     elif not wrong and method.knots == "free":
         wrong += [((AT, "knots"), message) for message in _free_knots(problem)]
     yield from wrong
+
+
+def _dmoc(problem: Problem, method: Dmoc) -> Iterator[Finding]:
+    if method.steps is not None and not whole(method.steps, LEAST_STEPS, MOST_SEGMENTS):
+        got = f"got {method.steps!r:.60}"
+        yield (
+            (AT, "steps"),
+            f"expected a whole number from {LEAST_STEPS} to {MOST_SEGMENTS}: steps of a phase, "
+            f"{got}",
+        )
+    if not whole(method.order, 2) or method.order not in ORDERS:
+        yield (AT, "order"), f"expected 2 or 4, got {method.order!r:.60}"
+    for option, usual in (("knots", "clamped"), ("limits", "points")):
+        if getattr(method, option) != usual:
+            got = f"{getattr(method, option)!r:.60}"
+            yield (
+                (AT, option),
+                f"method 'dmoc' has equal steps, and limits at its nodes: expected {usual!r}, got "
+                f"{got}; leave it out, or use method 'spline'",
+            )
+    for p, phase in enumerate(problem.phases):
+        for end in ("start", "end"):
+            if getattr(getattr(phase, end), "a", None) is not None:
+                yield (
+                    ("phases", p, end, "a"),
+                    "method 'dmoc' has no accelerations; leave it out, or use method 'spline'",
+                )
+    if any(not coupling.is_linear for coupling in problem.model.couplings):
+        yield (
+            (AT,),
+            f"method 'dmoc' supports joints that follow others by a constant ratio only, and model "
+            f"{problem.model.name!r:.60} has curves; use method 'spline'",
+        )
 
 
 def _hybrid(method: Hybrid) -> Iterator[Finding]:
@@ -108,8 +145,8 @@ def _spline(spline: Any) -> Iterator[Finding]:
         yield (
             (AT,),
             (
-                f"expected a Spline or Hybrid, got {type(spline).__name__}; write Spline(...) or "
-                "Hybrid(...)"
+                f"expected a Spline, Hybrid or Dmoc, got {type(spline).__name__}; write "
+                "Spline(...), Hybrid(...) or Dmoc(...)"
             ),
         )
         return

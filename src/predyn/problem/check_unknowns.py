@@ -25,6 +25,7 @@ from predyn.problem.check_phases import (
 )
 from predyn.problem.offers import phase_name
 from predyn.problem.unknowns import Parameter, Signal
+from predyn.samples.registry import TORQUES
 
 if TYPE_CHECKING:
     from predyn.problem.problem import Problem
@@ -45,7 +46,7 @@ def unknown_problems(problem: Problem) -> Iterator[Finding]:
 
 
 def _unknown_problems(problem: Problem) -> Iterator[Finding]:
-    from predyn.problem.problem import Hybrid
+    from predyn.problem.problem import Dmoc, Hybrid
 
     names: dict[str, str] = {}
     for field, kind in (("signals", Signal), ("parameters", Parameter)):
@@ -63,6 +64,11 @@ def _unknown_problems(problem: Problem) -> Iterator[Finding]:
             yield from _name(unknown.name, f"{kind.__name__.lower()} {k + 1}", where, names)
             if not isinstance(unknown.unit, str) or not unknown.unit.isprintable():
                 yield (*where, "unit"), f"expected printable text, got {unknown.unit!r:.60}"
+            own = isinstance(problem.transcription, Dmoc) and isinstance(unknown, Signal)
+            if unknown.name == TORQUES and not (
+                own and tuple(unknown.components) == problem.model.joint_names
+            ):
+                yield (*where, "name"), f"{TORQUES!r} is the name of the torques; use another one"
             if isinstance(unknown, Signal):
                 yield from _signal(problem, unknown, where)
             else:

@@ -77,7 +77,7 @@ def independent_loops(problem: Problem) -> list[Kept]:
         new = [name for name in together if not kept[name]]
         if new:
             for name in independent_equations(problem.model, q, loops=together).names:
-                loop = next(x for x in together if name.startswith(f"{x} ") and name in closed[x].equations)
+                loop = next(x for x in together if name in closed[x].equations)
                 if loop in new:
                     kept[loop].append(name.removeprefix(f"{loop} "))
     return [Kept(closed[name], tuple(kept[name]), where[name]) for name in closed]
@@ -147,7 +147,9 @@ class _Writer:
         degree = 1 if self.discrete else max(self.problem.transcription.degree - 2, 1)
         where = tuple(phase_name(self.problem, p) for p in kept.phases)
 
-        def signal(name: str, components: tuple[str, ...], free: list[bool], moment: bool) -> Signal:
+        def signal(
+            name: str, components: tuple[str, ...], free: list[bool], moment: bool
+        ) -> Signal:
             open_ = np.where(free, np.inf, 0.0)
             size, unit = (ARM * self.size, "N m") if moment else (self.size, "N")
             return Signal(name, components, -open_, open_, scale=size, unit=unit, degree=degree,

@@ -15,6 +15,7 @@ from predyn.model.loops import Loop
 from predyn.problem import (
     Constraint,
     Cost,
+    Dmoc,
     Duration,
     Hybrid,
     Phase,
@@ -24,6 +25,7 @@ from predyn.problem import (
     duration_of,
 )
 from predyn.problem.contact_program import without_motors
+from predyn.problem.loop_program import independent_loops
 from predyn.problem.quantities import unit_of
 from predyn.recordings.measurements import AXES, Measurements
 from predyn.recordings.sampling import usual_interval
@@ -123,6 +125,13 @@ def problem_text(problem: Problem) -> str:
             f"hybrid: {method}, passive joints by {spline.shooting} shooting in "
             f"{spline.steps or 'chosen'} RK4 steps per segment"
         )
+    if isinstance(spline, Dmoc):
+        lines += _loop_lines(problem)
+        method = f"discrete mechanics of order {spline.order}"
+        end = f"guess {guess}; tolerance {problem.solver.tolerance:g}"
+        lines.append(f"{method}, limits at the nodes and within the steps; {end}")
+        return "\n".join(lines)
+    lines += _loop_lines(problem)
     where = f"at {spline.limit_points} points per segment"
     if spline.limits == "everywhere":
         where = f"everywhere (efforts {where})"
@@ -137,7 +146,12 @@ def _phase_text(problem: Problem, k: int, phase: Phase) -> list[str]:
     duration = _duration(duration_of(problem, phase))
     if isinstance(phase.duration, str):
         duration = f"parameter {phase.duration!r}, {duration}"
-    lines = [f"phase {k + 1}{name}: {duration}, {segments} segments"]
+    pieces = f"{segments} segments"
+    if isinstance(spline, Dmoc):
+        pieces = f"{spline.steps_of(phase.segments)} steps"
+    lines = [f"phase {k + 1}{name}: {duration}, {pieces}"]
+    if phase.loops is not None:
+        lines.append(f"  closed loops: {', '.join(phase.loops) or 'none'}")
     if phase.system is not None:
         jump = ", picked up by an impact" if phase.impact else ""
         lines.append(f"  system {phase.system!r}{jump}")
@@ -149,6 +163,18 @@ def _phase_text(problem: Problem, k: int, phase: Phase) -> list[str]:
                 unit = _joint_unit(problem.model) + RATES[key]
                 lines.append(f"  {end} {key} = {_vector(np.asarray(value, float))} {unit}")
     return lines + [f"  {text}" for text in _entries(phase)]
+
+
+def _loop_lines(problem: Problem) -> list[str]:
+    """Which equations of the loops are imposed."""
+    lines = []
+    for kept in independent_loops(problem):
+        names = [x.removeprefix(f"{kept.loop.name} ") for x in kept.loop.equations]
+        follow = [name for name in names if name not in kept.equations]
+        rest = f"; {', '.join(follow)} follow from others" if follow else ""
+        own = ", ".join(kept.equations) or "none"
+        lines.append(f"loop {kept.loop.name!r} ({kept.loop.kind}): equations {own}{rest}")
+    return lines
 
 
 def _joint_unit(model: Model) -> str:

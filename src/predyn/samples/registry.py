@@ -95,6 +95,12 @@ CHANNELS = {
         ),
         Channel("momentum", _by_joint("N m s", "N s"), "predyn.channels.momentum", _joints),
         Channel("lagrangian", _lagrangian_units, "predyn.channels.lagrangian", _lagrangian_names),
+        Channel(
+            "generalized_force",
+            _by_joint("N m", "N"),
+            "predyn.channels.generalized_force",
+            _joints,
+        ),
         Channel("holding", _by_joint("N m", "N"), "predyn.channels.holding", _joints),
         Channel("ground:", _ground_units, "predyn.channels.ground", _ground_components),
         Channel("frame:", _frame_units, "predyn.channels.frames", lambda *_: FRAME_COMPONENTS),

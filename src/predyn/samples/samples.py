@@ -9,6 +9,7 @@ n joints:
     tau              n    joint torques or forces
     momentum         n    generalized momentum M(q) v
     lagrangian       2n   generalized forces dT/dq - dV/dq + Q, then momenta dT/dv
+    generalized_force  n  the first half of these
     holding          n    torques that balance the unknown external forces at rest
     reactions    6 links  wrench through each joint: moment, force, link axes (joint_reactions)
     frame:NAME       24   a frame's R (9, by rows), p, w, v, alpha, a (3 each), world components

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.dynamics.closed_dynamics import check_closed
+from predyn.dynamics.closed_states import check_closed
 from predyn.dynamics.evaluations import Accelerations
 from predyn.dynamics.loop_closing import closing_tolerance, newton_steps
 from predyn.dynamics.loop_kinematics import evaluate_loops

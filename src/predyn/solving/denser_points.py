@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from predyn.problem import Constraint, Hybrid, Problem, Spline
+from predyn.problem import Constraint, Dmoc, Hybrid, Problem, Spline
 from predyn.problem.offers import name_in
 from predyn.solution import CONVERGED, EXCEEDS, Solution
 from predyn.solution.evaluation import phase_starts
@@ -72,6 +72,8 @@ def _denser(problem: Problem, solution: Solution, given: Spline) -> tuple[Proble
     given points and why, for limits and for costs; nothing if the points suffice.
     """
     notes, denser = {}, problem
+    if isinstance(problem.transcription, Dmoc):  # limits hold at its nodes; more steps are finer
+        return problem, notes
     if solution.status == EXCEEDS and PASSIVE_TORQUE not in solution.dense_violations[0].name:
         denser, worst = at_peaks(with_more_points(problem), solution), solution.dense_violations[0]
         points, before = denser.transcription.limit_points, problem.transcription.limit_points

@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from predyn.curves.bspline import BSpline
-from predyn.problem import Problem
+from predyn.problem import Dmoc, Problem
 from predyn.solution import CONVERGED, EXCEEDS, Solution
 from predyn.solving.denser_points import with_more_points
 from predyn.solving.single_solve import (
@@ -107,7 +107,7 @@ def _run_with_free_knots(problem: Problem, solution: Solution, output: Output) -
 
 
 def halved(problem: Problem) -> Problem:
-    """The same problem with every segment split in two."""
+    """The same problem with every segment or step split in two."""
     options = problem.transcription
     knots = options.knots
     if not isinstance(knots, str):
@@ -117,4 +117,6 @@ def halved(problem: Problem) -> Problem:
         p if p.segments is None else replace(p, segments=2 * p.segments) for p in problem.phases
     )
     finer = replace(options, segments=2 * options.segments, knots=knots)
+    if isinstance(finer, Dmoc) and finer.steps is not None:
+        finer = replace(finer, steps=2 * finer.steps)
     return replace(problem, transcription=finer, phases=phases)

@@ -31,8 +31,8 @@ from predyn.transcribe.unpack import multipliers_of, unpack
 Floats = NDArray[np.float64]
 Report = Callable[[Iterate], bool | None]
 OBJECTIVE = 100.0  # scaled objective at the guess: the solver's tolerance is an absolute one
-# With unknown forces or torques, multipliers of the constraints are large, and a heavy objective makes
-# the solver follow curved constraints in short steps (planar-walker: 348 iterations, not 29).
+# With unknown forces or torques, multipliers of the constraints are large, and a heavy objective
+# makes the solver follow curved constraints in short steps (planar-walker: 348 iterations, not 29).
 OBJECTIVE_WITH_FORCES = 2.0
 RESCALED = 5  # at most, solves with the scale of the solution before
 TINY = 1e-4  # ratio of the objective's scales at the solution and at the guess

@@ -11,7 +11,7 @@ import numpy as np
 
 from predyn.config import read_task
 from predyn.errors import InputError
-from predyn.problem import Hybrid, Problem
+from predyn.problem import Dmoc, Hybrid, Problem
 from predyn.problem.check_contacts import can_be_written_out
 from predyn.problem.contact_program import written_out
 from predyn.problem.plausibility import warn_if_implausible
@@ -234,6 +234,11 @@ def _excess_text(problem: Problem, solution: Solution, refined: bool) -> str:
     advice = "refine" if not refined else f"raise max_refinements (now {options.max_refinements})"
     when = "" if np.isnan(worst.time) else f" at {worst.time:.4g} s"
     hybrid = isinstance(options, Hybrid)
+    if isinstance(options, Dmoc):
+        return (
+            f"{worst.name} is outside its bounds by {100 * worst.relative:.3g} %{when}, within a "
+            f"step: {advice}, or use more steps"
+        )
     if PASSIVE_TORQUE in worst.name and problem.ground_forces:
         return (
             f"{worst.name} is {worst.value:.2g}{when}, {100 * worst.relative:.3g} % of the weight "

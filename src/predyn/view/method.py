@@ -31,6 +31,14 @@ def method_words(solution: Solution) -> str:
             f"are integrated by the fourth-order Runge-Kutta method, {steps} steps per segment, "
             f"{how}."
         )
+    if kind == "Dmoc":
+        order = options.get("order", 2)
+        counts = ", ".join(str(len(np.unique(c.knots)) - 1) for c in solution.curves)
+        return (
+            f"Method dmoc: discrete mechanics of order {order}; positions are unknowns at nodes "
+            f"({counts} intervals). Between the nodes, curves are cubic splines through them, "
+            "which no equation of motion determines."
+        )
     if kind != "Spline":
         return ""
     curves = _splines(solution, degree, 1)

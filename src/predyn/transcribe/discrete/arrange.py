@@ -66,7 +66,9 @@ class DiscreteArrangement(Arrangement):
 
     def for_sum(self, p: int, at: At, residual: Residual, average: bool) -> InstantSet:
         """As usual, but rates of signals, which jump at the nodes, are integrated between these."""
-        jumps = self._spline(p).degree == 2 and any(x.startswith("rate:") for x in residual.channels)
+        jumps = self._spline(p).degree == 2 and any(
+            x.startswith("rate:") for x in residual.channels
+        )
         if not jumps or at != "throughout":
             return super().for_sum(p, at, residual, average)
         key = (p, "halves", average)
@@ -128,14 +130,17 @@ class DiscreteArrangement(Arrangement):
         spline, layout = self._spline(p), self.layouts[p]
         degree, nodes = spline.degree, len(spline.breaks)
         rule, first = RULES[degree], degree * np.arange(spline.steps)
-        torques = () if degree == 2 else (("tau", 1.0),)
+        torques = () if degree == 2 else ("tau",)
+        force, momentum = "lagrangian", ("lagrangian", self._n)
+        if self.problem.model.couplings:  # forces and momenta are summed up separately
+            force, momentum = "generalized_force", ("momentum", 0)
         parts: list[NodePart] = []
         for x, weight in zip(rule.x, rule.weights, strict=True):
             share = weight / spline.steps
             values, slopes = spline.within(np.array([x]))[:, 0] * share
             for a in range(degree + 1):
-                timed = [("lagrangian", 0, values[a])] + [(u, 0, values[a]) for u, _ in torques]
-                plain = [("lagrangian", self._n, slopes[a])]
+                timed = [(force, 0, values[a])] + [(u, 0, values[a]) for u in torques]
+                plain = [(*momentum, slopes[a])]
                 points = self.within(p, [x])
                 parts.append(self._part(p, points, first + a, timed if values[a] else [], plain))
         parts += self._at_nodes(p, nodes)
@@ -156,13 +161,16 @@ class DiscreteArrangement(Arrangement):
     def _at_nodes(self, p: int, nodes: int) -> list[NodePart]:
         """Forces of loops and contacts, and for parabolas the torques, act at the nodes."""
         spline, parts = self._spline(p), []
-        unknown = any(isinstance(x, str) for f in self.systems[p].forces for x in (f.force, f.moment))
+        unknown = any(
+            isinstance(x, str) for f in self.systems[p].forces for x in (f.force, f.moment)
+        )
         acting = [("holding", -1.0)] * unknown + [("tau", 1.0)] * (spline.degree == 2)
         if not acting:
             return []
         share = np.zeros(nodes)
         for k, weight in zip(
-            range(spline.degree + 1), (0.5, 0.5) if spline.degree == 1 else RULES[2].weights,
+            range(spline.degree + 1),
+            (0.5, 0.5) if spline.degree == 1 else RULES[2].weights,
             strict=True,
         ):
             share[k + spline.degree * np.arange(spline.steps)] += weight / spline.steps

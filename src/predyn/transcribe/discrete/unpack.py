@@ -75,7 +75,9 @@ def node_violations(program: Program, motion: Motion, x: Floats) -> list[Violati
         middle = (np.arange(spline.steps) + 0.5) / spline.steps
         control = node_control(program, p, x)
         values, slopes = spline.within(np.full(1, 0.5))[:, 0]
-        local = control[1 + spline.degree * np.arange(spline.steps)[:, None] + np.arange(len(values))]
+        local = control[
+            1 + spline.degree * np.arange(spline.steps)[:, None] + np.arange(len(values))
+        ]
         q = np.einsum("a,kaj->kj", values, local)
         v = np.einsum("a,kaj->kj", slopes, local) / T
         for rows in program.rows:

@@ -1,0 +1,113 @@
+"""Check the loops of a problem before they are written out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from predyn.dynamics.loop_kinematics import describe_gap, gaps_of, loop_equations
+from predyn.errors import unknown_name
+from predyn.problem.check_phases import Finding, Path
+from predyn.problem.loop_program import loops_of
+from predyn.problem.offers import phase_name
+
+if TYPE_CHECKING:
+    from predyn.problem.problem import Problem
+
+OPEN = 1e-6  # m or rad; a larger gap of a given posture is an error
+MOVING = 1e-6  # m/s or rad/s
+
+
+def loop_problems(problem: Problem) -> Iterator[Finding]:
+    """Unknown loops, methods without loops, and given postures or velocities that open them."""
+    known = [loop.name for loop in problem.model.loops]
+    wrong = False
+    for p, phase in enumerate(problem.phases):
+        names: Any = phase.loops
+        if names is None:
+            continue
+        where: Path = ("phases", p, "loops")
+        if isinstance(names, str) or not isinstance(names, tuple | list):
+            wrong = True
+            yield where, f"expected a list of loops of the model, got {names!r:.60}"
+            continue
+        for name in names:
+            if not isinstance(name, str) or name not in known:
+                wrong = True
+                hint = "" if known else "; the model has none: add them with close_loop"
+                yield where, f"{unknown_name('loop', name, known)}{hint}"
+    closed = not wrong and any(loops_of(problem, p) for p in range(len(problem.phases)))
+    if closed:
+        method = list(_method(problem))
+        yield from method or [*_names(problem), *_ends(problem)]
+
+
+def _method(problem: Problem) -> Iterator[Finding]:
+    from predyn.problem.problem import Hybrid
+
+    method = problem.transcription
+    if isinstance(method, Hybrid):
+        yield (
+            ("transcription",),
+            f"method 'hybrid' does not support closed loops (model {problem.model.name!r}); use "
+            "method 'dmoc' or 'spline'",
+        )
+    elif isinstance(method.knots, str) and method.knots in ("free", "uniform"):
+        yield (
+            ("transcription", "knots"),
+            f"{method.knots!r} cannot be combined with closed loops; use 'clamped'",
+        )
+
+
+def _names(problem: Problem) -> Iterator[Finding]:
+    """Signals whose names the forces of loops need."""
+    taken = {signal.name for signal in problem.signals}
+    taken |= {parameter.name for parameter in problem.parameters}
+    for loop in problem.model.loops:
+        if loop.name in taken:
+            yield ("signals",), f"{loop.name!r:.60} is the name of a loop, whose force has it"
+
+
+def _ends(problem: Problem) -> Iterator[Finding]:
+    """Given postures in which loops are open, and velocities that open them."""
+    n = problem.model.n
+    for p, phase in enumerate(problem.phases):
+        loops = loops_of(problem, p)
+        for end in ("start", "end") if loops else ():
+            state = getattr(phase, end)
+            if not _complete(state.q, n):
+                continue
+            q = np.broadcast_to(np.asarray(state.q, float), (n,))
+            at = f"at the {end} of {phase_name(problem, p)!r}"
+            gaps = gaps_of(problem.model, loops, q[None])
+            open_ = [x for x in zip(loops, gaps, strict=True) if x[1].largest[0] > OPEN]
+            for loop, gap in open_:
+                yield (
+                    ("phases", p, end, "q"),
+                    f"{describe_gap(loop, gap, 0)} {at}; give a posture with closed loops, such as "
+                    "predyn.close_loops(model, q)",
+                )
+            if open_ or not _complete(state.v, n):
+                continue
+            v = np.broadcast_to(np.asarray(state.v, float), (n,))
+            found = loop_equations(problem.model, q, loops=[loop.name for loop in loops])
+            rates = found.jacobian @ v
+            worst = int(np.argmax(np.abs(rates)))
+            if abs(rates[worst]) > MOVING:
+                yield (
+                    ("phases", p, end, "v"),
+                    f"the given velocities open a loop: {found.names[worst]} changes at "
+                    f"{rates[worst]:.3g} m/s or rad/s {at}; project them with "
+                    "predyn.dynamics.project_velocities(model, q, v)",
+                )
+
+
+def _complete(value: Any, n: int) -> bool:
+    """Whether values of all joints are given as numbers."""
+    try:
+        array = np.broadcast_to(np.asarray(value, float), (n,))
+    except (TypeError, ValueError):
+        return False
+    return value is not None and bool(np.isfinite(array).all())
