@@ -11,7 +11,7 @@ too: the impulse of its forces there would otherwise be undetermined.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from predyn.dynamics.loop_rank import independent_equations
 from predyn.kernels.forces import ExternalForce
 from predyn.model.loops import EQUATIONS, POSITION, Loop, named_loops
+from predyn.problem.loop_guess import carrying_forces
 from predyn.problem.offers import phase_name
 from predyn.problem.problem import At, Constraint, Dmoc, Points, Problem, State
 from predyn.problem.system import System
@@ -108,6 +109,18 @@ class _Writer:
         weight = float(self.model.inertia[:, 0].sum() * np.linalg.norm(self.model.gravity))
         self.size = weight or 1.0
         self.discrete = isinstance(problem.transcription, Dmoc)
+        poses = _poses(problem)
+        self.guesses = [self._carrying(p, poses) for p in range(len(problem.phases))]
+
+    def _carrying(self, p: int, poses: NDArray[np.float64]) -> dict[str, float]:
+        """Guessed forces of the equations that are closed in phase p."""
+        equations = {
+            f"{kept.loop.name} {x}": 1.0 if x in (*POSITION, "distance") else ARM
+            for kept in self.kept
+            if p in kept.phases
+            for x in kept.equations
+        }
+        return carrying_forces(self.problem, p, poses, equations)
 
     def result(self) -> Problem:
         problem, phases, systems = self.problem, [], dict(self.problem.systems)
@@ -148,22 +161,31 @@ class _Writer:
         where = tuple(phase_name(self.problem, p) for p in kept.phases)
 
         def signal(
-            name: str, components: tuple[str, ...], free: list[bool], moment: bool
+            name: str,
+            components: tuple[str, ...],
+            free: list[bool],
+            moment: bool,
+            equations: Sequence[str] = (),
         ) -> Signal:
             open_ = np.where(free, np.inf, 0.0)
             size, unit = (ARM * self.size, "N m") if moment else (self.size, "N")
-            return Signal(name, components, -open_, open_, scale=size, unit=unit, degree=degree,
-                          phases=where, continuity=0)  # fmt: skip
+            guess = {
+                where[k]: [self.guesses[p].get(f"{loop.name} {x}", 0.0) for x in equations]
+                for k, p in enumerate(kept.phases)
+            }
+            return Signal(name, components, -open_, open_, guess=guess if equations else 0.0,
+                          scale=size, unit=unit, degree=degree, phases=where,
+                          continuity=0)  # fmt: skip
 
         if loop.kind == "distance":
             yield signal(name, tuple(AXES), [True] * 3, False)
             yield signal(tension(loop), ("tension",), [True], False)
             return
         if kept.held:
-            yield signal(name, tuple(AXES), [x in kept.held for x in POSITION], False)
+            yield signal(name, tuple(AXES), [x in kept.held for x in POSITION], False, POSITION)
         if loop.kind == "weld" and kept.turned:
             turns = EQUATIONS["weld"][3:]
-            yield signal(moment(loop), tuple(AXES), [x in kept.turned for x in turns], True)
+            yield signal(moment(loop), tuple(AXES), [x in kept.turned for x in turns], True, turns)
         if loop.kind == "hinge" and kept.turned:
             yield signal(moment(loop), tuple(AXES), [True] * 3, True)
             yield signal(tilt(loop), kept.turned, [True] * len(kept.turned), True)
