@@ -11,12 +11,14 @@ from importlib import import_module
 from typing import Any
 
 from predyn.config.findings import Findings
+from predyn.config.schema import METHODS
 from predyn.errors import InputError, unknown_name
-from predyn.problem import Problem
+from predyn.problem import Problem, Spline
 
 MOVEMENTS = {  # kind: module and function
     "human-walk": ("predyn.movements.walking", "human_walk"),
     "human-sit-to-stand": ("predyn.movements.standing", "human_sit_to_stand"),
+    "human-lift-box": ("predyn.movements.lift_problem", "human_lift_box"),
 }
 KEYS = ("name", "description", "movement", "transcription", "solver")
 
@@ -98,14 +100,23 @@ def _function(kind: str) -> Callable[..., Problem]:
 
 
 def _changed(options: Any, given: Any) -> Any:
-    """Options of a method or a solver with other values."""
+    """Options of a method or a solver with other values, or those of another method."""
     if not isinstance(given, dict):
         raise InputError(f"expected a table, got {given!r:.60}")
-    known = [field.name for field in fields(options)]
-    method = given.get("method", getattr(options, "method", None))
-    if method != getattr(options, "method", None):
-        raise InputError(f"method: a movement is solved with method 'spline', got {method!r:.40}")
-    for key in given:
-        if key not in (*known, "method"):
+    kind, values = type(options), {key: x for key, x in given.items() if key != "method"}
+    if "method" in given:
+        if not hasattr(options, "method"):
+            raise unknown_name("key", "method", [x.name for x in fields(options)])
+        method = given["method"]
+        if not isinstance(method, str) or method not in METHODS:
+            raise unknown_name("method", method, METHODS)
+        kind = METHODS[method]
+    known = [field.name for field in fields(kind)]
+    for key in values:
+        if key not in known:
             raise unknown_name("key", key, known)
-    return replace(options, **{key: value for key, value in given.items() if key != "method"})
+    if kind is type(options):
+        return replace(options, **values)
+    kept = {x.name: getattr(options, x.name) for x in fields(options) if x.name in known}
+    own = [x.name for x in fields(kind) if x.name not in {y.name for y in fields(Spline)}]
+    return kind(**{key: x for key, x in kept.items() if key not in own} | values)

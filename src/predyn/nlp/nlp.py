@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,7 @@ class NLP(ABC):
     f_scale: float
     jacobian_pattern: tuple[Indices, Indices]
     hessian_pattern: tuple[Indices, Indices]
+    step_by_step: ClassVar[bool] = False  # whether blocks of variables act on their neighbours only
 
     @abstractmethod
     def move(self, x: Floats) -> None:

@@ -58,8 +58,10 @@ _OPTIONS: dict[str, str | int | float] = {
     "honor_original_bounds": "no",
 }
 # Orderings of MUMPS. QAMD sets rows that are almost full aside, such as those of a free duration;
-# time grows linearly. Without them, AMD fills in less (people who walk: a fifth of the time).
-_AMD, _QAMD = 0, 6
+# time grows linearly. Without them, AMD fills in less (people who walk: a fifth of the time). METIS
+# dissects what is linked step by step; it is best for large programs of that kind (docs/solver.md).
+_AMD, _METIS, _QAMD = 0, 5, 6
+_LARGE = 1000  # variables
 _FULL = 0.2  # of the constraints; a variable that acts on more of them is set aside
 
 # A start with multipliers: the barrier parameter in proportion to the distance from optimality, and
@@ -125,8 +127,9 @@ def solve_nlp(
         start_error = max(error.feasibility, error.complementarity)
     with _LOCK:
         callbacks = Callbacks(nlp, program, options, report, library)
+        ordering = _ordering(program, nlp.step_by_step)
         with callbacks.catching_interrupts():
-            code, x, multipliers = _run(library, program, options, callbacks, start_error)
+            code, x, multipliers = _run(library, program, options, callbacks, start_error, ordering)
             fixed = nlp.x_lower == nlp.x_upper
             x[fixed] = nlp.x_lower[fixed]  # without the rounding of the scales
             if isinstance(callbacks.stop, BaseException):
@@ -160,6 +163,7 @@ def _run(
     options: SolverOptions,
     callbacks: Callbacks,
     start_error: float | None,
+    ordering: int,
 ) -> tuple[int, Floats, Multipliers]:
     problem = library.CreateIpoptProblem(
         *(len(program.x), program.x_lower.ctypes.data, program.x_upper.ctypes.data),
@@ -176,7 +180,7 @@ def _run(
     if program.start is not None:
         y, z_lower, z_upper = program.start
     try:
-        settings = _options(options, start_error) | {"mumps_pivot_order": _ordering(program)}
+        settings = _options(options, start_error) | {"mumps_pivot_order": ordering}
         for name, value in settings.items():
             _set_option(library, problem, name, value)
         library.SetIntermediateCallback(problem, callbacks.iteration)
@@ -192,8 +196,10 @@ def _run(
     return code, *unscaled(program, x, Multipliers(y, z_lower, z_upper))
 
 
-def _ordering(program: Program) -> int:
+def _ordering(program: Program, step_by_step: bool) -> int:
     """The ordering of the linear systems, by the structure of the program."""
+    if step_by_step and len(program.x) > _LARGE:
+        return _METIS
     acts_on = np.bincount(program.jacobian_columns, minlength=len(program.x))
     return _QAMD if acts_on.max() > _FULL * len(program.g_lower) else _AMD
 

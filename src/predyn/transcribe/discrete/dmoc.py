@@ -28,6 +28,7 @@ class DmocProgram(SplineProgram):
     """Program of the discrete Euler-Lagrange equations."""
 
     discrete = True
+    step_by_step = True
 
     def __init__(self, problem: Problem) -> None:
         require_valid(problem)
