@@ -252,15 +252,13 @@ def carried_orders(problem: Problem) -> int:
 
 
 def known_orders(problem: Problem, state: State) -> int:
-    """How many of q, v and a an end gives, in this order, for all joints; a discrete motion has
-    only positions at its nodes.
+    """How many of q, v and a an end gives for all joints; a discrete motion has only positions at
+    its nodes.
     """
-    count, n = 0, problem.model.n
-    for given in (state.q, state.v, state.a):
-        if not _given(given, n):
-            break
-        count += 1
-    return min(count, 1) if isinstance(problem.transcription, Dmoc) else count
+    n = problem.model.n
+    if isinstance(problem.transcription, Dmoc):
+        return int(_given(state.q, n))
+    return sum(_given(x, n) for x in (state.q, state.v, state.a))
 
 
 def _given(value: object, n: int) -> bool:
