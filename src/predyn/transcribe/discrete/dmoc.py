@@ -15,7 +15,6 @@ from predyn.solution import Curve
 from predyn.terms.joints import JointTorque
 from predyn.transcribe.arrange import Arrangement
 from predyn.transcribe.discrete.arrange import DiscreteArrangement
-from predyn.transcribe.discrete.unpack import node_control
 from predyn.transcribe.layout import Ints, PhaseLayout
 from predyn.transcribe.program import Program, require_valid
 from predyn.transcribe.sizes import Sizes
@@ -74,9 +73,11 @@ class DmocProgram(SplineProgram):
     def curves(self, x: Floats) -> tuple[Curve, ...]:
         """Cubic splines through the nodes."""
         curves = []
-        for p, phase in enumerate(self.phases):
+        for phase in self.phases:
             assert isinstance(phase.spline, NodeSpline)
-            spline, control = phase.spline.smooth(node_control(self, p, x))
+            given, free = phase.control.copy(), phase.columns >= 0
+            given[free] = x[phase.columns[free]]
+            spline, control = phase.spline.smooth(given)
             T = float(x[phase.T_column]) if phase.T_column >= 0 else phase.T
             curves.append(Curve(spline.degree, spline.knots, control, T))
         return tuple(curves)
