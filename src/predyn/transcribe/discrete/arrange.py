@@ -171,11 +171,9 @@ class DiscreteArrangement(Arrangement):
     def _from_ends(self, p: int) -> Iterator[NodePart]:
         """Momenta at the ends, unless these are at rest."""
         layout, last = self.layouts[p], len(self._spline(p).breaks) - 1
-        ends: tuple[tuple[At, int, int, float], ...] = (
-            ("start", 0, 0, 1.0),
-            ("end", -1, last, -1.0),
-        )
-        for end, control, node, sign in ends:
+        start: tuple[At, int, int, float] = ("start", 0, 0, 1.0)
+        end: tuple[At, int, int, float] = ("end", -1, last, -1.0)
+        for at, control, node, sign in (start, end):
             if (layout.columns[control] >= 0).any() or layout.control[control].any():
                 momentum = [("momentum", 0, sign)]
                 yield self._part(p, self.at(p, at), np.array([node]), [], momentum)
