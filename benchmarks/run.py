@@ -29,6 +29,7 @@ import discrete  # noqa: E402
 import growth  # noqa: E402
 import hybrid  # noqa: E402
 import moco  # noqa: E402
+import neighbours  # noqa: E402
 import predict  # noqa: E402
 import swingup  # noqa: E402
 import walking  # noqa: E402
@@ -88,6 +89,9 @@ def main() -> None:
             simulation.against_mujoco
         ),
         "Optimal motions, milliseconds, against CasADi with IPOPT": predict.solves,
+        "Neighbouring problems in one program, milliseconds a solve, in and outside the solver": (
+            neighbours.loops
+        ),
         "Swing-up of an acrobot by multiple shooting, milliseconds, against CasADi with IPOPT": (
             swingup.against_casadi
         ),

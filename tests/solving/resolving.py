@@ -84,7 +84,7 @@ def resolve(problem: Problem, near: Solution | Optimum, tolerance: float) -> Opt
     if result.status != "optimal":
         return None
     motion = motion_of(program, result.x)
-    samples, _ = sample_motion(program, motion)
+    samples = sample_motion(motion)
     durations = np.array([curve.duration for curve in motion.curves])
     numbers = {"objective": np.array(result.f), "duration": durations}
     return Optimum(

@@ -23,6 +23,11 @@ from predyn.transcribe.peak_search import highest, instants_within
 from predyn.transcribe.recheck import dense_violations
 
 
+def above_zero(rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds for which the excess is the value itself."""
+    return np.full(rows, -np.inf), np.zeros(rows)
+
+
 def test_peaks_of_known_functions() -> None:
     """Peaks between samples and at ends; where a function jumps, both sides count."""
     breaks = np.array([0.0, 0.3, 1.0])
@@ -33,7 +38,7 @@ def test_peaks_of_known_functions() -> None:
 
     s = instants_within(breaks, 20)
     sampled = values(s.ravel()).reshape(5, *s.shape)
-    best, at = highest(values, lambda x: x, s, sampled, np.full(5, 1e-9))
+    best, at = highest(values, *above_zero(5), s, sampled, np.full(5, 1e-9))
     assert best[:2] == pytest.approx([1.0, 1.0], abs=1e-9)
     assert at[0] == pytest.approx(np.pi / 14, abs=1e-5)
     assert (best[2], at[2]) == (0.0, 0.0)
@@ -51,7 +56,8 @@ def test_peaks_near_the_ends_of_pieces() -> None:
             return np.cos(speed[:, None] * (s - end) - shift[:, None] / 20.0)
 
         s = instants_within(np.array([0.0, 1.0]), 20)
-        best, _ = highest(values, lambda x: x, s, values(s.ravel())[:, None], np.full(3000, 4e-7))
+        sampled = values(s.ravel())[:, None]
+        best, _ = highest(values, *above_zero(3000), s, sampled, np.full(3000, 4e-7))
         fine = values(np.linspace(0.0, 1.0, 4001)).max(axis=1)
         assert (best >= fine - 1e-7).all()
         assert (best <= 1.0).all()
@@ -63,7 +69,7 @@ def test_a_steady_rise_to_an_end_is_not_searched() -> None:
 
     s = instants_within(np.array([0.0, 0.5, 1.0]), 20)
     for sampled in (np.exp(s), np.exp(-s)):
-        best, at = highest(values, lambda x: x, s, sampled[None], np.full(1, 1e-12))
+        best, at = highest(values, *above_zero(1), s, sampled[None], np.full(1, 1e-12))
         assert best == sampled.max()
         assert at == s.ravel()[sampled.argmax()]
 

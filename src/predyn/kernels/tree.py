@@ -93,7 +93,7 @@ def weightless_tree_of(model: Model) -> Tree:
     return trees_of(model)[2]
 
 
-_ROW, _COLUMN = [0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]  # of Tree.Ic
+_PACKED = np.array([0, 1, 4, 2, 5, 8])  # elements of a matrix that Tree.Ic has: xx xy yy xz yz zz
 
 MASSES = ("body", "mass", "com", "Ic")
 
@@ -176,7 +176,7 @@ def inertia_in_joint_frames(rows: Floats, A: Floats) -> tuple[Floats, Floats, Fl
     mass, c, Ic = unpack_inertias(rows)
     Ic = A.transpose(0, 2, 1) @ Ic @ A
     com = (c[:, None, :] @ A)[:, 0]
-    return mass, com, Ic[:, _ROW, _COLUMN]
+    return mass, com, Ic.reshape(-1, 9)[:, _PACKED]
 
 
 def has_coupled_rotors(model: Model) -> bool:

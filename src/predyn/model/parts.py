@@ -230,7 +230,7 @@ def unpack_inertia(row: Array) -> tuple[float, Array, Array]:
     return mass, c, about_origin(row) - mass * (c @ c * np.eye(3) - np.outer(c, c))
 
 
-_FULL = [4, 5, 7, 5, 6, 8, 7, 8, 9]  # columns of inertia rows that form a full matrix
+_FULL = np.array([4, 5, 7, 5, 6, 8, 7, 8, 9])  # columns of inertia rows that form a full matrix
 
 
 def unpack_inertias(rows: Array) -> tuple[Array, Array, Array]:
@@ -238,7 +238,7 @@ def unpack_inertias(rows: Array) -> tuple[Array, Array, Array]:
     mass, moments = rows[:, 0], rows[:, 1:4]
     c = np.divide(moments, mass[:, None], out=np.zeros_like(moments), where=mass[:, None] != 0.0)
     inertia = rows[:, _FULL].reshape(-1, 3, 3) + moments[:, :, None] * c[:, None, :]
-    inertia[:, [0, 1, 2], [0, 1, 2]] -= (moments * c).sum(axis=1)[:, None]
+    inertia.reshape(-1, 9)[:, ::4] -= (moments * c).sum(axis=1)[:, None]  # the diagonals
     return mass, c, inertia
 
 

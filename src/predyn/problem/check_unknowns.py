@@ -64,10 +64,9 @@ def _unknown_problems(problem: Problem) -> Iterator[Finding]:
             yield from _name(unknown.name, f"{kind.__name__.lower()} {k + 1}", where, names)
             if not isinstance(unknown.unit, str) or not unknown.unit.isprintable():
                 yield (*where, "unit"), f"expected printable text, got {unknown.unit!r:.60}"
-            own = isinstance(problem.transcription, Dmoc) and isinstance(unknown, Signal)
-            if unknown.name == TORQUES and not (
-                own and tuple(unknown.components) == problem.model.joint_names
-            ):
+            components = tuple(getattr(unknown, "components", ()))
+            own = isinstance(problem.transcription, Dmoc)
+            if unknown.name == TORQUES and not (own and components == problem.model.joint_names):
                 yield (*where, "name"), f"{TORQUES!r} is the name of the torques; use another one"
             if isinstance(unknown, Signal):
                 yield from _signal(problem, unknown, where)

@@ -99,7 +99,8 @@ def _poses(problem: Problem) -> NDArray[np.float64]:
         found += [*np.asarray(guess.q, float).reshape(-1, n)]
     given = np.array(found or [np.zeros(n)])
     chosen = given[np.linspace(0, len(given) - 1, POSES).round().astype(int)]
-    return chosen + np.random.default_rng(0).uniform(-NEAR, NEAR, chosen.shape)
+    away = np.random.default_rng(0).uniform(-NEAR, NEAR, chosen.shape)
+    return np.asarray(chosen + away)
 
 
 class _Writer:

@@ -15,7 +15,7 @@ from predyn.model import PRISMATIC
 from predyn.model.floating_base import floating_base
 from predyn.simulation.replaying import Replay, replay
 from predyn.solution import CONVERGED, Solution
-from predyn.solution.evaluation import has_motor, passive_joints
+from predyn.solution.evaluation import has_motor, passive_joints, torques_needed
 from predyn.solution.ground import body_weight, plane_of, touches_ground
 from predyn.solution.verification import (
     MOST_POINTS,
@@ -87,7 +87,7 @@ def _torques(solution: Solution) -> tuple[int, float, PassiveTorques]:
         start += curve.duration
     t = np.concatenate(times)
     t = t[:: max(1, len(t) // MOST_INSTANTS)]
-    tau, motors = solution.at(t).tau, has_motor(solution, solution.phase_at(t))
+    tau, motors = torques_needed(solution, t), has_motor(solution, solution.phase_at(t))
     errors = np.where(motors, 0.0, tau)[:, joints]
     size, count = np.abs(errors), (~motors[:, joints]).sum(axis=0)
     passive = PassiveTorques(

@@ -88,6 +88,18 @@ def samples_of(solution: Solution, times: Floats, phases: NDArray[np.int64] | No
     return Sample(times, *arrays)
 
 
+def torques_needed(solution: Solution, times: Floats) -> Floats:
+    """Torques (K, n) that the curves need at times (K,), also where torques are a signal."""
+    from predyn.dynamics.rnea import inverse_dynamics
+
+    tau = np.empty((times.size, solution.model.n))
+    for part in parts_of(solution, times):
+        q, v, a = _values(solution.curves[part.phase], part.s, 2)
+        model, forces = solution.system(part.phase).model, forces_in(solution, part)
+        tau[part.rows] = inverse_dynamics(model, q, v, a, forces=forces)
+    return tau
+
+
 def _torques_in(
     solution: Solution, part: Part, states: tuple[Floats, ...], forces: list[ExternalForce]
 ) -> Floats:

@@ -1,7 +1,7 @@
 """What came out: the motion, its forces, its cost, and how far it can be trusted.
 
 A solution knows no solver. The curves are kept exactly, as splines; `t, q, v, a, tau` are samples
-of them at the limit points.
+of them at the limit points, computed when they are first looked at (later_samples.py).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from predyn.errors import InputError, NotConverged, unknown_name
 from predyn.model import Limits, Model
 from predyn.solution.channel_names import ChannelInfo, channels_of
 from predyn.solution.evaluation import channel_at, checked_times, phase_starts, sample_at
+from predyn.solution.later_samples import with_sampled_fields
 from predyn.solution.parts import (
     EXCEEDS,
     MOST_LISTED,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from predyn.solution.verification import Verification
 
 
+@with_sampled_fields
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution(Compared):
     """A motion in one or more phases, with everything needed to judge, plot and continue it."""
@@ -249,6 +251,10 @@ class Solution(Compared):
         from predyn.solution.tables import solution_dataset
 
         return solution_dataset(self, channels, t)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles, with all samples."""
+        return {name: getattr(self, name) for name in vars(self)}
 
     def summary(self) -> dict[str, Any]:
         """The result in numbers and words that JSON can hold; None where a number is not finite."""

@@ -71,7 +71,8 @@ def _denser(problem: Problem, solution: Solution, given: Spline) -> tuple[Proble
     """The problem with more points where the solution needs them, and how that differs from the
     given points and why, for limits and for costs; nothing if the points suffice.
     """
-    notes, denser = {}, problem
+    notes: dict[str, str] = {}
+    denser = problem
     if isinstance(problem.transcription, Dmoc):  # limits hold at its nodes; more steps are finer
         return problem, notes
     if solution.status == EXCEEDS and PASSIVE_TORQUE not in solution.dense_violations[0].name:

@@ -42,11 +42,10 @@ class Sampled(NamedTuple):
 def sample(program: Program, x: Floats) -> Floats:
     """All numbers of a motion in one vector, which `shaped` takes apart."""
     motion = motion_of(program, x)
-    samples, _ = sample_motion(program, motion)
-    signals = motion.sampled_signals(samples["t"], samples["phase"])
+    samples = sample_motion(motion)
     parts = [np.array([curve.duration for curve in motion.curves])]
     parts += [samples[name].ravel() for name in ("q", "v", "a", "tau")]
-    parts += [values.ravel() for values in signals.values()]
+    parts += [values.ravel() for values in samples["signals"].values()]
     return np.concatenate([*parts, np.array(list(motion.parameters.values()), float)])
 
 

@@ -17,6 +17,7 @@ from predyn.errors import FileError
 from predyn.nlp import Multipliers
 from predyn.problem import Problem
 from predyn.solution import CONVERGED, Solution
+from predyn.solution.later_samples import revised
 from predyn.solvers.ipopt import SolverResult, solve_nlp
 from predyn.solvers.ipopt_callbacks import HISTORY_FIELDS, Iterate
 from predyn.solving.guess_ranking import starting_point
@@ -163,7 +164,7 @@ def with_transcription(solution: Solution, seconds: float, scaling: float = 0.0)
     """The solution with the time until its solve began; scaling is a part of the solve."""
     timings = {"transcribe": seconds, **solution.timings}
     timings["solve"] += scaling
-    return replace(solution, timings=timings, solve_seconds=timings["solve"])
+    return revised(solution, timings=timings, solve_seconds=timings["solve"])
 
 
 def stopped(solution: Solution, when: str) -> Solution:

@@ -16,6 +16,7 @@ from predyn.problem.check_contacts import can_be_written_out
 from predyn.problem.contact_program import written_out
 from predyn.problem.plausibility import warn_if_implausible
 from predyn.solution import CONVERGED, MOST_EXCESS, Solution
+from predyn.solution.later_samples import revised
 from predyn.solving.continuation import settled, solve_in_stages
 from predyn.solving.denser_points import with_enough_points
 from predyn.solving.feasible_first import FEASIBLE, feasible_motion
@@ -105,7 +106,7 @@ def _finished(problem: Problem, first: Solution, output: Output, refine: bool | 
     if solved is not None and solved.solver is not problem.solver:
         solved = replace(solved, solver=problem.solver)
     if solved is not solution.problem or first.starts is not solution.starts:
-        solution = replace(solution, starts=first.starts, problem=solved)
+        solution = revised(solution, starts=first.starts, problem=solved)
     return _with_caution(problem, solution, refine)
 
 
@@ -217,13 +218,13 @@ def _with_caution(problem: Problem, solution: Solution, refined: bool) -> Soluti
             "the integration of passive joints may overflow: use more steps or segments (strong "
             "damping and stiff springs need many), shooting = 'multiple', or another guess"
         )
-        return replace(solution, message=f"{solution.message}; {caution}")
+        return revised(solution, message=f"{solution.message}; {caution}")
     if solution.status == "infeasible" and problem.passive:
-        return replace(solution, message=f"{solution.message}; {_out_of_reach(problem, solution)}")
+        return revised(solution, message=f"{solution.message}; {_out_of_reach(problem, solution)}")
     excess = solution.max_violation_dense
     if solution.status not in CONVERGED or not excess > min(options.refine_tolerance, MOST_EXCESS):
         return solution
-    return replace(
+    return revised(
         solution, message=f"{solution.message}; {_excess_text(problem, solution, refined)}"
     )
 

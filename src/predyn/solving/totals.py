@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from predyn.nlp import SolverOptions
 from predyn.solution import Solution
+from predyn.solution.later_samples import revised
 
 
 class Totals:
@@ -32,7 +31,7 @@ class Totals:
 
     def of(self, solution: Solution) -> Solution:
         """The solution with the sums in place of its own numbers."""
-        return replace(
+        return revised(
             solution,
             iterations=self.iterations,
             timings=dict(self._timings),

@@ -229,13 +229,21 @@ def _find_axes(value: Vector | None, what: str) -> tuple[NDArray[np.int64], Floa
 
 def _turn_rows(frame: str, target: Floats) -> tuple[tuple[str, ...], Floats]:
     """Rows linear in R (9): vee of the antisymmetric part of E = target^T R, and -trace(E) / 2."""
+    names = tuple(f"{frame} {part}" for part in ("turn x", "turn y", "turn z", "1-cos"))
+    return names, np.einsum("ki,rij->rkj", target, _PICK).reshape(4, 9)
+
+
+def _picked() -> Floats:
+    """(4, 3, 3) factors of E in these rows."""
     pick = np.zeros((4, 3, 3))
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
         pick[k, j, i], pick[k, i, j] = 0.5, -0.5
     pick[3] = -0.5 * np.eye(3)
-    names = tuple(f"{frame} {part}" for part in ("turn x", "turn y", "turn z", "1-cos"))
-    return names, np.einsum("ki,rij->rkj", target, pick).reshape(4, 9)
+    return pick
+
+
+_PICK = _picked()
 
 
 def _check_form(kind: str, form: str, tolerance: float | None) -> None:

@@ -49,7 +49,8 @@ class Linear(Residual):
         self._offset = offset if offset is not None and np.any(offset) else None
         seen: set[int] = set()
         self._steps = []
-        entries, coefficients = [], []
+        entries: list[Entry] = []
+        coefficients: list[float] = []
         for block in blocks:
             plain = block.factors.ndim == 1 and np.all(block.factors == 1.0)
             self._steps.append(
@@ -63,9 +64,10 @@ class Linear(Residual):
             )
             seen.add(block.start)
             matrix = block.factors if block.factors.ndim == 2 else np.diag(block.factors)
-            for r, k in zip(*np.nonzero(matrix), strict=True):
-                entries.append((block.start + int(r), block.channel, int(block.components[k])))
-                coefficients.append(matrix[r, k])
+            r, k = np.nonzero(matrix)
+            at = zip(r.tolist(), block.components[k].tolist(), strict=True)
+            entries += [(block.start + row, block.channel, component) for row, component in at]
+            coefficients += matrix[r, k].tolist()
         self.entries = tuple(entries)
         self._coefficients = np.array(coefficients)
 

@@ -21,11 +21,11 @@ ORDERS = 4
 kept = keeper(__file__)
 
 
-def curve_states(curve: Curve, s: Floats) -> Floats:
-    """q, v, a, jerk: (4, instants, columns) at normalised times in [0, 1]."""
+def curve_states(curve: Curve, s: Floats, orders: int = ORDERS) -> Floats:
+    """The first of q, v, a, jerk: (orders, instants, columns) at normalised times in [0, 1]."""
     p, columns = curve.degree, curve.control.shape[1]
-    out = np.empty((ORDERS, len(s), columns))
-    room = np.empty((p + 1, p + 1)), np.empty((ORDERS, p + 1, columns))
+    out = np.empty((orders, len(s), columns))
+    room = np.empty((p + 1, p + 1)), np.empty((orders, p + 1, columns))
     # copies: Numba would compile again for arrays that are read-only or not contiguous
     given = np.array(curve.knots), np.array(curve.control, order="C"), float(curve.duration)
     _states(p, *given, np.array(s), SNAP, *room, out)

@@ -32,8 +32,10 @@ from predyn.transcribe.sizes import Sizes
 
 Entry = Cost | Constraint
 Floats = NDArray[np.float64]
+Bounds = tuple[Floats, Floats]
 EXCHANGED = {"model", "costs", "constraints", "name", "guess", "solver"}
 OTHERS = tuple(field.name for field in fields(Problem) if field.name not in EXCHANGED)
+NOT_INERTIA = tuple(field.name for field in fields(Model) if field.name != "inertia")
 MASSLESS = (*STATES, "t", "frame", "signal", "rate", "parameter")  # families of channels
 
 
@@ -74,7 +76,7 @@ class Exchange:
             after.systems = [system_of(new, p) for p in phases]
             after.offers = [offer_in(new, p) for p in phases]
             after.sizes = [Sizes(x, y.T) for x, y in zip(after.systems, before.sizes, strict=True)]
-        self._blocks: list[tuple[Made, Block]] = []
+        self._blocks: list[tuple[Made, Block, Bounds | None]] = []
         self._scales: list[tuple[Residual, Rows, Floats]] = []
         if not by_entry.keys() <= {id(made.entry) for made in before.made}:
             raise Unlike("integrals or terms on pairs of instants")
@@ -82,7 +84,7 @@ class Exchange:
             entry = by_entry.get(id(made.entry), made.entry)
             if entry is not made.entry or (loaded and _weighs(entry.term)):
                 after.made[k] = made._replace(entry=entry)
-                self._blocks.append((after.made[k], _bound(after, made, entry)))
+                self._blocks.append((after.made[k], *_bound(after, made, entry)))
             elif loaded and made.rows is not None and not _massless(made.part.block.residual):
                 scale = after.sizes[made.phase].scale(made.part.block.residual)
                 self._scales.append((made.part.block.residual, made.rows, scale))
@@ -90,19 +92,18 @@ class Exchange:
     @property
     def rows(self) -> list[Rows]:
         """The constraints that have other numbers."""
-        bound = [made.rows for made, _ in self._blocks if made.rows is not None]
+        bound = [made.rows for made, _, _ in self._blocks if made.rows is not None]
         return [*bound, *(rows for _, rows, _ in self._scales)]
 
     def write(self) -> None:
         """Write residuals, weights, losses and bounds into the blocks and rows."""
         touched: dict[int, InstantSet] = {}
-        for made, block in self._blocks:
+        for made, block, bounds in self._blocks:
             own = made.part.block
             own.residual, own.weight, own.loss = block.residual, block.weight, block.loss
             touched[id(made.part.points)] = made.part.points
             if made.rows is not None:
-                assert isinstance(made.entry, Constraint)
-                bounds = row_bounds(made.entry.lower, made.entry.upper, block.residual)
+                assert bounds is not None
                 made.rows.lower, made.rows.upper = bounds
                 made.rows.scale = block.residual.scale
         for residual, rows, scale in self._scales:
@@ -131,16 +132,16 @@ def _changed(old: Iterable[Entry], new: Iterable[Entry]) -> Iterator[tuple[Entry
 
 
 def _require_same_but_inertia(old: Model, new: Model) -> None:
-    for field in fields(Model):
-        a, b = getattr(old, field.name), getattr(new, field.name)
-        if field.name == "inertia" or a is b:
+    for name in NOT_INERTIA:
+        a, b = getattr(old, name), getattr(new, name)
+        if a is b:
             continue
-        if field.name == "limits":
-            same = all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+        if name == "limits":
+            same = all(x is y or np.array_equal(x, y) for x, y in zip(a, b, strict=True))
         else:
             same = np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)
         if not same:
-            raise Unlike(f"{field.name} of the models")
+            raise Unlike(f"{name} of the models")
 
 
 def _require_bound_anew(arrangement: Arrangement) -> None:
@@ -181,8 +182,8 @@ def _without_masses(channels: tuple[str, ...]) -> bool:
     return all(channel.partition(":")[0] in MASSLESS for channel in plain)
 
 
-def _bound(after: Arrangement, made: Made, entry: Entry) -> Block:
-    """The block of another entry in the place of that which was made.
+def _bound(after: Arrangement, made: Made, entry: Entry) -> tuple[Block, Bounds | None]:
+    """The block of another entry in the place of that which was made, and the bounds of its rows.
 
     An entry with errors is Unlike; a check of the whole problem then names them.
     """
@@ -201,9 +202,10 @@ def _bound(after: Arrangement, made: Made, entry: Entry) -> Block:
         raise Unlike(str(error)) from error
     if wrong:
         raise Unlike("errors")
+    bounds = None
     if isinstance(entry, Constraint) and made.rows is not None:
-        lower, upper = row_bounds(entry.lower, entry.upper, block.residual)
+        lower, upper = bounds = row_bounds(entry.lower, entry.upper, block.residual)
         if not np.array_equal(lower == upper, made.rows.lower == made.rows.upper):
             raise Unlike("equations instead of inequalities")
     require_form(old, block)
-    return block
+    return block, bounds

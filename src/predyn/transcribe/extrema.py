@@ -30,19 +30,27 @@ def farthest(spline: DerivativeSpline, lower: Floats, upper: Floats) -> tuple[Fl
     Where the spline jumps, the values of both sides count. NaN where control points are not finite.
     A curve within its bounds is not searched: the value is one of its own.
     """
-    p, m = spline.degree, spline.control.shape[1]
-    best, at = np.empty(2 * m), np.empty(2 * m)
-    room = np.empty((DEPTH + 2, p + 3)), np.empty(p + 1)
-    # the least value is the largest of the opposite; copies in C order, because Numba would compile
-    # again for other arrays
-    control = np.empty((len(spline.control), 2 * m))
-    control[:, :m], control[:, m:] = spline.control, -spline.control
-    floor = np.concatenate([upper, -lower])
-    _maxima(p, np.array(spline.knots), control, floor, ROUNDING, *room, best, at)
-    top, bottom = best[:m], best[m:]
-    with np.errstate(invalid="ignore"):
-        below = bottom + lower > top - upper
-    return np.where(below, -bottom, top), np.where(below, at[m:], at[:m])
+    p, (count, m) = spline.degree, spline.control.shape
+    value, at = np.empty(m), np.empty(m)
+    room = np.empty((DEPTH + 2, p + 3)), np.empty(p + 1), np.empty((count, 2)), np.empty((3, 2))
+    # copies in C order, because Numba would compile again for other arrays
+    given = np.array(spline.knots), np.array(spline.control, order="C"), np.array([lower, upper])
+    _farthest(p, *given, ROUNDING, *room, value, at)
+    return value, at
+
+
+@kept
+def _farthest(p, knots, control, bounds, rounding, room, points, both, three, value, at):
+    """both (control points, 2) and three (3, 2) are room; for the others see `_maxima`."""
+    floor, best, where = three[0], three[1], three[2]
+    for c in range(control.shape[1]):
+        for k in range(control.shape[0]):  # the least value is the largest of the opposite
+            both[k, 0], both[k, 1] = control[k, c], -control[k, c]
+        lower, upper = bounds[0, c], bounds[1, c]
+        floor[0], floor[1] = upper, -lower
+        _maxima(p, knots, both, floor, rounding, room, points, best, where)
+        side = 1 if best[1] + lower > best[0] - upper else 0
+        value[c], at[c] = best[0] if side == 0 else -best[1], where[side]
 
 
 @kept

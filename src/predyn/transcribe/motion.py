@@ -61,12 +61,12 @@ class Motion:
 
     def samples(self, p: int, s: Floats, channels: Sequence[str]) -> Samples:
         """Channels (components, instants) at normalised times of a phase."""
-        curve = self.curves[p]
-        states = curve_states(curve, s)
-        found = {name: x.T for name, x in zip(STATES, states, strict=True)}
+        curve, names = self.curves[p], [split_side(channel)[1] for channel in channels]
+        states = curve_states(curve, s, 4 if "jerk" in names else 3)
+        found = {name: x.T for name, x in zip(STATES, states, strict=False)}
         found["t"] = s[None] * curve.duration
         forces = self.forces(p, s)
-        for name in dict.fromkeys(split_side(channel)[1] for channel in channels):
+        for name in dict.fromkeys(names):
             if name in found:
                 continue
             if name == TORQUES and TORQUES in self.signals:

@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 from predyn.kernels.kernel_cache import keeper
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Values = Callable[[Floats], Floats]
-Height = Callable[[Floats], Floats]
 EVENLY, CLOSE = 7, 5  # instants of a bracket, and around the top of the parabola
 INSIDE = EVENLY + CLOSE
 CLOSENESS = 1 / 64  # distance of the latter, relative to the bracket
@@ -45,87 +43,138 @@ def instants_within(breaks: Floats, per_piece: int) -> Floats:
 
 
 def highest(
-    values: Values, height: Height, s: Floats, sampled: Floats, worth: Floats
+    values: Values, lower: Floats, upper: Floats, s: Floats, sampled: Floats, worth: Floats
 ) -> tuple[Floats, Floats]:
-    """The value (rows,) of each function where its height is largest, and where that is.
+    """The value (rows,) of each function where it is farthest above `upper` or below `lower`, or
+    nearest to them, and where that is.
 
     values   (rows, K) at instants (K,)
-    height   of values (rows, ...), the same shape
     s        (pieces, m) instants, increasing within each smooth piece
     sampled  (rows, pieces, m) values there
-    worth    (rows,) a gain of height that matters; the search ends at smaller ones
-    Rows whose height stays below zero are not searched: the highest of their samples is returned.
+    worth    (rows,) an excess that matters; the search ends at smaller gains
+    Rows that stay within their bounds are not searched: the highest of their samples is returned.
     """
-    heights = height(sampled)
-    flat = heights.reshape(len(sampled), -1)
-    rows, k = np.arange(len(flat)), flat.argmax(axis=1)
-    best, value, at = flat[rows, k], sampled.reshape(flat.shape)[rows, k], s.ravel()[k]
-    of_row, goal = np.repeat(rows, len(s)), np.maximum(best, 0.0) + worth
-    samples = np.tile(s, (len(rows), 1)), heights.reshape(-1, s.shape[1])
-    row, inside = _brackets(*samples, of_row, goal, every=True)
+    bounds = np.array(lower), np.array(upper), worth  # copies: Numba compiled for writable arrays
+    found = best, value, at = np.empty(len(sampled)), np.empty(len(sampled)), np.empty(len(sampled))
+    x, row, inside = (
+        np.empty(s.shape),
+        np.empty(sampled.size, int),
+        np.empty((sampled.size, INSIDE)),
+    )
+    count = _survey(s, sampled, *bounds, x, *found, row, inside)
     for _ in range(ROUNDS):
-        if not len(row):
+        if count == 0:
             break
-        own = (row, np.arange(len(row)))
+        row, inside = row[:count], inside[:count]
         there = values(inside.ravel()).reshape(len(best), *inside.shape)
-        x, there = height(there)[own], there[own]  # (brackets, instants)
-        k = x.argmax(axis=1)
-        top = x[own[1], k]
-        order = np.argsort(top, kind="stable")
-        order = order[top[order] > best[row[order]]]
-        raised, k = row[order], k[order]
-        # the last of equal rows stays: the highest
-        best[raised], value[raised], at[raised] = top[order], there[order, k], inside[order, k]
-        row, inside = _brackets(inside, x, row, np.maximum(best, 0.0) + worth, every=False)
+        count = _zoom(there, *bounds, np.empty_like(inside), best.copy(), *found, row, inside)
     return value, at
 
 
-def _brackets(s: Floats, x: Floats, row: Ints, goal: Floats, every: bool) -> tuple[Ints, Floats]:
-    """Intervals around samples x (groups, m) at s that may hold a value above the goal of their
-    row: the row of each, and increasing instants (brackets, INSIDE) within it.
+@kept
+def _survey(s, sampled, lower, upper, worth, x, best, value, at, row, inside):
+    """Fill the highest excess of each row, the value and the instant; the row of each interval that
+    may hold a higher one, and increasing instants within it. Returns the number of intervals.
 
-    every: around all samples that are not below their neighbours, or around the highest.
+    x (pieces, m) is room.
     """
-    most = x.size if every else len(x)
-    rows, inside = np.empty(most, np.int64), np.empty((most, INSIDE))
-    count = _find(s, np.ascontiguousarray(x), row, goal, every, rows, inside)
-    return rows[:count], np.sort(inside[:count], axis=1)
+    count, (pieces, m) = 0, s.shape
+    for r in range(len(sampled)):
+        first = True
+        for g in range(pieces):
+            for k in range(m):
+                x[g, k] = _excess(sampled[r, g, k], lower[r], upper[r])
+                if first or _higher(x[g, k], best[r]):
+                    best[r], value[r], at[r] = x[g, k], sampled[r, g, k], s[g, k]
+                    first = False
+        goal = _goal(best[r], worth[r])
+        for g in range(pieces):
+            for k in range(m):
+                higher = _bracket(s[g], x[g], k, goal, inside[count])
+                if higher and not ((k == 0 or k == m - 1) and _rises(x[g], k)):
+                    row[count] = r
+                    count += 1
+    return count
 
 
 @kept
-def _find(s, x, row, goal, every, rows, inside):
-    """Fill rows and instants, in any order; returns the number of brackets."""
-    count, last = 0, x.shape[1] - 1
-    for g in range(x.shape[0]):
-        first = 0 if every else x[g].argmax()
-        for k in range(first, last + 1 if every else first + 1):
-            before, after = max(k - 1, 0), min(k + 1, last)
-            top = x[g, k]
-            if not (top >= x[g, before] and top >= x[g, after]):
-                continue
-            if every and (before == k or after == k) and _rises(x[g], k):
-                continue
-            middle = min(max(k, 1), last - 1)
-            left, right = s[g, middle] - s[g, middle - 1], s[g, middle + 1] - s[g, middle]
-            bend, guess = 0.0, s[g, middle]  # of the parabola through three samples, and its top
-            if left > 0.0 and right > 0.0:
-                rise = (x[g, middle] - x[g, middle - 1]) / left
-                fall = (x[g, middle + 1] - x[g, middle]) / right
-                if rise != fall and np.isfinite(rise) and np.isfinite(fall):
-                    guess += (rise * right + fall * left) / (2.0 * (rise - fall))
-                    bend = abs(rise - fall) * (left + right) / 2.0
-            drop = top - min(x[g, before], x[g, after])
-            # a parabola's peak is higher by at most an eighth of the bend or a quarter of the drop
-            if top + 0.5 * max(bend, drop) > goal[row[g]]:
-                rows[count] = row[g]
-                low, width = s[g, before], s[g, after] - s[g, before]
-                for j in range(EVENLY):
-                    inside[count, j] = low + width * j / (EVENLY - 1)
-                for j in range(CLOSE):
-                    near = guess + width * CLOSENESS * (j - (CLOSE - 1) // 2)
-                    inside[count, EVENLY + j] = min(max(near, low), low + width)
-                count += 1
+def _zoom(sampled, lower, upper, worth, x, before, best, value, at, row, inside):
+    """Improve the highest excesses, which were `before`, by samples at the instants inside, and
+    replace the intervals by narrower ones around the highest sample of each. Returns their number.
+
+    x (intervals, INSIDE) is room.
+    """
+    for g in range(len(row)):
+        r, top = row[g], 0
+        for k in range(INSIDE):
+            x[g, k] = _excess(sampled[r, g, k], lower[r], upper[r])
+            if _higher(x[g, k], x[g, top]):
+                top = k
+        if x[g, top] > before[r] and x[g, top] >= best[r]:
+            best[r], value[r], at[r] = x[g, top], sampled[r, g, top], inside[g, top]
+    count = 0
+    for g in range(len(row)):
+        goal = _goal(best[row[g]], worth[row[g]])
+        if _bracket(inside[g], x[g], x[g].argmax(), goal, inside[count]):
+            row[count] = row[g]
+            count += 1
     return count
+
+
+@kept
+def _excess(value, lower, upper):
+    """How far a value is outside its bounds, negative inside; NaN if it is NaN."""
+    below, above = lower - value, value - upper
+    return below if below >= above or below != below else above
+
+
+@kept
+def _higher(x, y):
+    """Whether x is above y; NaN is above all numbers."""
+    return x > y or (x != x and y == y)
+
+
+@kept
+def _goal(best, worth):
+    """The height to be exceeded; NaN if the best is NaN."""
+    return (0.0 if best <= 0.0 else best) + worth
+
+
+@kept
+def _bracket(s, x, k, goal, inside):
+    """Whether sample k of x (m,) at s is not below its neighbours and may have a value above the
+    goal beside it; if so, fills the increasing instants to be looked at, possibly in place of s.
+    """
+    last, top = len(x) - 1, x[k]
+    before, after = max(k - 1, 0), min(k + 1, last)
+    if not (top >= x[before] and top >= x[after]):
+        return False
+    middle = min(max(k, 1), last - 1)
+    left, right = s[middle] - s[middle - 1], s[middle + 1] - s[middle]
+    bend, guess = 0.0, s[middle]  # of the parabola through three samples, and its top
+    if left > 0.0 and right > 0.0:
+        rise = (x[middle] - x[middle - 1]) / left
+        fall = (x[middle + 1] - x[middle]) / right
+        if rise != fall and np.isfinite(rise) and np.isfinite(fall):
+            guess += (rise * right + fall * left) / (2.0 * (rise - fall))
+            bend = abs(rise - fall) * (left + right) / 2.0
+    drop = top - min(x[before], x[after])
+    # a parabola's peak is higher by at most an eighth of the bend or a quarter of the drop
+    if not top + 0.5 * max(bend, drop) > goal:
+        return False
+    low, width = s[before], s[after] - s[before]
+    for j in range(EVENLY):
+        inside[j] = low + width * j / (EVENLY - 1)
+    for j in range(CLOSE):
+        near = guess + width * CLOSENESS * (j - (CLOSE - 1) // 2)
+        inside[EVENLY + j] = min(max(near, low), low + width)
+    for j in range(1, INSIDE):
+        moved, i = inside[j], j
+        while i > 0 and inside[i - 1] > moved:
+            inside[i] = inside[i - 1]
+            i -= 1
+        inside[i] = moved
+    return True
 
 
 @kept

@@ -110,7 +110,7 @@ class Program(NLP):
         looked_at = [x for x in (self.rows if changed is None else changed) if x.fixed.any()]
         if changed is not None and not looked_at:
             return
-        x = np.clip(np.zeros(self.n), self.x_lower, self.x_upper)
+        x = np.minimum(np.maximum(self.x_lower, 0.0), self.x_upper)
         for phase in self.phases:
             for curve in phase.curves:
                 if curve.is_parameter:

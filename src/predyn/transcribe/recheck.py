@@ -7,7 +7,6 @@ of the solver. The largest excess of a quantity that is linear in q, v, a, jerk 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from predyn.curves.bspline import BSpline
 from predyn.curves.derivative_spline import DerivativeSpline, derivative_spline
 from predyn.dynamics.system import PhaseSystem
+from predyn.kernels.kernel_cache import keeper
 from predyn.model import PRISMATIC
 from predyn.model.floating_base import floating_base
 from predyn.model.parts import IntArray
@@ -39,6 +39,8 @@ PER_PHASE, PER_SEGMENT, PER_PIECE = 400, 20, 3  # samples at least
 ARM = 0.6  # m, from the weight to the size of moments at a floating base
 WORTH = 5e-7  # a gain that matters, relative to the row's scale; a peak misses a quarter of it
 
+kept = keeper(__file__)
+
 
 class Bounded(NamedTuple):
     """A residual with bounds that should hold throughout a phase."""
@@ -51,12 +53,6 @@ class Bounded(NamedTuple):
     def values(self, samples: Samples, instants: int) -> Floats:
         return residual_values(self.residual, samples, instants)
 
-    def excess(self, value: Floats) -> Floats:
-        """How far values (rows, ...) are outside; negative inside."""
-        shape = (-1, *(1,) * (value.ndim - 1))
-        low, high = self.lower.reshape(shape), self.upper.reshape(shape)
-        return np.maximum(low - value, value - high)
-
 
 def residual_values(residual: Residual, samples: Samples, instants: int) -> Floats:
     """Values (rows, instants) of a residual."""
@@ -65,13 +61,8 @@ def residual_values(residual: Residual, samples: Samples, instants: int) -> Floa
     return value
 
 
-def dense_violations(
-    program: Program, motion: Motion, sampled: Sequence[Samples] = ()
-) -> list[Violation]:
-    """The largest excess of each named quantity that is bounded throughout, worst first.
-
-    sampled: states and torques of each phase at its `dense_instants`, if they are known.
-    """
+def dense_violations(program: Program, motion: Motion) -> list[Violation]:
+    """The largest excess of each named quantity that is bounded throughout, worst first."""
     begin, found = 0.0, []
     for p, curve in enumerate(motion.curves):
         worst, searched = [], []
@@ -85,7 +76,7 @@ def dense_violations(
                 else:
                     worst.append((bounded, *farthest(spline, rows.lower, rows.upper)))
         if searched or motion.systems[p].passive:
-            worst += _search(program, motion, p, searched, sampled[p] if sampled else None)
+            worst += _search(program, motion, p, searched)
         found += [(bounded, value, begin + s * curve.duration) for bounded, value, s in worst]
         begin += curve.duration
     return violations_of(found) if found else []
@@ -100,13 +91,26 @@ def violations_of(found: list[tuple[Bounded, Floats, Floats]]) -> list[Violation
             *((x.lower, x.upper, x.residual.scale, value, t) for x, value, t in found), strict=True
         )
     )
-    over = np.maximum(np.maximum(lower - value, value - upper), 0.0)
-    bound = np.abs(np.where(value < lower, lower, upper))
-    large = np.isfinite(bound) & (bound > SMALL_BOUND * scale)
-    relative = over / np.where(large, bound, row_scale(lower, upper, scale))
-    numbers = zip(*(x.tolist() for x in (over, relative, value, lower, upper, t)), strict=True)
-    result = [Violation(name, *each) for name, each in zip(names, numbers, strict=True)]
+    over, relative = np.empty(len(value)), row_scale(lower, upper, scale)
+    _measure(lower, upper, scale, value, over, relative)
+    numbers = (x.tolist() for x in (over, relative, value, lower, upper, t))
+    result = list(map(Violation, names, *numbers))
     return sorted(result, key=lambda x: -x.relative)
+
+
+@kept
+def _measure(
+    lower: Floats, upper: Floats, scale: Floats, value: Floats, over: Floats, relative: Floats
+) -> None:
+    """Fill the excess, and divide it by the violated bound; by `relative` if that is close to 0."""
+    for r in range(len(value)):
+        below, above = lower[r] - value[r], value[r] - upper[r]
+        most = below if below >= above or below != below else above
+        over[r] = 0.0 if most <= 0.0 else most
+        bound = abs(lower[r] if value[r] < lower[r] else upper[r])
+        if not (np.isfinite(bound) and bound > SMALL_BOUND * scale[r]):
+            bound = relative[r]
+        relative[r] = over[r] / bound
 
 
 def linear_spline(motion: Motion, p: int, residual: Residual) -> DerivativeSpline | None:
@@ -136,15 +140,14 @@ def linear_spline(motion: Motion, p: int, residual: Residual) -> DerivativeSplin
 
 
 def _search(
-    program: Program, motion: Motion, p: int, searched: list[Bounded], samples: Samples | None
+    program: Program, motion: Motion, p: int, searched: list[Bounded]
 ) -> list[tuple[Bounded, Floats, Floats]]:
     """The value of each row of each quantity at its largest excess, and where, by sampling."""
     passive = motion.systems[p].passive
     needed = [channel for x in searched for channel in x.residual.channels]
     channels = tuple(dict.fromkeys(("tau", *needed) if passive else needed))
     s = dense_instants(program.phases[p], motion.curves[p])
-    if samples is None or not {*channels} <= {*STATES, "tau"}:
-        samples = motion.samples(p, s.ravel(), channels)
+    samples = motion.samples(p, s.ravel(), channels)
     if passive:
         searched = [*searched, _passive_torque(program, motion, p, samples["tau"])]
     found = []
@@ -155,7 +158,9 @@ def _search(
 
         sampled = bounded.values(samples, s.size).reshape(-1, *s.shape)
         worth = WORTH * row_scale(bounded.lower, bounded.upper, bounded.residual.scale)
-        found.append((bounded, *highest(values_at, bounded.excess, s, sampled, worth)))
+        found.append(
+            (bounded, *highest(values_at, bounded.lower, bounded.upper, s, sampled, worth))
+        )
     return found
 
 

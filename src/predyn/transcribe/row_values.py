@@ -67,34 +67,39 @@ class RowValues:
     def _affine(self, direct: Mapping[str, tuple[int, int, int]], channel: str) -> Affine:
         """Rows that are affine in the states and the given channel; others are kept separately."""
         self.not_affine: list[tuple[Block, Floats]] = []
-        rows: list[tuple[int, float]] = []
-        entries: list[tuple[int, int, int, float]] = []
+        self._are_affine = []
+        rows: list[int] = []
+        entries: list[tuple[int, int, int]] = []
         for block, values, partials in self._blocks:
             residual, first = block.residual, block.rows.start
             if not residual.constant or not {*residual.channels} <= {*direct, channel}:
                 self.not_affine.append((block, values))
                 continue
+            self._are_affine.append((block, values, partials))
+            rows += range(first, block.rows.stop)
+            for r, name, x in residual.entries:
+                start, _, of_order = direct.get(name, (0, 0, -1))
+                entries.append((first + r, of_order, start + x))
+        row, order, component = (np.array([e[k] for e in entries], np.int64) for k in range(3))
+        offset, factor = self._offsets_and_factors()
+        return Affine(np.array(rows, np.int64), offset, row, order, component, factor)
+
+    def _offsets_and_factors(self) -> tuple[Floats, Floats]:
+        """Numbers of the affine rows."""
+        offset: list[float] = []
+        factor: list[float] = []
+        for block, values, partials in self._are_affine:
+            residual = block.residual
             zeros = Samples({x: np.zeros_like(self.samples[x]) for x in residual.channels})
             residual.value(zeros, values)
             residual.partials(zeros, partials)
-            rows += [(first + r, x) for r, x in enumerate(values[:, 0, 0])]
-            for (r, name, x), factor in zip(residual.entries, partials[:, 0, 0], strict=True):
-                start, _, of_order = direct.get(name, (0, 0, -1))
-                entries.append((first + r, of_order, start + x, factor))
-        row, order, component = (np.array([e[k] for e in entries], np.int64) for k in range(3))
-        return Affine(
-            np.array([r for r, _ in rows], np.int64),
-            np.array([x for _, x in rows], float),
-            row,
-            order,
-            component,
-            np.array([factor for _, _, _, factor in entries], float),
-        )
+            offset += values[:, 0, 0].tolist()
+            factor += partials[:, 0, 0].tolist()
+        return np.array(offset, float), np.array(factor, float)
 
     def refresh(self, points: InstantSet) -> None:
         """Read offsets, factors and weights of the blocks again."""
-        affine = self._affine(points.components.direct, self._channel)
-        self._numbers.offset[:], self._numbers.factor[:] = affine.offset, affine.factor
+        self._numbers.offset[:], self._numbers.factor[:] = self._offsets_and_factors()
         weigh(points, self.sums)
 
     def derive(self, fresh: bool) -> None:

@@ -37,14 +37,15 @@ class Sizes:
         """Typical size of each row of a residual."""
         if not isinstance(residual, Linear):
             return residual.scale
-        sizes, found = np.zeros(len(residual.rows)), np.ones(len(residual.rows), bool)
+        sizes, found = [0.0] * len(residual.rows), [True] * len(residual.rows)
         for (row, channel, component), factor in residual.coefficients:
             size = self._known.get((channel, component))
             if size is None:
                 size = self._known[channel, component] = self._size(channel, component)
             found[row] &= size > 0.0
             sizes[row] = max(sizes[row], abs(factor) * size)
-        return np.where(found & (sizes > 0.0), sizes, residual.scale)
+        known = [all_found and x > 0.0 for all_found, x in zip(found, sizes, strict=True)]
+        return np.where(known, sizes, residual.scale)
 
     def _size(self, channel: str, component: int) -> float:
         """The size of a component; 0 if it has its own scale."""

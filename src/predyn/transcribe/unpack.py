@@ -6,7 +6,8 @@ import math
 import platform
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,13 @@ from predyn.model import Limits
 from predyn.nlp import Multipliers
 from predyn.problem import Problem
 from predyn.problem.quantities import unit_of
-from predyn.samples import STATES, Samples
 from predyn.solution import EXCEEDS, MOST_EXCESS, SUCCESS, Solution, Violation
 from predyn.solution.ground import GroundPlane
+from predyn.solution.later_samples import SAMPLED, LaterSamples
 from predyn.solution.repeating import Repeat
 from predyn.transcribe.motion import Motion, motion_of
 from predyn.transcribe.program import Program
-from predyn.transcribe.recheck import dense_instants, dense_violations
+from predyn.transcribe.recheck import dense_violations
 from predyn.transcribe.unsmoothed import unsmoothed
 from predyn.transcribe.widths import used_widths
 
@@ -54,7 +55,7 @@ class Imposed:
         most = MOST_VIOLATIONS if self._relative.max(initial=0.0) > SMALL else FEW
         worst = outside[np.argsort(-self._relative[outside], kind="stable")[:most]]
         parts = (self._excess, self._relative, self._value, self._lower, self._upper)
-        begin = np.cumsum([0.0, *(curve.duration for curve in self._curves)]).tolist()
+        begin = [*accumulate((curve.duration for curve in self._curves), initial=0.0)]
         result = []
         for i, over, share, value, low, high in zip(
             worst.tolist(), *(part[worst].tolist() for part in parts), strict=True
@@ -128,6 +129,8 @@ def unpack(
 ) -> Solution:
     """The solution at x; without g (for a checkpoint), violations are omitted."""
     motion = motion_of(program, x)
+    if not isinstance(motion.problem.guess, str):  # an earlier solution would be kept alive
+        motion = replace(motion, problem=replace(motion.problem, guess="auto"))
     problem, model = motion.problem, motion.problem.model
     if motion.impossible:
         status = "evaluation_error"
@@ -136,14 +139,13 @@ def unpack(
     curved = bool(np.isfinite(x).all()) and not program.discrete
     at_points = None if g is None else Imposed(program, motion, x, g)
     imposed = at_points.violations() if at_points else []
+    sample, recheck = partial(sample_motion, motion), dense_violations
     if program.discrete:
         from predyn.transcribe.discrete.unpack import node_violations, sample_nodes
 
-        sampled = sample_nodes(program, motion, x)
-        dense = [] if g is None else node_violations(program, motion, x)
-    else:
-        sampled, between = sample_motion(program, motion, dense=g is not None)
-        dense = [] if g is None else dense_violations(program, motion, between)
+        sample, recheck = partial(sample_nodes, motion), node_violations
+    later: dict[str, Any] = dict.fromkeys(SAMPLED, LaterSamples(sample))
+    dense = [] if g is None else recheck(program, motion)
     if status in SUCCESS and dense and dense[0].relative > MOST_EXCESS:
         status = EXCEEDS
     dense = sorted([*dense, *imposed[:5]], key=lambda v: -v.relative)
@@ -159,13 +161,6 @@ def unpack(
         max_violation_dense=dense[0].relative if dense else math.nan if g is None else 0.0,
         curves=curves,
         phase_names=tuple(phase.name for phase in program.phases),
-        t=sampled["t"],
-        phase=sampled["phase"],
-        q=sampled["q"],
-        v=sampled["v"],
-        a=sampled["a"],
-        tau=sampled["tau"],
-        reactions=sampled["w"],
         limits=Limits(*(np.array(x, float) for x in problem.limits or model.limits)),
         jerk_limit=jerk_limits(problem.jerk_limit, model.n),
         costs=costs,
@@ -181,18 +176,17 @@ def unpack(
         x=x.copy(),
         forces=_constant_forces(problem),
         passive=tuple(problem.passive),
-        signals=motion.sampled_signals(sampled["t"], sampled["phase"]),
         signal_curves=motion.signals,
         parameters=motion.parameters,
         parameter_units={x.name: unit_of(problem, x) for x in problem.parameters},
         systems=motion.systems,
         ground=_ground(problem, motion.systems),
         cycle=_repeat(problem, motion.parameters),
-        # an earlier solution would be kept alive
-        problem=problem if isinstance(problem.guess, str) else replace(problem, guess="auto"),
+        problem=problem,
         unsmoothed=unsmoothed(program, motion, g) if curved and g is not None else {},
         widths=used_widths(problem),
         provenance=_provenance(problem, text),
+        **later,
     )
 
 
@@ -215,31 +209,23 @@ def _provenance(problem: Problem, text: str) -> dict[str, str]:
     }
 
 
-def sample_motion(
-    program: Program, motion: Motion, dense: bool = False
-) -> tuple[dict[str, NDArray], list[Samples]]:
-    """The motion and its forces at the limit points of all phases; if asked for, states and torques
-    of each phase at its dense instants.
-    """
-    parts: dict[str, list[Any]] = {k: [] for k in ("t", "phase", "q", "v", "a", "tau", "w")}
-    begin, between = 0.0, []
-    for p, (curve, layout) in enumerate(zip(motion.curves, program.phases, strict=True)):
-        s = layout.spline.limit_points(max(program.problem.transcription.limit_points, 3))
-        every = np.append(s, dense_instants(layout, curve)) if dense else s
-        samples, count = motion.samples(p, every, ("tau",)), len(s)
-        if dense:  # one call for both is faster
-            between.append(Samples({c: samples[c][:, count:] for c in (*STATES, "tau")}))
-        states = (samples[c][:, :count] for c in ("q", "v", "a", "tau"))
-        q, v, a, tau = (np.ascontiguousarray(x.T) for x in states)
+@np.errstate(all="ignore")  # the status reports what is not finite
+def sample_motion(motion: Motion) -> dict[str, Any]:
+    """The motion, its forces and its signals at the limit points of all phases."""
+    parts: dict[str, list[NDArray]] = {k: [] for k in SAMPLED if k != "signals"}
+    begin, per_segment = 0.0, max(motion.problem.transcription.limit_points, 3)
+    for p, (curve, spline) in enumerate(zip(motion.curves, motion.given_splines, strict=True)):
+        s = spline.limit_points(per_segment)
+        samples = motion.samples(p, s, ("tau",))
+        q, v, a, tau = (np.ascontiguousarray(samples[c].T) for c in ("q", "v", "a", "tau"))
         wrench = joint_reactions(motion.systems[p].model, q, v, a, forces=motion.forces(p, s))
-        phase = np.full(count, p, np.int64)
+        phase = np.full(len(s), p, np.int64)
         rows = (begin + s * curve.duration, phase, q, v, a, tau, wrench)
         for name, value in zip(parts, rows, strict=True):
             parts[name].append(value)
         begin += curve.duration
-    if len(program.phases) == 1:
-        return {name: values[0] for name, values in parts.items()}, between
-    return {name: np.concatenate(values) for name, values in parts.items()}, between
+    found = {name: np.concatenate(values) for name, values in parts.items()}
+    return {**found, "signals": motion.sampled_signals(found["t"], found["phase"])}
 
 
 def _constant_forces(problem: Problem) -> tuple[dict[str, Any], ...]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.curves.bspline import BSpline, gauss_legendre
+from predyn.kernels.kernel_cache import keeper
 from predyn.terms.term import Residual
 from predyn.transcribe.instants import Block, InstantSet
 from predyn.transcribe.motion import Motion
@@ -26,6 +27,8 @@ PER_PIECE = 4  # intervals of a spline's piece in which a change of sign is look
 GAUSS, IN_STEPS = 5, 3  # points in each interval, and in each step of an integrated motion
 NOTABLE = 1e-3  # relative difference of an integral that is listed
 STEPS = 8  # of regula falsi; an error e of a zero changes the integral by the order of e^2
+
+kept = keeper(__file__)
 
 
 def unsmoothed(program: Program, motion: Motion, g: Floats) -> dict[str, float]:
@@ -74,15 +77,31 @@ def _resolved(part: Part, gauss: int) -> bool:
     values = part.points.values.of(part.block)  # (instants, rows)
     if gauss < 2 or len(values) % gauss or type(part.points) is not InstantSet:
         return False
-    last = _last_coefficient(gauss)
     assert part.block.loss is not None
-    f = values if part.block.loss.loss == "linear" else values * values
-    f = f.reshape(-1, gauss, values.shape[1])
-    largest = np.abs(f).max(axis=1)
-    share = np.abs(last @ f) / np.where(largest > 0.0, largest, 1.0)
-    width = part.points.weights[: len(values)].reshape(-1, gauss).sum(axis=1)
-    error = float((width[:, None] * largest * share**2).sum())
-    return error <= NOTABLE * abs(float((width[:, None] * f.mean(axis=1)).sum()))
+    squared, found = part.block.loss.loss != "linear", np.empty(2)
+    _estimate(values, part.points.weights, _last_coefficient(gauss), squared, found)
+    error, integral = found.tolist()
+    return bool(error <= NOTABLE * abs(integral))
+
+
+@kept
+def _estimate(values: Floats, weights: Floats, last: Floats, squared: bool, out: Floats) -> None:
+    """Error and value of the integral of values (instants, rows), or of their squares."""
+    error, integral, gauss = 0.0, 0.0, len(last)
+    for piece in range(len(values) // gauss):
+        for row in range(values.shape[1]):
+            largest, total, coefficient, width = 0.0, 0.0, 0.0, 0.0
+            for k in range(gauss):
+                f = values[piece * gauss + k, row]
+                f = f * f if squared else f
+                largest = max(largest, abs(f))
+                total += f
+                coefficient += last[k] * f
+                width += weights[piece * gauss + k]
+            if largest > 0.0:
+                error += width * largest * (coefficient / largest) ** 2
+            integral += width * total / gauss
+    out[0], out[1] = error, integral
 
 
 @cache

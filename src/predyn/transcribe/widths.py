@@ -36,7 +36,7 @@ def asked_widths(problem: Problem) -> dict[str, float | None]:
         wider = [x for x in (found.get(name), term.width) if x is not None]
         found[name] = float(max(wider)) if wider else None
     model = problem.model
-    for j in np.flatnonzero(model.coulomb):
+    for j in model.coulomb.nonzero()[0]:
         found[f"{FRICTION} {model.joint_names[j]}"] = float(model.coulomb_speed[j])
     return found
 

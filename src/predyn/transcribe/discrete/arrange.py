@@ -6,7 +6,7 @@ or torques is bounded within the steps, at the instants of the quadrature.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -20,12 +20,13 @@ from predyn.samples.registry import units
 from predyn.terms.joints import JointTorque
 from predyn.terms.term import Residual, Term
 from predyn.transcribe.arrange import Arrangement
-from predyn.transcribe.discrete.balance import balance
+from predyn.transcribe.discrete.balance import Acting, balance
 from predyn.transcribe.discrete.layout import duration_channel
 from predyn.transcribe.discrete.node_rows import NodePart, NodeRows
-from predyn.transcribe.discrete.sets import HALVES, RULES, StepSet
+from predyn.transcribe.discrete.sets import HALVES, NODE_WEIGHTS, RULES, StepSet
 from predyn.transcribe.equalities import moves
 from predyn.transcribe.instants import Block, InstantSet
+from predyn.transcribe.kernels import Ints
 from predyn.transcribe.limits import limit_constraints
 
 DYNAMICS = "equation of motion"  # name of the rows
@@ -127,68 +128,60 @@ class DiscreteArrangement(Arrangement):
             self._add_motion(p)
 
     def _add_motion(self, p: int) -> None:
-        spline, layout = self._spline(p), self.layouts[p]
-        degree, nodes = spline.degree, len(spline.breaks)
-        rule, first = RULES[degree], degree * np.arange(spline.steps)
-        torques = () if degree == 2 else ("tau",)
-        force, momentum = "lagrangian", ("lagrangian", self._n)
-        if self.problem.model.couplings:  # forces and momenta are summed up separately
-            force, momentum = "generalized_force", ("momentum", 0)
-        parts: list[NodePart] = []
-        for x, weight in zip(rule.x, rule.weights, strict=True):
-            share = weight / spline.steps
-            values, slopes = spline.within(np.array([x]))[:, 0] * share
-            for a in range(degree + 1):
-                timed = [(force, 0, values[a])] + [(u, 0, values[a]) for u in torques]
-                plain = [(*momentum, slopes[a])]
-                points = self.within(p, [x])
-                parts.append(self._part(p, points, first + a, timed if values[a] else [], plain))
-        parts += self._at_nodes(p, nodes)
-        ends = ((0, "start", 1.0, layout.control[0], layout.columns[0]),
-                (nodes - 1, "end", -1.0, layout.control[-1], layout.columns[-1]))  # fmt: skip
-        for node, end, sign, slope, columns in ends:
-            if (columns >= 0).any() or slope.any():
-                momentum = [("momentum", 0, sign)]
-                points = self.at(p, end)
-                parts.append(self._part(p, points, np.array([node]), [], momentum))
+        """The rows of all nodes of a phase (balance.py)."""
+        spline, layout, names = self._spline(p), self.layouts[p], self.problem.model.joint_names
+        parts = [*self._from_steps(p), *self._from_nodes(p), *self._from_ends(p)]
         zero = np.zeros(self._n)
         # a step's share of the impulse of typical torques
-        scale = self.bind(p, JointTorque()).scale * layout.T / (degree * spline.steps)
-        names, label = self.problem.model.joint_names, name_in(self.problem, p, DYNAMICS)
-        s = tuple(spline.breaks.tolist())
+        scale = self.bind(p, JointTorque()).scale * layout.T / (len(spline.breaks) - 1)
+        label, s = name_in(self.problem, p, DYNAMICS), tuple(spline.breaks.tolist())
         self.rows.append(NodeRows(label, names, parts, zero, zero, scale, pointwise=False, s=s))
 
-    def _at_nodes(self, p: int, nodes: int) -> list[NodePart]:
-        """Forces of loops and contacts, and for parabolas the torques, act at the nodes."""
-        spline, parts = self._spline(p), []
-        unknown = any(
-            isinstance(x, str) for f in self.systems[p].forces for x in (f.force, f.moment)
-        )
-        acting = [("holding", -1.0)] * unknown + [("tau", 1.0)] * (spline.degree == 2)
-        if not acting:
-            return []
-        share = np.zeros(nodes)
-        for k, weight in zip(
-            range(spline.degree + 1),
-            (0.5, 0.5) if spline.degree == 1 else RULES[2].weights,
-            strict=True,
-        ):
+    def _from_steps(self, p: int) -> Iterator[NodePart]:
+        """Forces, momenta and, for straight lines, torques within the steps."""
+        spline = self._spline(p)
+        rule, first = RULES[spline.degree], spline.degree * np.arange(spline.steps)
+        force, momentum, at = "lagrangian", "lagrangian", self._n
+        if self.problem.model.couplings:  # forces and momenta are summed up separately
+            force, momentum, at = "generalized_force", "momentum", 0
+        acting = (force, "tau") if spline.degree == 1 else (force,)
+        for x, weight in zip(rule.x, rule.weights, strict=True):
+            values, slopes = spline.within(np.array([x]))[:, 0] * (weight / spline.steps)
+            for a in range(spline.degree + 1):
+                timed = [(name, 0, float(values[a])) for name in acting if values[a]]
+                plain = [(momentum, at, float(slopes[a]))]
+                yield self._part(p, self.within(p, [x]), first + a, timed, plain)
+
+    def _from_nodes(self, p: int) -> Iterator[NodePart]:
+        """Forces of loops and contacts and, for parabolas, torques act at the nodes."""
+        spline = self._spline(p)
+        given = [x for force in self.systems[p].forces for x in (force.force, force.moment)]
+        acting = [("holding", -1.0)] if any(isinstance(x, str) for x in given) else []
+        if spline.degree == 2:
+            acting.append(("tau", 1.0))
+        share = np.zeros(len(spline.breaks))
+        for k, weight in enumerate(NODE_WEIGHTS[spline.degree]):
             share[k + spline.degree * np.arange(spline.steps)] += weight / spline.steps
-        for weight in np.unique(np.round(share, 14)):
-            chosen = np.flatnonzero(np.abs(share - weight) < 1e-13)
+        for weight in np.unique(share.round(14)) if acting else ():
+            chosen = np.flatnonzero(share.round(14) == weight)
             points = self.at(p, spline.breaks[chosen].tolist())
-            timed = [(name, 0, sign * share[chosen[0]]) for name, sign in acting]
-            parts.append(self._part(p, points, chosen, timed, []))
-        return parts
+            timed = [(name, 0, sign * float(share[chosen[0]])) for name, sign in acting]
+            yield self._part(p, points, chosen, timed, [])
+
+    def _from_ends(self, p: int) -> Iterator[NodePart]:
+        """Momenta at the ends, unless these are at rest."""
+        layout, last = self.layouts[p], len(self._spline(p).breaks) - 1
+        start: tuple[At, int, int, float] = ("start", 0, 0, 1.0)
+        end: tuple[At, int, int, float] = ("end", -1, last, -1.0)
+        for at, control, node, sign in (start, end):
+            if (layout.columns[control] >= 0).any() or layout.control[control].any():
+                momentum = [("momentum", 0, sign)]
+                yield self._part(p, self.at(p, at), np.array([node]), [], momentum)
 
     def _part(
-        self,
-        p: int,
-        points: InstantSet,
-        node: np.ndarray,
-        timed: list[tuple[str, int, float]],
-        plain: list[tuple[str, int, float]],
+        self, p: int, points: InstantSet, node: Ints, timed: list[Acting], plain: list[Acting]
     ) -> NodePart:
+        """What the instants of a set add to the rows of nodes (instants,)."""
         layout, model = self.layouts[p], self.problem.model
         free = layout.T_column >= 0
         duration = duration_channel(self.problem.phases[p]) if free else layout.T

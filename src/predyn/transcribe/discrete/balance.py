@@ -22,6 +22,8 @@ from predyn.terms.linear import Block, Linear
 from predyn.terms.selection import Floats, column
 from predyn.terms.term import Residual
 
+Acting = tuple[str, int, float]  # channel, first component, factor
+
 
 class Timed(Residual):
     """T times one linear residual, plus another one; T is a parameter."""
@@ -59,17 +61,17 @@ def balance(
     names: tuple[str, ...],
     units: tuple[str, ...],
     scale: Floats,
-    timed: Sequence[tuple[str, int, float]],
-    plain: Sequence[tuple[str, int, float]],
+    timed: Sequence[Acting],
+    plain: Sequence[Acting],
     duration: str | float,
 ) -> Residual:
-    """T times some channels plus others, each (channel, first component, factor), joint by joint.
+    """T times some channels plus others, joint by joint.
 
     duration: T as a number, or the channel of a free one.
     """
     every = np.arange(len(names))
 
-    def linear(parts: Sequence[tuple[str, int, float]], T: float) -> list[Block]:
+    def linear(parts: Sequence[Acting], T: float) -> list[Block]:
         return [Block(0, x, first + every, np.full(len(names), T * c)) for x, first, c in parts]
 
     if isinstance(duration, str) and timed:

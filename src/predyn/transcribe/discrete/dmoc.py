@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.curves.node_spline import NodeSpline
-from predyn.problem import Problem, Signal, system_of
+from predyn.problem import Dmoc, Duration, Problem, Signal, duration_of, system_of
 from predyn.problem.offers import name_in
 from predyn.samples.registry import TORQUES
 from predyn.solution import Curve
 from predyn.terms.joints import JointTorque
 from predyn.transcribe.arrange import Arrangement
 from predyn.transcribe.discrete.arrange import DiscreteArrangement
-from predyn.transcribe.discrete.unpack import node_control
 from predyn.transcribe.layout import Ints, PhaseLayout
 from predyn.transcribe.program import Program, require_valid
 from predyn.transcribe.sizes import Sizes
@@ -75,9 +74,11 @@ class DmocProgram(SplineProgram):
     def curves(self, x: Floats) -> tuple[Curve, ...]:
         """Cubic splines through the nodes."""
         curves = []
-        for p, phase in enumerate(self.phases):
+        for phase in self.phases:
             assert isinstance(phase.spline, NodeSpline)
-            spline, control = phase.spline.smooth(node_control(self, p, x))
+            given, free = phase.control.copy(), phase.columns >= 0
+            given[free] = x[phase.columns[free]]
+            spline, control = phase.spline.smooth(given)
             T = float(x[phase.T_column]) if phase.T_column >= 0 else phase.T
             curves.append(Curve(spline.degree, spline.knots, control, T))
         return tuple(curves)
@@ -99,11 +100,14 @@ def with_torques(problem: Problem) -> Problem:
     """The problem with the torques as a signal: a number in each step, or one at each node."""
     if any(signal.name == TORQUES for signal in problem.signals):
         return problem
+    method = problem.transcription
+    assert isinstance(method, Dmoc)
     model, systems = problem.model, [system_of(problem, p) for p in range(len(problem.phases))]
     motors = np.array([~np.isin(model.joint_names, x.passive) for x in systems]).any(axis=0)
     residual = JointTorque().bind(model)
-    durations = [float(getattr(x.duration, "guess", x.duration)) for x in problem.phases]
-    scale = Sizes(systems[0], durations[0]).scale(residual)
+    duration = duration_of(problem, problem.phases[0])
+    T = duration.guess if isinstance(duration, Duration) else duration
+    scale = Sizes(systems[0], T).scale(residual)
     free = np.where(motors, np.inf, 0.0)
     torques = Signal(
         TORQUES,
@@ -112,6 +116,6 @@ def with_torques(problem: Problem) -> Problem:
         free,
         scale=scale,
         unit="N m",
-        degree=0 if problem.transcription.order == 2 else 1,
+        degree=0 if method.order == 2 else 1,
     )
     return replace(problem, signals=(*problem.signals, torques))

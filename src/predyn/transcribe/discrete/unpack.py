@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,7 @@ from predyn.dynamics.reactions import joint_reactions
 from predyn.samples import Samples
 from predyn.samples.registry import TORQUES, implementation
 from predyn.solution import Violation
+from predyn.solution.later_samples import SAMPLED
 from predyn.transcribe.motion import Motion
 from predyn.transcribe.program import Program
 from predyn.transcribe.recheck import Bounded, violations_of
@@ -17,17 +20,16 @@ from predyn.transcribe.recheck import Bounded, violations_of
 Floats = NDArray[np.float64]
 
 
-def sample_nodes(program: Program, motion: Motion, x: Floats) -> dict[str, NDArray]:
+def sample_nodes(motion: Motion) -> dict[str, Any]:
     """The motion and its forces at all nodes.
 
     Velocities and accelerations are differences of neighbouring nodes; at the ends of a phase,
     velocities are those that belong to its momenta. Torques are means of the neighbouring steps.
     """
-    parts: dict[str, list[NDArray]] = {k: [] for k in ("t", "phase", "q", "v", "a", "tau", "w")}
+    parts: dict[str, list[NDArray]] = {k: [] for k in SAMPLED if k != "signals"}
     begin = 0.0
     for p, curve in enumerate(motion.curves):
-        spline, control = program.phases[p].spline, node_control(program, p, x)
-        assert isinstance(spline, NodeSpline)
+        spline, control = node_control(motion, p)
         s, T = spline.breaks, curve.duration
         h, q = T * s[1], control[1:-1]
         steps = np.diff(q, axis=0) / h
@@ -50,18 +52,18 @@ def sample_nodes(program: Program, motion: Motion, x: Floats) -> dict[str, NDArr
         for name, value in zip(parts, rows, strict=True):
             parts[name].append(value)
         begin += T
-    return {name: np.concatenate(values) for name, values in parts.items()}
+    found = {name: np.concatenate(values) for name, values in parts.items()}
+    return {**found, "signals": motion.sampled_signals(found["t"], found["phase"])}
 
 
-def node_control(program: Program, p: int, x: Floats) -> Floats:
+def node_control(motion: Motion, p: int) -> tuple[NodeSpline, Floats]:
     """Control points of a phase: slope at the start, nodes, slope at the end."""
-    phase = program.phases[p]
-    control, free = phase.control.copy(), phase.columns >= 0
-    control[free] = x[phase.columns[free]]
-    return control
+    spline = motion.given_splines[p]
+    assert isinstance(spline, NodeSpline)
+    return spline, spline.sample(motion.splines[p], motion.curves[p].control)
 
 
-def node_violations(program: Program, motion: Motion, x: Floats) -> list[Violation]:
+def node_violations(program: Program, motion: Motion) -> list[Violation]:
     """The largest excess of each named quantity that is bounded throughout, worst first.
 
     Quantities are looked at where the method knows them: in the middle of the steps, in addition to
@@ -69,11 +71,8 @@ def node_violations(program: Program, motion: Motion, x: Floats) -> list[Violati
     """
     found, begin = [], 0.0
     for p, curve in enumerate(motion.curves):
-        layout, T = program.phases[p], curve.duration
-        spline = layout.spline
-        assert isinstance(spline, NodeSpline)
+        (spline, control), T = node_control(motion, p), curve.duration
         middle = (np.arange(spline.steps) + 0.5) / spline.steps
-        control = node_control(program, p, x)
         values, slopes = spline.within(np.full(1, 0.5))[:, 0]
         local = control[
             1 + spline.degree * np.arange(spline.steps)[:, None] + np.arange(len(values))
@@ -86,7 +85,8 @@ def node_violations(program: Program, motion: Motion, x: Floats) -> list[Violati
                 samples = _samples(motion, p, middle, (q, v), residual.channels)
                 bounded = Bounded(rows.name, residual, rows.lower, rows.upper)
                 value = bounded.values(samples, len(middle))
-                worst = np.argmax(bounded.excess(value), axis=1)
+                low, high = rows.lower[:, None], rows.upper[:, None]
+                worst = np.argmax(np.maximum(low - value, value - high), axis=1)
                 at = np.take_along_axis(value, worst[:, None], axis=1)[:, 0]
                 found.append((bounded, at, begin + middle[worst] * T))
         begin += T
