@@ -40,13 +40,14 @@ def test_options_replace_those_of_the_file(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("movement = 3\n", r"\[movement\]: expected a table, got 3|movement.*expected a table"),
-        ("[movement]\n", "kind.*expected one of 'human-walk', 'human-sit-to-stand', got None"),
+        ("[movement]\n", "kind.*expected one of 'human-walk', 'human-sit-to-stand', .*got None"),
         ('[movement]\nkind = ["a"]\n', "kind.*expected one of"),
         ('[movement]\nkind = "run"\n', "kind.*expected one of .* got 'run'"),
         (BASE + "pace = 1.0\n", "pace"),
         (BASE + "speed = 9.0\n", "speed: expected .* m/s for a person of 1.75 m who walks, got 9"),
         (BASE + "[model]\n", "model"),
-        (BASE + '[transcription]\nmethod = "hybrid"\n', "solved with method 'spline'"),
+        (BASE + '[transcription]\nmethod = "midpoint"\n', "unknown method 'midpoint'"),
+        (BASE + '[transcription]\nsteps = 3\n', "steps"),
         (BASE + "[transcription]\nknot = 3\n", "knot"),
         (BASE + '[transcription]\nrefine = "maybe"\n', "refine"),
     ],
@@ -82,4 +83,17 @@ def test_the_command_names_wrong_options() -> None:
 
 
 def test_movements_are_tasks() -> None:
-    assert {"human-walk", "human-sit-to-stand"} <= set(predyn.config.task_names())
+    names = {"human-walk", "human-sit-to-stand", "human-lift-box"}
+    assert names <= set(predyn.config.task_names())
+
+
+def test_other_methods(tmp_path: Path) -> None:
+    """Options that methods share stay; those of a method's own are its defaults."""
+    lift = '[movement]\nkind = "human-lift-box"\nsteps = 30\n[transcription]\n'
+    own = read_task(written(tmp_path, lift)).problem.transcription
+    assert (own.method, own.steps) == ("dmoc", 30)
+    order = read_task(written(tmp_path, lift + "order = 4\n")).problem.transcription
+    assert (order.method, order.steps, order.order) == ("dmoc", 30, 4)
+    spline = read_task(written(tmp_path, lift + 'method = "spline"\n')).problem.transcription
+    assert type(spline) is predyn.Spline
+    assert (spline.degree, spline.segments) == (own.degree, own.segments)

@@ -53,6 +53,7 @@ TWO = {  # two parameters of each built-in task that keep its active set
     "gymnast-swing": ("duration of phase 1", "end q of hip"),
     "planar-walker": ("mass of trunk", "duration of toe"),
     "human-sit-to-stand": ("duration of rising", "weight of effort"),
+    "human-lift-box": ("duration of lift", "weight of effort"),
     "quadruped-stand-up": ("duration of phase 1", "weight of effort"),
 }
 QUICK = ("two-link-time-optimal", "two-link-lifting", "two-link-pick-place", "cart-pole-swingup")

@@ -21,6 +21,7 @@ NAMES = (
     "human-walk",
     "human-walk-published",
     "human-sit-to-stand",
+    "human-lift-box",
     "quadruped-stand-up",
 )
 
