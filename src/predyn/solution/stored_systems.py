@@ -190,9 +190,9 @@ def _force_of(group: TreeReader, model: Model, signals: Signals, k: int) -> Exte
         if isinstance(value, np.ndarray):
             values.append(vector_of(group, name))
         elif isinstance(value, str):
-            signal = signals.get(value)
+            signal = signals.get(value.removeprefix("-"))  # the opposite of a signal
             there = signal is not None and signal.curves[k] is not None
-            good = there and len(signals[value].components) == 3
+            good = there and signal is not None and len(signal.components) == 3
             group.require(good, name, "the name of a signal of 3 components in this phase")
             values.append(value)
         else:

@@ -1,0 +1,273 @@
+"""Discrete mechanics as one of several methods: tasks, phases, contacts, results, refusals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import predyn
+from discrete_cases import GRAVITY, arm, five_bar, rest, rod, steps, turn_crank, two_link
+from predyn import Cost, Dmoc, Duration, Phase, Problem, Signal, SolverOptions, State
+from predyn.config import read_task
+from predyn.dynamics import close_loops, frame_kinematics
+from predyn.errors import InputError
+from predyn.results.descriptions import problem_text
+from predyn.terms import JointTorque, Smoothness, TotalTime
+from predyn.view.report import report_html
+
+
+def solved(problem: Problem, **options: Any) -> predyn.Solution:
+    return predyn.solve(problem, verbose=False, **options).check()
+
+
+@cache
+def cranked() -> predyn.Solution:
+    return solved(turn_crank(steps(20)))
+
+
+# -- one task, several methods --------------------------------------------------------------------
+
+
+def task(name: str, method: str, **options: Any) -> Problem:
+    problem = read_task(name, method=method).problem
+    return replace(problem, transcription=replace(problem.transcription, **options))
+
+
+def test_lifting_with_three_methods() -> None:
+    fine = solved(task("two-link-lifting", "dmoc", steps=120, order=4)).objective
+    coarse, finer = (
+        [
+            solved(task("two-link-lifting", "spline", segments=n)).objective,
+            solved(task("two-link-lifting", "hybrid", segments=n)).objective,
+            solved(task("two-link-lifting", "dmoc", steps=3 * n)).objective,
+        ]
+        for n in (10, 40)
+    )
+    for before, after in zip(coarse, finer, strict=True):
+        assert abs(after - fine) < abs(before - fine)
+        assert after == pytest.approx(fine, rel=2e-4)
+
+
+def test_swing_up_with_three_methods() -> None:
+    discrete = solved(task("acrobot-swingup", "dmoc", steps=240))
+    errors = {}
+    for method in ("hybrid", "spline"):
+        for segments in (80, 160):
+            problem = task("acrobot-swingup", method, segments=segments)
+            found = predyn.solve(problem, guess=discrete, verbose=False)
+            errors[method, segments] = abs(found.objective / discrete.objective - 1.0)
+        assert errors[method, 160] < 0.5 * errors[method, 80]
+        assert errors[method, 160] < 0.01
+
+
+def test_walking_with_two_methods() -> None:
+    problem = read_task("planar-walker").problem
+    without = [cost for cost in problem.costs if not isinstance(cost.term, Smoothness)]
+    problem = replace(problem, costs=tuple(without))
+    spline = solved(replace(problem, transcription=predyn.Spline(degree=5, segments=16)))
+    found = {n: solved(replace(problem, transcription=steps(n))) for n in (8, 16)}
+    assert found[16].objective == pytest.approx(spline.objective, rel=0.02)
+    foot = found[16]
+    flat = foot.phase == 0
+    heel = frame_kinematics(foot.model, "right_heel", foot.q[flat]).p
+    assert np.abs(heel[:, [0, 2]] - [-0.21, 0.0]).max() < 1e-8
+    assert (foot.signals["right_heel"][flat, 2] > -1e-5).all()
+
+
+# -- phases ---------------------------------------------------------------------------------------
+
+
+@cache
+def grasp() -> predyn.Model:
+    """An arm, and a block on springs that it may take hold of."""
+    builder = predyn.ModelBuilder("grasp", GRAVITY)
+    builder.add_link("upper", "world", "j1", **rod(1.0))
+    builder.add_link("lower", "upper", "j2", origin=(1, 0, 0), **rod(1.0))
+    builder.add_frame("hand", "lower", (1, 0, 0))
+    for up, name, axis, body in (
+        ("world", "x", (1, 0, 0), {}),
+        ("block_x", "y", (0, 1, 0), {"mass": 0.5, "inertia": (0.01, 0.01, 0.01)}),
+    ):
+        builder.add_link(f"block_{name}", up, f"block_{name}", "prismatic", axis=axis,
+                         stiffness=50.0, rest={"x": 1.2, "y": 0.3}[name], **body)  # fmt: skip
+    return builder.close_loop("grip", "point", "hand", "block_y").build()
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_a_grasp_between_phases_is_without_impact(order: int) -> None:
+    model = grasp()
+    y = 0.3 - 0.5 * 9.81 / 50.0  # the block rests on its springs
+    at_block = close_loops(model, [-0.6, 1.6, 1.2, y], hold=("block_x", "block_y"))
+    lifted = close_loops(model, [0.2, 1.0, 1.1, 0.6], hold=("block_x", "block_y"))
+    problem = Problem(
+        model,
+        (
+            Phase(0.6, rest(-1.2, 1.8, 1.2, y), loops=(), name="reach"),
+            Phase(0.8, end=rest(None, None, 1.1, 0.6), loops=("grip",), name="lift"),
+        ),
+        (Cost(JointTorque(joints=("j1", "j2")), 0.5),),
+        passive=("block_x", "block_y"),
+        transcription=Dmoc(steps=12 if order == 2 else 6, order=order),
+        guess=([0.0, 0.43, 1.0], [[-1.2, 1.8, 1.2, y], at_block, lifted]),
+    )
+    found = solved(problem)
+    hand = frame_kinematics(model, "hand", found.q, found.v)
+    block = frame_kinematics(model, "block_y", found.q, found.v)
+    held = found.phase == 1
+    assert np.abs(hand.p - block.p)[held].max() < 1e-8
+    first = np.flatnonzero(held)[0]
+    assert np.abs(hand.v - block.v)[[first - 1, first]].max() < 1e-7
+    assert np.isnan(found.signals["grip"][~held]).all()
+    assert np.abs(hand.v[first]).max() < 1e-2  # the block was at rest
+
+
+def test_durations_that_are_parameters() -> None:
+    problem = replace(
+        two_link(steps(10)),
+        phases=(
+            Phase("half", rest(0.0, 0.0), State((0.7, None))),
+            Phase("half", end=rest(np.pi / 2, 0.0)),
+        ),
+        parameters=(predyn.Parameter("half", 0.4, 2.0, 1.0),),
+        costs=(Cost(JointTorque(), 0.5), Cost(TotalTime(), 30.0)),
+        solver=SolverOptions(),
+    )
+    found = solved(problem)
+    assert found.duration == pytest.approx(2.0 * found.parameters["half"])
+    apart = replace(
+        problem,
+        phases=tuple(replace(x, duration=Duration(0.4, 2.0, 1.0)) for x in problem.phases),
+        parameters=(),
+    )
+    assert solved(apart).objective < found.objective
+
+
+# -- results --------------------------------------------------------------------------------------
+
+
+def test_samples_are_those_of_the_nodes() -> None:
+    found = cranked()
+    assert len(found.t) == 21
+    u = found.signal_curves["tau"].curves[0].control
+    assert np.allclose(found.tau[1:-1], 0.5 * (u[1:] + u[:-1]))
+    assert not found.tau[:, 1:].any()
+    h = found.duration / 20
+    assert np.allclose(found.a[1:-1], np.diff(found.q, 2, axis=0) / h**2)
+    assert np.allclose(found.at(found.t).q, found.q, atol=1e-12)
+    middle = found.t[:-1] + 0.5 * h
+    assert np.array_equal(found.channel("tau", middle), u)
+    assert np.allclose(found.channel("power", middle), u * found.at(middle).v)
+
+
+def test_a_replay_of_the_torques_approaches_the_motion() -> None:
+    both = cranked(), solved(turn_crank(steps(40)))
+    errors = [predyn.replay(x).max_position_error for x in both]
+    assert errors[1] < 0.3 * errors[0]  # second order: a quarter
+
+
+def test_a_solution_is_stored_exported_and_reported(tmp_path: Path) -> None:
+    cranked().save(tmp_path / "crank.h5")
+    again = predyn.load_solution(tmp_path / "crank.h5")
+    for name in ("q", "v", "a", "tau", "reactions"):
+        assert np.array_equal(getattr(again, name), getattr(cranked(), name))
+    t = np.linspace(0.0, 1.0, 33)
+    assert np.array_equal(again.channel("tau", t), cranked().channel("tau", t))
+    again.export(tmp_path / "crank.csv")
+    page = report_html(again)
+    assert "discrete mechanics of order 2" in page
+
+
+# -- refusals -------------------------------------------------------------------------------------
+
+
+def crank(**changes: Any) -> Problem:
+    return replace(turn_crank(steps(10)), **changes)
+
+
+def phase(**changes: Any) -> tuple[Phase, ...]:
+    (own,) = turn_crank(steps(10)).phases
+    return (replace(own, **changes),)
+
+
+REFUSED: dict[str, tuple[Problem, str]] = {
+    "hybrid": (crank(transcription=predyn.Hybrid()), "'hybrid' does not support closed loops"),
+    "jerk": (crank(costs=(Cost(Smoothness()),)), "'jerk', which method 'dmoc' does not provide"),
+    "unknown loop": (crank(phases=phase(loops=("pim",))), r"loop 'pim'.*did you mean 'pin'"),
+    "loops as text": (crank(phases=phase(loops="pin")), "expected a list of loops"),
+    "open": (
+        crank(phases=phase(start=rest(0.5, 0.2, 1.6))),
+        "'pin' is open by .*close_loops",
+    ),
+    "opening": (
+        crank(phases=phase(start=State(cranked().q[0], (1.0, 0.0, 0.0)))),
+        "velocities open a loop: pin",
+    ),
+    "acceleration": (
+        crank(phases=phase(end=State((None,) * 3, (0.0,) * 3, (0.0,) * 3))),
+        "'dmoc' has no accelerations",
+    ),
+    "order": (crank(transcription=Dmoc(steps=10, order=3)), "order: expected 2 or 4, got 3"),
+    "one step": (crank(transcription=Dmoc(steps=1)), "steps: expected a whole number from 2"),
+    "no number": (crank(transcription=Dmoc(steps="10")), "steps: expected a whole number"),
+    "knots": (replace(two_link(steps(9)), transcription=Dmoc(knots="free")), "equal steps"),
+    "limits": (crank(transcription=Dmoc(steps=10, limits="everywhere")), "expected 'points'"),
+    "name of a force": (crank(signals=(Signal("pin", ("x",)),)), "'pin' is the name of a loop"),
+    "name of torques": (
+        replace(two_link(predyn.Spline()), signals=(Signal("tau", ("x",)),)),
+        "'tau' is the name of the torques",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_by_name(case: str) -> None:
+    problem, message = REFUSED[case]
+    with pytest.raises(InputError, match=message):
+        predyn.solve(problem, verbose=False)
+
+
+def test_a_step_that_is_too_coarse_is_no_success() -> None:
+    model = five_bar()
+    path = close_loops(model, [2.2, -1.2, 0.9, 1.2], hold=("j1", "j3"))
+    problem = Problem(
+        model,
+        (Phase(0.6, rest(*path), rest(-2.0, None, -2.5, None)),),
+        (Cost(JointTorque(joints=("j1", "j3")), 0.5),),
+        passive=("j2", "j4"),
+        transcription=steps(3),
+    )
+    found = predyn.solve(problem, verbose=False)
+    assert not found.success
+    assert found.status in ("exceeds_limits", "infeasible", "iteration_limit")
+
+
+def test_unused_frames_of_the_world_hold_loops() -> None:
+    """A loop may be fixed to the world, and limits hold at every node."""
+    model = arm().with_frame("post", "world", (1.0, 0.5, 0.0)).with_frame("tip", "lower", (1, 0, 0))
+    model = model.with_loop("rope", "distance", "tip", "post", distance=0.8)
+    start = close_loops(model, [0.2, 0.9])
+    end = close_loops(model, [0.6, 0.4])
+    problem = Problem(
+        model,
+        (Phase(1.0, rest(*start), rest(*end)),),
+        (Cost(JointTorque(), 0.5),),
+        transcription=steps(20),
+        limits=model.with_limits(effort=40.0).limits,
+    )
+    found = solved(problem)
+    apart = frame_kinematics(model, "tip", found.q).p - [1.0, 0.5, 0.0]
+    assert np.abs(np.linalg.norm(apart, axis=1) - 0.8).max() < 1e-9
+    force = found.signals["rope"]
+    assert np.abs(np.cross(force, apart)).max() < 1e-6 * np.abs(force).max()
+    assert np.abs(found.tau).max() <= 40.0 + 1e-6
+
+
+def test_check_lists_the_equations_of_loops() -> None:
+    text = problem_text(turn_crank(steps(20), "hinge"))
+    assert "loop 'pin' (hinge): equations x, y; z, tilt x, tilt y follow from others" in text
+    assert "20 steps" in text
