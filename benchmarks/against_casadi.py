@@ -33,11 +33,11 @@ def second_derivatives(repeats: int) -> list[dict]:
         function = weighted_hessian_function(model)
         rivals = {
             "predyn": partial(predyn.inverse_dynamics_hessian, model, q, v, a, w, out=out),
-            "vm": _through_buffer(function, (q, v, a, w)),
+            "vm": through_buffer(function, (q, v, a, w)),
         }
         compiled = _compiled(function) if n <= COMPILED_UP_TO else None
         if compiled is not None:
-            rivals["c"] = _through_buffer(compiled, (q, v, a, w))
+            rivals["c"] = through_buffer(compiled, (q, v, a, w))
         times = medians(rivals, max(3, repeats // 3))
         us = {key: 1e6 * value / BATCH for key, value in times.items()}
         row = {"joints": n, "predyn": us["predyn"], "casadi": us["vm"]}
@@ -48,7 +48,7 @@ def second_derivatives(repeats: int) -> list[dict]:
     return rows
 
 
-def _through_buffer(function: casadi.Function, inputs: tuple[np.ndarray, ...]):
+def through_buffer(function: casadi.Function, inputs: tuple[np.ndarray, ...]):
     """Call the function for every sample by its buffer; results stay in place."""
     buffer, run = function.buffer()
     args = [np.zeros(function.nnz_in(k)) for k in range(function.n_in())]

@@ -25,6 +25,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 import against_casadi  # noqa: E402
 import against_pinocchio  # noqa: E402
 import cold_start  # noqa: E402
+import discrete  # noqa: E402
 import growth  # noqa: E402
 import hybrid  # noqa: E402
 import moco  # noqa: E402
@@ -75,6 +76,10 @@ def main() -> None:
         "Weighted second derivatives, against CasADi SX (virtual machine, and compiled C)": (
             against_casadi.second_derivatives
         ),
+        "Discrete inverse dynamics, microseconds a sample, against CasADi SX": (
+            discrete.against_casadi
+        ),
+        "Growth of the gradients of energies with the number of links": discrete.chains,
         "Three formulations of inverse dynamics and its partials on DH chains": (
             growth.three_formulations
         ),

@@ -19,6 +19,8 @@ import numpy as np
 from predyn import dynamics
 from predyn.dynamics.aba import ABA
 from predyn.dynamics.actuation import view_with_mask
+from predyn.dynamics.discrete import DISCRETE
+from predyn.dynamics.discrete_derivatives import DISCRETE_DERIVATIVES
 from predyn.dynamics.hybrid import HYBRID, HYBRID_PARTITIONED
 from predyn.dynamics.kinematics import FRAME_DERIVATIVES, FRAME_MOTION, FrameMotion, target_of
 from predyn.dynamics.lagrangian import ENERGY_GRADIENTS
@@ -43,6 +45,7 @@ from registry_cases import (
     cross_matrix,
     dh_cases,
     dh_point_cases,
+    discrete_cases,
     frame_cases,
     hybrid_cases,
     length_cases,
@@ -226,6 +229,68 @@ def energy_hessian(case: Case) -> Inputs:
     w = case.x["weights"][:, : 2 * case.model.n]
     h = dynamics.energy_gradients_hessian(case.model, q, v, w, forces=case.forces())
     return {"q": partials(h.qq, h.qv.transpose(0, 2, 1)), "v": partials(h.qv, h.vv)}
+
+
+# -- discrete mechanics -------------------------------------------------------------------------
+
+NODES = ("q0", "q1", "q2", "h")
+
+
+def discrete_outputs(kernel: Kernel, case: Case, x: Inputs) -> list[np.ndarray]:
+    """Dense outputs of a kernel on complex numbers, with loads that differ between intervals."""
+    view = kernel.view(case.model)
+    loads, _ = RNEA.pack(case.model, view, case.forces())
+    ins = tuple(x[name] for name in (*NODES, "loads", "loads_after"))
+    packed = kernel.plain(view, loads, ins, np.complex128)
+    fields = kernel.fields(view)
+    dense = [f.unpacked(y).reshape(BATCH, *f.shape) for y, f in zip(packed, fields, strict=True)]
+    return [y for y, f in zip(dense, fields, strict=True) if f.size]
+
+
+def discrete_arguments(case: Case) -> tuple:
+    """Nodes and step, and forces with the interval as their first axis."""
+    x = case.x
+    before, after = case.forces(), case.forces({"loads": x["loads_after"]})
+    forces = [
+        replace(f, moment=np.stack([f.moment, g.moment]), force=np.stack([f.force, g.force]))
+        for f, g in zip(before, after, strict=True)
+    ]
+    return (case.model, x["q0"], x["q1"], x["q2"], x["h"][:, 0]), {"forces": forces}
+
+
+def discrete_partials(case: Case) -> Inputs:
+    arguments, forces = discrete_arguments(case)
+    d = dynamics.discrete_inverse_dynamics_derivatives(*arguments, **forces)
+    found = {"q0": d.dq0, "q1": d.dq1, "q2": d.dq2, "h": d.dh[..., None]}
+    return {"value": d.tau, **found}
+
+
+def discrete_gradient(case: Case, x: Inputs) -> np.ndarray:
+    """In q0, q1, q2, h; coupled rotors, R (q0 - 2 q1 + q2) / h^2, are not in the kernel's part."""
+    w, n = x["weights"][:, : case.model.n], case.model.n
+    _, *by_node, by_h = discrete_outputs(DISCRETE_DERIVATIVES, case, x)
+    rotor = case.model.rotor if case.model.rotor[~np.eye(n, dtype=bool)].any() else np.zeros((n, n))
+    coupled = w @ rotor / x["h"] ** 2
+    by_node = [
+        np.einsum("bi,bij->bj", w, d) + factor * coupled
+        for d, factor in zip(by_node, (1.0, -2.0, 1.0), strict=True)
+    ]
+    return values(*by_node, np.einsum("bi,bi->b", w, by_h)[:, None])
+
+
+def discrete_second(case: Case) -> Inputs:
+    arguments, forces = discrete_arguments(case)
+    w = case.x["weights"][:, : case.model.n]
+    d = dynamics.discrete_inverse_dynamics_hessian(*arguments, w, **forces)
+    none, turned = np.zeros_like(d.q0q0), (0, 2, 1)
+    rows = [x[:, None] for x in (d.q0h, d.q1h, d.q2h)]
+    columns = [x[..., None] for x in (d.q0h, d.q1h, d.q2h)]
+    return {
+        "q0": partials(d.q0q0, d.q0q1.transpose(turned), none, rows[0]),
+        "q1": partials(d.q0q1, d.q1q1, d.q1q2.transpose(turned), rows[1]),
+        "q2": partials(none, d.q1q2, d.q2q2, rows[2]),
+        "h": partials(*columns, d.hh[:, None, None]),
+    }
 
 
 # -- reactions, frames, momentum ----------------------------------------------------------------
@@ -472,6 +537,13 @@ ENTRIES = [
         energy_partials,
     ),
     Entry("energy_gradients_hessian", tree_cases, energy_gradient_sum, energy_hessian),
+    Entry(
+        "discrete_inverse_dynamics_derivatives",
+        discrete_cases,
+        lambda case, x: discrete_outputs(DISCRETE, case, x)[0],
+        discrete_partials,
+    ),
+    Entry("discrete_inverse_dynamics_hessian", discrete_cases, discrete_gradient, discrete_second),
     Entry("joint_reactions_derivatives", tree_cases, kernel_value(REACTIONS), reaction_partials),
     Entry(
         "joint_reactions_force_derivatives",

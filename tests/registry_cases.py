@@ -201,6 +201,17 @@ def loaded_cases() -> list[Case]:
     return [case for case in tree_cases() if case.sites]
 
 
+def discrete_cases() -> list[Case]:
+    """Three nodes and a step in place of a state; loads that differ between the intervals."""
+    result = []
+    for case in tree_cases():
+        x = {f"q{k}": case.x[name] for k, name in enumerate(("q", "v", "a"))}
+        x["h"] = 0.5 + np.abs(case.x["tau"][:, :1])
+        x |= {"loads": case.x["loads"], "loads_after": case.x["loads"][::-1]}
+        result.append(replace(case, x=x | {"weights": case.x["weights"]}))
+    return result
+
+
 def with_masks(cases: Sequence[Case]) -> list[Case]:
     """All joints active, all passive, and a mix of both on every branch."""
     result = []

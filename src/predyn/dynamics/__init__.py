@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from predyn.dynamics.closed_dynamics import closed_forward_dynamics as closed_forward_dynamics
     from predyn.dynamics.closed_dynamics import closed_inverse_dynamics as closed_inverse_dynamics
     from predyn.dynamics.crba import mass_matrix as mass_matrix
+    from predyn.dynamics.discrete import discrete_inverse_dynamics as discrete_inverse_dynamics
+    from predyn.dynamics.discrete_derivatives import DiscreteDerivatives as DiscreteDerivatives
+    from predyn.dynamics.discrete_derivatives import (
+        discrete_inverse_dynamics_derivatives as discrete_inverse_dynamics_derivatives,
+    )
+    from predyn.dynamics.discrete_hessian import DiscreteHessian as DiscreteHessian
+    from predyn.dynamics.discrete_hessian import (
+        discrete_inverse_dynamics_hessian as discrete_inverse_dynamics_hessian,
+    )
     from predyn.dynamics.energy import kinetic_energy as kinetic_energy
     from predyn.dynamics.energy import potential_energy as potential_energy
     from predyn.dynamics.force_derivatives import (
@@ -95,6 +104,9 @@ if TYPE_CHECKING:
         two_step_dynamics_derivatives as two_step_dynamics_derivatives,
     )
     from predyn.kernels.forces import ExternalForce as ExternalForce
+    from predyn.published.discrete_recursion import (
+        discrete_recursion_residual as discrete_recursion_residual,
+    )
     from predyn.published.hybrid_recursion import (
         hybrid_recursion_dynamics as hybrid_recursion_dynamics,
     )
@@ -136,6 +148,13 @@ _HOMES = {
         "closed_inverse_dynamics",
     ),
     "dynamics.crba": ("mass_matrix",),
+    "dynamics.discrete": ("discrete_inverse_dynamics",),
+    "dynamics.discrete_derivatives": (
+        "DiscreteDerivatives",
+        "discrete_inverse_dynamics_derivatives",
+    ),
+    "dynamics.discrete_hessian": ("DiscreteHessian", "discrete_inverse_dynamics_hessian"),
+    "published.discrete_recursion": ("discrete_recursion_residual",),
     "dynamics.energy": ("kinetic_energy", "potential_energy"),
     "dynamics.force_derivatives": ("inverse_dynamics_force_derivatives",),
     "kernels.forces": ("ExternalForce",),

@@ -11,9 +11,8 @@ velocities of its subtree by psi-dot_k, seen from a frame that rotates with it. 
 ligaments add to V, armature and rotors to T, friction to Q. The equations of motion are
 tau = dp/dt - f with f = dT/dq - dV/dq + Q, so that M a + (dp/dq) v - f is inverse dynamics.
 
-References: Bjorkenstam, Leyendecker, Carlson and Lennartson, Inverse dynamics for discrete
-mechanics of multibody systems with application to direct optimal control, J. Computational and
-Nonlinear Dynamics 13(10), 2018; published/discrete_recursion.py is close to it.
+Reference: Bjorkenstam, Methods for direct optimal control of multibody systems, licentiate thesis,
+Chalmers University of Technology, 2016; published/discrete_recursion.py follows its text.
 """
 
 from __future__ import annotations

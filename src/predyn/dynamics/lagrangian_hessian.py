@@ -10,8 +10,10 @@ vectors there are differentiated (D in the code), with W_i = W_parent + wf_i S_i
 
     dU = dI S + I dS       dY = dI psi-dot + I d(psi-dot) + dS x* P + S x* dP
 
-    q_k q_j: d(psi-dot_k) . Y + psi-dot_k . dY + dS_k . X + w_k . x      v_k v_j: dS_k . U + S_k . dU
-    q_k v_j: d(psi-dot_k) . U + psi-dot_k . dU      q_j v_k: dS_k . Y + S_k . dY
+    q_k q_j: d(psi-dot_k) . Y + psi-dot_k . dY + dS_k . X + w_k . x
+    q_k v_j: d(psi-dot_k) . U + psi-dot_k . dU
+    q_j v_k: dS_k . Y + S_k . dY
+    v_k v_j: dS_k . U + S_k . dU
 
 X is that of lagrangian_derivatives.py, and x = (linear part of dU) x g - N^T dS_j - E^T w_j with N
 and E of the loads as in rnea_hessian.py: eight dot products a pair, and gravity and loads. dS is
@@ -210,8 +212,8 @@ def energy_gradients_hessian(
 ) -> EnergyGradientsHessian:
     """Exact second partials of sum_i weights_i f_i + weights_(n+i) p_i in (q, v).
 
-    f = dT/dq - dV/dq + Q and p = dT/dv as in energy_gradients_derivatives; weights: (..., 2n), those
-    of f first. out: arrays for qq, qv, vv.
+    f = dT/dq - dV/dq + Q and p = dT/dv as in energy_gradients_derivatives; weights: (..., 2n),
+    those of f first. out: arrays for qq, qv, vv.
     """
     n = joints(model)
     if model.couplings:

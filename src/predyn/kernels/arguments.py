@@ -60,6 +60,14 @@ def finite(name: str, array: Floats) -> Floats:
     return array
 
 
+def positive(model: Model, name: str, value: ArrayLike) -> Floats:
+    """An array of positive numbers."""
+    array = finite(name, real(model, name, value, ()))
+    if not (array > 0.0).all():
+        raise InputError(f"{name}: expected positive numbers, got {array.min()}")
+    return array
+
+
 def gather(
     model: Model, inputs: Sequence[Input], wrenches: Sequence[Floats] | None
 ) -> tuple[list[Floats], tuple[int, ...]]:

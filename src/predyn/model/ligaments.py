@@ -49,3 +49,13 @@ def ligament_stiffness(model: Model, q: ArrayLike) -> Array:
     bounded = np.minimum(exponent, LARGEST_EXPONENT)
     slope = moment * rate * np.exp(bounded) * (1.0 + (exponent - bounded))
     return np.asarray(slope.sum(axis=-1))
+
+
+def ligament_torque(model: Model, q: ArrayLike) -> Array:
+    """Torques (..., n) that hold the ligaments at q (..., n)."""
+    moment, rate, angle = np.moveaxis(model.ligaments, -1, 0)  # each (n, 2)
+    side = np.array([-1.0, 1.0])
+    exponent = rate * side * (np.asarray(q, float)[..., None] - angle)
+    bounded = np.minimum(exponent, LARGEST_EXPONENT)
+    d = exponent - bounded
+    return np.asarray((side * moment * np.exp(bounded) * (1.0 + d + 0.5 * d * d)).sum(axis=-1))
