@@ -2,12 +2,13 @@
 
     M a + h = tau + Phi^T lambda,      Phi a = -bias
 
-h is what inverse dynamics needs at a = 0, with external forces. With M = L L^T and A = Phi L^-T,
-both follow from the singular values of A, of which redundant equations add zeros:
+h is what inverse dynamics needs at a = 0, with external forces. Phi = U S V^T, without the singular
+values that count as zero, leaves independent equations V^T a = -S^-1 U^T bias. With M = L L^T and
+A = L^-1 V, their multipliers solve
 
-    L^T a = y0 + A^+ (-bias - A y0),   y0 = L^-1 (tau - h),   lambda = (A^T)^+ (L^T a - y0).
+    A^T A mu = -S^-1 U^T bias - A^T L^-1 (tau - h),      L^T a = L^-1 (tau - h) + A mu,
 
-The accelerations are unique where M is regular, and the multipliers are those of least norm.
+and lambda = U S^-1 mu are the multipliers of least norm with the same forces.
 Reference: Udwadia, Kalaba: A new perspective on constrained motion, Proc. R. Soc. A 439 (1992).
 """
 
@@ -21,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.dynamics.crba import mass_matrix
 from predyn.dynamics.loop_kinematics import describe_gap, evaluate_loops, gaps_of
-from predyn.dynamics.loop_rank import is_nonzero, solve_least_norm
+from predyn.dynamics.loop_rank import ROUNDING, is_nonzero, solve_least_norm
 from predyn.dynamics.rnea import inverse_dynamics
 from predyn.errors import InputError, ModelError
 from predyn.kernels.arguments import Input, finite, gather, joints
@@ -77,7 +78,7 @@ def closed_forward_dynamics(
     states = (("q", q, n), ("v", v, n), ("tau", tau, n), ("forces", drift, n))
     (q, v, tau, drift), lead = _flatten(model, states)
     rows = check_closed(model, closed, q, v, tolerance, lead)
-    a, multipliers = closed_accelerations(model, q, tau - drift, rows[1], rows[2])
+    a, multipliers = closed_accelerations(model, q, tau - drift, *rows)
     rates = np.einsum("bij,bj->bi", rows[1], a) + rows[2]
     size = np.einsum("bij,bj->bi", np.abs(rows[1]), np.abs(a)) + np.abs(rows[2])
     wrong = np.argwhere(~(np.abs(rates) <= SINGULAR * np.maximum(size, 1.0)))
@@ -122,14 +123,18 @@ def closed_inverse_dynamics(
     _check_rates(closed, rows[1], rows[2], a, "a", tolerance, lead)
     by_force = np.swapaxes(rows[1], -1, -2)  # (B, n, m)
     on_passive, on_active = by_force[:, ~motor], by_force[:, motor]
-    multipliers = solve_least_norm(on_passive, needed[:, ~motor])
+    multipliers = solve_least_norm(on_passive, needed[:, ~motor], rows[0])
     # what the passive joints leave open serves to make the torques small
     _, sizes, Vt = np.linalg.svd(on_passive, full_matrices=True)
     bound = np.zeros(Vt.shape[:-1], bool)
-    bound[:, : sizes.shape[-1]] = is_nonzero(sizes)
+    bound[:, : sizes.shape[-1]] = is_nonzero(sizes, rows[0])
     open_ways = np.swapaxes(Vt, -1, -2) * ~bound[:, None, :]
     left = needed[:, motor] - np.einsum("bij,bj->bi", on_active, multipliers)
-    chosen = solve_least_norm(on_active @ open_ways, left)
+    # products that vanish are left with rounding errors, which are none of their own scale
+    ways = on_active @ open_ways
+    largest = np.abs(by_force).max(axis=(1, 2), keepdims=True, initial=0.0)
+    ways = np.where(np.abs(ways) <= ROUNDING * largest, 0.0, ways)
+    chosen = solve_least_norm(ways, left, rows[0])
     multipliers = multipliers + np.einsum("bij,bj->bi", open_ways, chosen)
     tau = needed - np.einsum("bij,bj->bi", by_force, multipliers)
     _check_balance(model, motor, tau, needed, lead)
@@ -143,19 +148,29 @@ def accelerations_of(
     v: ArrayLike,
     tau: ArrayLike,
     forces: Sequence[ExternalForce],
+    rank: int | None = None,
 ) -> Floats:
-    """Accelerations (..., n) of closed_forward_dynamics, without its checks."""
+    """Accelerations (..., n) of closed_forward_dynamics, without its checks.
+
+    rank: number of independent equations, if it is known.
+    """
     n = joints(model)
     drift = inverse_dynamics(model, q, v, np.zeros(n), forces=forces)
     states = (("q", q, n), ("v", v, n), ("tau", tau, n), ("forces", drift, n))
     (q, v, tau, drift), lead = _flatten(model, states)
-    _, jacobian, bias = evaluate_loops(model, model.loops, q, v)
-    a, _ = closed_accelerations(model, q, tau - drift, jacobian, bias)
+    rows = evaluate_loops(model, model.loops, q, v)
+    a, _ = closed_accelerations(model, q, tau - drift, *rows, rank)
     return np.asarray(a.reshape(*lead, model.n))
 
 
 def closed_accelerations(
-    model: Model, q: Floats, left: Floats, jacobian: Floats, bias: Floats
+    model: Model,
+    q: Floats,
+    left: Floats,
+    values: Floats,
+    jacobian: Floats,
+    bias: Floats,
+    rank: int | None = None,
 ) -> tuple[Floats, Floats]:
     """Accelerations (B, n) and multipliers (B, m) at flat poses (B, n) with equations of loops.
 
@@ -168,15 +183,20 @@ def closed_accelerations(
             f"model {model.name!r:.60}: the mass matrix is singular at a state (axes in line, as "
             "of a ball joint at the end of its middle axis)"
         ) from None
-    y = np.linalg.solve(L, left[..., None])[..., 0]
-    A = np.swapaxes(np.linalg.solve(L, np.swapaxes(jacobian, -1, -2)), -1, -2)
-    U, sizes, Vt = np.linalg.svd(A, full_matrices=False)
-    miss = np.einsum("bik,bi->bk", U, -bias - np.einsum("bij,bj->bi", A, y))
-    counted = is_nonzero(sizes)
-    along = np.divide(miss, sizes, out=np.zeros_like(miss), where=counted)
-    y = y + np.einsum("bkj,bk->bj", Vt, along)
-    pull = np.divide(along, sizes, out=np.zeros_like(miss), where=counted)
+    U, sizes, Vt = np.linalg.svd(jacobian, full_matrices=False)
+    counted = is_nonzero(sizes, values, rank)
+    rows = Vt * counted[..., None]  # independent equations: orthonormal rows, others zero
+    goal = np.einsum("bik,bi->bk", U, -bias)
+    goal = np.divide(goal, sizes, out=np.zeros_like(goal), where=counted)
+    both = np.concatenate((np.swapaxes(rows, -1, -2), left[..., None]), axis=-1)
+    halves = np.linalg.solve(L, both)
+    A, y = halves[..., :-1], halves[..., -1]
+    square = np.swapaxes(A, -1, -2) @ A + np.eye(A.shape[-1]) * ~counted[:, None, :]
+    miss = goal - np.einsum("bji,bj->bi", A, y)
+    push = np.linalg.solve(square, miss[..., None])[..., 0]
+    y = y + np.einsum("bji,bi->bj", A, push)
     a = np.linalg.solve(np.swapaxes(L, -1, -2), y[..., None])[..., 0]
+    pull = np.divide(push, sizes, out=np.zeros_like(push), where=counted)
     return a, np.einsum("bik,bk->bi", U, pull)
 
 

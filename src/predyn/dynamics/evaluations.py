@@ -56,8 +56,11 @@ class Evaluation:
 class Accelerations:
     """Joint accelerations (B, n) of flat states (B, n), NaN if they are not determined.
 
-    Those of a model with loops keep the loops closed.
+    Those of a model with loops keep the loops closed; `rank` is then the number of independent
+    equations, if it is known.
     """
+
+    rank: int | None = None
 
     def __init__(self, model: Model, forces: Sequence[ExternalForce]) -> None:
         self._model, self._forces = model, forces
@@ -78,7 +81,7 @@ class Accelerations:
         if known.all():
             try:
                 if self._model.loops:
-                    return accelerations_of(self._model, q, v, tau, self._forces)
+                    return accelerations_of(self._model, q, v, tau, self._forces, self.rank)
                 return forward_dynamics(self._model, q, v, tau, forces=self._forces)
             except (ModelError, np.linalg.LinAlgError):
                 if len(q) == 1:
@@ -86,7 +89,9 @@ class Accelerations:
         for row in np.flatnonzero(known).tolist():
             at = slice(row, row + 1)
             forces = [select_force(force, row) for force in self._forces]
-            a[at] = Accelerations(self._model, forces)(q[at], v[at], tau[at])
+            alone = Accelerations(self._model, forces)
+            alone.rank = self.rank
+            a[at] = alone(q[at], v[at], tau[at])
         return a
 
 

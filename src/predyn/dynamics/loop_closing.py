@@ -18,6 +18,7 @@ from predyn.model.loops import Loop, named_loops
 Mask = NDArray[np.bool_]
 CLOSED = 1e-12  # m and 1, largest value of an equation of closed loops
 MOST_STEPS = 100
+MOST_APPROACHES, LEAST_APPROACH = 20, 1e-3  # steps towards the start, least share of the way
 TRIES = (0.0, 0.03, 0.3, 1.0)  # rad or m, random changes of the start where one did not lead there
 FALSE_ROOT = 1.0  # rad; equations that hold at a larger angle do so half a turn from closed
 LEAST_DAMPING, MOST_DAMPING = 1e-16, 1e8  # shares of the largest square of a singular value
@@ -36,10 +37,11 @@ def close_loops(
     loops  names of the loops to close; default: all
 
     Damped Gauss-Newton steps, each the smallest change (rad and m alike) that closes the loops to
-    first order. The result is the nearest such pose only to first order in the gap. All equations
-    hold to 1e-12. A joint that starts outside its limits is not moved further outside. Loops that
-    stay open raise a NotConverged error with the loop and its gap; they may still close from
-    another start. So do false roots of the equations, at which frames are half a turn apart.
+    first order, then steps along the loops towards q. The result is about the nearest such pose,
+    but other ways of assembly may be nearer. All equations hold to 1e-12. A joint that starts
+    outside its limits is not moved further outside. Loops that stay open raise a NotConverged error
+    with the loop and its gap; they may still close from another start. So do false roots of the
+    equations, at which frames are half a turn apart.
     """
     n = joints(model)
     closed = named_loops(model, loops)
@@ -58,6 +60,7 @@ def close_loops(
         at = [x[left] for x in bounds]
         trial, reached = _descend(model, closed, np.clip(start[left] + kick, *at), free, *at)
         reached &= ~_false_roots(model, closed, trial)
+        _approach(model, closed, start[left], trial, reached, free, *at)
         if size == 0.0:
             found[left] = trial
         found[left[reached]] = trial[reached]
@@ -85,11 +88,11 @@ def project_velocities(
     closed = named_loops(model, loops)
     flat, lead = gather(model, (("q", q, n), ("v", v, n)), None)
     at, given = (finite(name, x) for name, x in zip(("q", "v"), flat, strict=True))
-    _, jacobian, _ = evaluate_loops(model, closed, at)
+    values, jacobian, _ = evaluate_loops(model, closed, at)
     free = np.ones(model.n, bool)
     free[_held(model, hold)] = False
     rates = np.einsum("bij,bj->bi", jacobian, given)
-    result = given - solve_least_norm(jacobian * free, rates)
+    result = given - solve_least_norm(jacobian * free, rates, values)
     rest = np.abs(np.einsum("bij,bj->bi", jacobian, result))
     size = np.einsum("bij,bj->bi", np.abs(jacobian), np.abs(given))
     bad = np.argwhere(rest > 1e-9 * np.maximum(size, 1.0))
@@ -105,9 +108,9 @@ def project_velocities(
 
 
 def newton_steps(
-    model: Model, loops: Sequence[Loop], q: Floats, most: int
+    model: Model, loops: Sequence[Loop], q: Floats, most: int, rank: int | None = None
 ) -> tuple[Floats, Floats, Floats]:
-    """Flat poses (B, n) after full steps towards closed loops.
+    """Flat poses (B, n) after full steps towards closed loops, whose equations have a rank.
 
     With the largest value of an equation (B,) and the Jacobian (B, m, n) there.
     """
@@ -116,7 +119,7 @@ def newton_steps(
         left = np.abs(values).max(axis=-1, initial=0.0)
         if step == most or not (left > closing_tolerance(model, q)).any():
             break
-        q = q - solve_least_norm(jacobian, values)
+        q = q - solve_least_norm(jacobian, values, rank=rank)
     return q, left, jacobian
 
 
@@ -169,6 +172,34 @@ def _descend(
         kept = active[good]
         q[kept], values[kept], jacobian[kept] = trial[good], new_phi[good], new_rows[good]
     return q, np.abs(values).max(axis=-1) <= tolerance
+
+
+def _approach(
+    model: Model,
+    loops: Sequence[Loop],
+    start: Floats,
+    q: Floats,
+    reached: Mask,
+    free: Mask,
+    low: Floats,
+    high: Floats,
+) -> None:
+    """Move closed poses (B, n) along their loops towards the start, in place."""
+    active = np.flatnonzero(reached)
+    for _ in range(MOST_APPROACHES):
+        if not len(active):
+            return
+        at, away = q[active], start[active] - q[active]
+        jacobian = evaluate_loops(model, loops, at)[1] * free
+        rates = np.einsum("bij,bj->bi", jacobian, away)
+        along = (away - solve_least_norm(jacobian, rates)) * free
+        trial = np.clip(at + along, low[active], high[active])
+        trial, closed = _descend(model, loops, trial, free, low[active], high[active])
+        closed &= ~_false_roots(model, loops, trial)
+        before, after = (np.linalg.norm(x - start[active], axis=-1) for x in (at, trial))
+        nearer = closed & (after < (1.0 - LEAST_APPROACH) * before)
+        active = active[nearer]
+        q[active] = trial[nearer]
 
 
 def _false_roots(model: Model, loops: Sequence[Loop], q: Floats) -> Mask:

@@ -188,9 +188,10 @@ def replay(
         last = number == len(windows) - 1
         inside = times[(times > begin) & (times < end)]
         grid = np.concatenate(([begin], inside, [end]))
-        slopes = _slopes(control.phases[k], control)
+        accelerations = Accelerations(now, control.phases[k].first_forces)
+        slopes = _slopes(control.phases[k], control, accelerations)
         limits = (rtol, atol, math.inf, most)
-        project = projection_of(now)
+        project = projection_of(now, accelerations, y[None, :n])
         stepper = Adaptive(slopes, (begin, end), y, n, control.breaks, *limits, project)
         part = run(stepper, grid, n)
         # of two rows at a boundary, the one after it; of a restart, the one before it
@@ -241,12 +242,13 @@ def _windows(solution: Solution, window: float | None) -> list[tuple[int, float,
     return found
 
 
-def _slopes(phase: PredictedPhase, control: Predicted) -> Callable[[float, float], Slope]:
+def _slopes(
+    phase: PredictedPhase, control: Predicted, accelerations: Accelerations
+) -> Callable[[float, float], Slope]:
     """dy/dt of y = (q, v, work of torques, of friction, of external forces) in a phase."""
     model = phase.model
     n = model.n
     first = phase.first_forces
-    accelerations = Accelerations(model, first)
     loaded, free = Evaluation(RNEA, model, first), Evaluation(RNEA, model, ())
     rest, tree = np.zeros((1, n)), model.expanded
     speed = np.where(tree.coulomb_speed > 0.0, tree.coulomb_speed, 1.0)

@@ -92,13 +92,13 @@ def simulate(
         plan = _plan_steps(times, longest)
         parts, none = _march(model, q, v, driven, plan, loads), np.full(len(q), -1)
         return gather_trajectory(model, times, parts, none, driven, lead, tuple(forces), stops)
-    project = projection_of(model)
     controls, runs = [driven.of(row) for row in range(len(q))], []
     for row, alone in enumerate(controls):
         y = np.concatenate((q[row], v[row]))
         pushes = [select_force(force, row) for force in loads]
         _check_start(model, q[row : row + 1], v[row : row + 1], alone, times[0], pushes)
         accelerations = Accelerations(model, pushes)
+        project = projection_of(model, accelerations, q[row : row + 1])
         stepper: Fixed | Adaptive
         if method == "rk4":
             step_by = RK4(accelerations, alone.at, project)
@@ -169,7 +169,8 @@ def _march(
         knots = np.append(np.stack((starts, starts + 0.5 * h), axis=1).ravel(), plan.t[-1])
         torques = control.open_loop(knots)
     if torques is None or not can_march(model):
-        step = RK4(Accelerations(model, forces), control.at, projection_of(model))
+        accelerations = Accelerations(model, forces)
+        step = RK4(accelerations, control.at, projection_of(model, accelerations, q))
         return march_in_numpy(step, q, v, plan)
     return march(model, q, v, torques, plan._replace(knots=knots), forces)
 
