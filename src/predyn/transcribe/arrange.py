@@ -388,9 +388,13 @@ class Arrangement:
     ) -> Part:
         """Add a block whose losses are summed over its instants."""
         residual, smoothed = self.bind_summed(p, term, loss)
-        points = self.at(p, at, cost=True, still=not residual.entries, average=average)
+        points = self.for_sum(p, at, residual, average)
         block = Block(name, residual, loss=smoothed, weight=weight, objective=objective)
         return Part(points, points.add(block))
+
+    def for_sum(self, p: int, at: At, residual: Residual, average: bool) -> InstantSet:
+        """The instants over which the losses of a residual are summed."""
+        return self.at(p, at, cost=True, still=not residual.entries, average=average)
 
     def _add_cost(self, p: int, cost: Cost) -> None:
         name = name_in(self.problem, p, name_of(cost))

@@ -23,7 +23,7 @@ from predyn.transcribe.arrange import Arrangement
 from predyn.transcribe.discrete.balance import balance
 from predyn.transcribe.discrete.layout import duration_channel
 from predyn.transcribe.discrete.node_rows import NodePart, NodeRows
-from predyn.transcribe.discrete.sets import RULES, StepSet
+from predyn.transcribe.discrete.sets import HALVES, RULES, StepSet
 from predyn.transcribe.equalities import moves
 from predyn.transcribe.instants import Block, InstantSet
 from predyn.transcribe.limits import limit_constraints
@@ -63,6 +63,18 @@ class DiscreteArrangement(Arrangement):
         found = self._sets[key]
         assert isinstance(found, StepSet)
         return found
+
+    def for_sum(self, p: int, at: At, residual: Residual, average: bool) -> InstantSet:
+        """As usual, but rates of signals, which jump at the nodes, are integrated between these."""
+        jumps = self._spline(p).degree == 2 and any(x.startswith("rate:") for x in residual.channels)
+        if not jumps or at != "throughout":
+            return super().for_sum(p, at, residual, average)
+        key = (p, "halves", average)
+        if key not in self._sets:
+            x, weights = np.array(HALVES.x), np.array(HALVES.weights)
+            components = self.layouts[p].components
+            self._sets[key] = StepSet(p, components, x, weights, timed=not average)
+        return self._sets[key]
 
     def _choose(self, p: int, at: At | Literal["knots"], cost: bool, average: bool) -> InstantSet:
         if at == "throughout" and cost:

@@ -23,6 +23,7 @@ class Rule(NamedTuple):
 
 MIDPOINT = Rule((0.5,), (1.0,))
 LOBATTO = Rule((0.0, 0.5, 1.0), (1 / 6, 2 / 3, 1 / 6))
+HALVES = Rule((0.25, 0.75), (0.5, 0.5))  # between the nodes of a parabola
 RULES = {1: MIDPOINT, 2: LOBATTO}  # by the degree of the pieces
 
 
