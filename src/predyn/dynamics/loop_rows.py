@@ -38,7 +38,7 @@ class LoopRows(NamedTuple):
     axes: Floats  # (L, 2, 3, 3) axes as columns, joint frame
     distance: Floats  # (L,) m, 0 if the origins coincide
     products: Ints  # (L, 3, 2) axes of a and of b whose products vanish
-    count: Ints  # (L,) how many of them
+    tilts: Ints  # (L,) how many of them
 
 
 def pack_loops(model: Model, tree: Tree, world: Floats) -> LoopRows:
@@ -62,7 +62,7 @@ def pack_loops(model: Model, tree: Tree, world: Floats) -> LoopRows:
             packed.axes[k, side] = turn @ frame.R
         packed.distance[k] = loop.distance or 0.0
         pairs = PRODUCTS.get(loop.kind, ())
-        packed.count[k] = len(pairs)
+        packed.tilts[k] = len(pairs)
         if pairs:
             packed.products[k, : len(pairs)] = pairs
     return packed
@@ -96,7 +96,7 @@ def evaluate_rows(tree, loops, q, phi, Phi, work):
             _add_push(tree, work, Phi, first + x, a, p_a, unit(x))
             _add_push(tree, work, Phi, first + x, b, p_b, scale(-1.0, unit(x)))
         first += 3
-        for x in range(loops.count[k]):
+        for x in range(loops.tilts[k]):
             u_a = apply(R_a, column(loops.axes[k], 0, loops.products[k, x, 0]))
             u_b = apply(R_b, column(loops.axes[k], 1, loops.products[k, x, 1]))
             phi[first] = dot(u_a, u_b)

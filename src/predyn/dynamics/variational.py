@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import config
@@ -18,18 +18,11 @@ from predyn.dynamics.free_rotation import (
     free_base,
     freed_tree,
     track_hinges,
-    turn_base,
 )
-from predyn.dynamics.lagrangian import gradients
 from predyn.dynamics.loop_rows import pack_loops
 from predyn.dynamics.rk4 import LARGEST
-from predyn.dynamics.variational_step import (
-    choose_independent,
-    momentum_at_end,
-    newton,
-    node_velocity,
-    room_for,
-)
+from predyn.dynamics.variational_equations import evaluate, momentum_at_end, room_for
+from predyn.dynamics.variational_step import choose_independent, newton, node_velocity
 from predyn.kernels.batch import run_on_threads, split_samples
 from predyn.kernels.forces import ExternalForce, pack_forces
 from predyn.kernels.kernel_cache import KernelCache
@@ -39,6 +32,7 @@ from predyn.model import Model
 from predyn.model.loops import EQUATIONS
 
 OPEN_LOOPS, NOT_CONVERGED = -2, -3  # places of a stop that are no joint
+_PARTS = 8  # of a step whose equations Newton's method does not solve at once
 _LONG = 10**5  # trajectories x joints x steps: a second
 _OPEN = 1e-12  # m and 1, and as many times the rounding of the largest position
 _ROUNDING = 64.0 * float(np.finfo(float).eps)
@@ -68,7 +62,13 @@ class State(NamedTuple):
     stop: Floats  # (B, 3) time, joint (plus n for its velocity) or other place, value; NaN: none
 
     def copy(self) -> State:
-        return State(*(x.copy() for x in self))
+        arrays: tuple[Any, ...] = self
+        return State(*(x.copy() for x in arrays))
+
+    def rows(self, rows: slice) -> State:
+        """Some of the trajectories: changes of them are changes of this state."""
+        arrays: tuple[Any, ...] = self
+        return State(*(x[rows] for x in arrays))
 
 
 @jit
@@ -83,12 +83,18 @@ def _take_step(tree, loads, loops, base, t, h, row, tau, values, state, room):
     q, e, p = state.q[row : row + 1], state.e[row], state.p[row]
     count = choose_independent(tree, loops, free, q, e, state.rank[row], room)
     state.rank[row] = max(state.rank[row], count)
-    found = False
-    for attempt in range(2):  # from an extrapolated velocity, then from the latest one
-        if not found:
-            for i in range(n):
-                room.v[0, i] = state.v[row, i] + (1.0 - attempt) * state.gain[row, i]
-            found = newton(tree, loads, loops, free, h, count, q, e, p, tau, values, room)
+    found, attempt = False, 0
+    while attempt < 3 and not found:
+        # from an extrapolated velocity; from the latest one; along solutions of shorter steps
+        for i in range(n):
+            room.v[0, i] = state.v[row, i] + (state.gain[row, i] if attempt == 0 else 0.0)
+        part = 1 if attempt == 2 else _PARTS
+        found = True
+        while part <= _PARTS and found:
+            share = h * (part / _PARTS)
+            found = newton(tree, loads, loops, free, share, count, q, e, p, tau, values, room)
+            part += 1
+        attempt += 1
     if not found:
         _stop(state.stop, row, t + h, NOT_CONVERGED, h)
         return
@@ -116,44 +122,25 @@ def _take_step(tree, loads, loops, base, t, h, row, tau, values, state, room):
     state.t[row] = t + h
 
 
-@jit
-def _start(tree, loads, free, row, velocities, values, state, room):
-    """Momenta from velocities."""
-    n = state.q.shape[1]
-    for i in range(n):
-        room.m[0, i] = state.q[row, i]
-    if free:
-        turn_base(tree, state.e[row])
-        for i in range(6):
-            room.m[0, i] = 0.0
-    ins = (room.m, velocities[row : row + 1], values)
-    gradients(tree, loads, 0, ins, (room.fp,), room.work)
-    for i in range(n):
-        state.p[row, i] = room.fp[0, n + i]
-
-
-@jit
-def _find_velocity(tree, loads, loops, free, row, h, tau, values, state, room):
-    """Velocities at the node, in state.node_v."""
-    q, e, p = state.q[row : row + 1], state.e[row], state.p[row]
-    count = choose_independent(tree, loops, free, q, e, state.rank[row], room)
-    known = node_velocity(tree, loads, free, count, q, e, p, tau, values, room)
-    for i in range(state.q.shape[1]):
-        state.node_v[row, i] = room.v[0, i] if known else np.nan
-    if not known and np.isnan(state.stop[row, 1]):
-        _stop(state.stop, row, state.t[row], NOT_CONVERGED, h)
-
-
 @entry
 def _march(tree, loads, loops, base, pieces, ins, state, outs, room):
     torques, wrenches, velocities = ins
     q_out, v_out = outs
     n, free = state.q.shape[1], base.free[0] == 1
     for row in range(state.q.shape[0]):
-        values = wrenches[row : row + 1]
+        q, e, p, values = (
+            state.q[row : row + 1],
+            state.e[row],
+            state.p[row],
+            wrenches[row : row + 1],
+        )
         force = torques[min(row, torques.shape[0] - 1)]
-        if velocities.shape[0] > 0:
-            _start(tree, loads, free, row, velocities, values, state, room)
+        if velocities.shape[0] > 0:  # a start: velocities give the momenta
+            for i in range(n):
+                room.v[0, i] = velocities[row, i]
+            evaluate(tree, loads, free, 0.0, q, e, force[0], values, room)
+            for i in range(n):
+                p[i] = room.fp[0, n + i]
         done = 0
         for k in range(pieces.t.shape[0]):
             if not np.isnan(state.stop[row, 1]):
@@ -166,11 +153,16 @@ def _march(tree, loads, loops, base, pieces, ins, state, outs, room):
                 tau = force[min(done, force.shape[0] - 1)]
                 _take_step(tree, loads, loops, base, t, h, row, tau, values, state, room)
                 done += 1
-            _find_velocity(tree, loads, loops, free, row, h, force[0], values, state, room)
+            count = choose_independent(tree, loops, free, q, e, state.rank[row], room)
+            known = node_velocity(tree, loads, free, count, q, e, p, force[0], values, room)
+            for i in range(n):
+                state.node_v[row, i] = room.v[0, i] if known else np.nan
+            if not known and np.isnan(state.stop[row, 1]):
+                _stop(state.stop, row, state.t[row], NOT_CONVERGED, h)
             if not np.isnan(state.stop[row, 1]):
                 break
             for i in range(n):
-                q_out[row, k, i], v_out[row, k, i] = state.q[row, i], state.node_v[row, i]
+                q_out[row, k, i], v_out[row, k, i] = q[0, i], state.node_v[row, i]
             if free:
                 for i in range(3):
                     q_out[row, k, 3 + i] = state.angles[row, i]
@@ -234,7 +226,7 @@ class Variational:
                 np.array(x[rows] if len(x) == B else x, order="C")
                 for x in (torques, values, velocities)
             )
-            part = State(*(x[rows] for x in state))
+            part = state.rows(rows)
             jobs.append(partial(self._run_part, pieces, ins, part, tuple(x[rows] for x in outs)))
         try:
             run_on_threads(jobs, apart=work > _LONG)

@@ -78,7 +78,7 @@ def base_quaternions(model: Model, q: Floats) -> Floats | None:
     if base is None:
         return None
     link = model.link_names[int(base[-1])]
-    known = np.isfinite(q).all(axis=-1)
+    known = np.asarray(np.isfinite(q).all(axis=-1))
     e = quaternions(frame_kinematics(model, link, np.where(known[..., None], q, 0.0)).R)
     turned = (e[..., 1:, :] * e[..., :-1, :]).sum(axis=-1) < 0.0
     signs = np.cumprod(np.where(turned, -1.0, 1.0), axis=-1)

@@ -97,7 +97,7 @@ class VariationalSteps:
     def times(self, state: State) -> Floats:
         """Times (B,) of the latest nodes, without rounding errors at times of the plan."""
         t = self._plan.t
-        near = t[np.abs(state.t[:, None] - t).argmin(axis=1)]
+        near = t[np.searchsorted(0.5 * (t[1:] + t[:-1]), state.t)]
         shortest = (np.diff(t) / self._plan.steps).min()
         return np.where(np.abs(near - state.t) < 1e-6 * shortest, near, state.t)
 
@@ -140,7 +140,7 @@ class VariationalSteps:
         return finite("control", known)
 
     def _torques_of_function(self, t: float, q: Floats, v: Floats) -> Floats:
-        tau = np.broadcast_to(self._control.at(t, q, v), q.shape)
+        tau: Floats = np.broadcast_to(self._control.at(t, q, v), q.shape)
         if self._base is not None and tau[:, :6].any():
             j = int(np.argmax(tau[:, :6].any(axis=0)))
             raise InputError(
@@ -149,7 +149,7 @@ class VariationalSteps:
                 "method 'variational' does not have its hinges as coordinates; use forces=, "
                 "torques that are no function of the state, or another method"
             )
-        return finite("control(t, q, v)", np.array(tau, order="C"))
+        return np.array(finite("control(t, q, v)", tau), order="C")
 
     def _to_joints(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         if self._base is None:
@@ -185,7 +185,8 @@ class VariationalStepper:
         return self._state_of(after)
 
     def _state_of(self, state: State) -> Floats:
-        return np.concatenate(self._steps.joints(state), axis=1)[0]
+        y: Floats = np.concatenate(self._steps.joints(state), axis=1)[0]
+        return y
 
 
 def _drives_base(control: Control, plan: Plan) -> bool:
