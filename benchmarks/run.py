@@ -32,6 +32,7 @@ import moco  # noqa: E402
 import neighbours  # noqa: E402
 import predict  # noqa: E402
 import swingup  # noqa: E402
+import variational  # noqa: E402
 import walking  # noqa: E402
 
 import estimate  # noqa: E402
@@ -87,6 +88,9 @@ def main() -> None:
         "Growth with the number of links": growth.chains,
         "RK4 simulation, microseconds a step of one trajectory, against MuJoCo's rollout": (
             simulation.against_mujoco
+        ),
+        "Variational simulation, microseconds a step, against Newton steps with SciPy": (
+            variational.against_scipy
         ),
         "Optimal motions, milliseconds, against CasADi with IPOPT": predict.solves,
         "Neighbouring problems in one program, milliseconds a solve, in and outside the solver": (

@@ -57,6 +57,10 @@ jit = njit(
     **_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True
 )  # for functions called by those with `entry`
 
+shared = njit(
+    **_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)  # for large ones that are called from several places: compiled once, not inlined
+
 
 def entry(function):
     """A decorator for functions that Python calls.

@@ -50,6 +50,12 @@ def cross(a, b):
 
 
 @jit
+def unit(k):
+    """Axis k of the world."""
+    return (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+
+
+@jit
 def apply(M, x):
     """M x, with M given by its columns."""
     c0, c1, c2 = M

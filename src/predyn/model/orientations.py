@@ -36,3 +36,20 @@ def rotation_of(value: ArrayLike, what: str) -> Array:
 def zero_rounding(values: Array) -> Array:
     """The values, with zero in place of rounding errors of direction cosines."""
     return np.where(np.abs(values) < TINY, 0.0, values)
+
+
+def quaternions(R: Array) -> Array:
+    """Unit quaternions (..., 4), in the order w, x, y, z, of rotation matrices (..., 3, 3)."""
+    xx, yy, zz = (R[..., k, k] for k in range(3))
+    x, y, z = (R[..., i, j] - R[..., j, i] for i, j in ((2, 1), (0, 2), (1, 0)))
+    xy, yz, zx = (R[..., i, j] + R[..., j, i] for i, j in ((1, 0), (2, 1), (0, 2)))
+    rows = [  # each is a multiple of the quaternion; the largest one is exact
+        (1.0 + xx + yy + zz, x, y, z),
+        (x, 1.0 + xx - yy - zz, xy, zx),
+        (y, xy, 1.0 - xx + yy - zz, yz),
+        (z, zx, yz, 1.0 - xx - yy + zz),
+    ]
+    table = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    best = np.argmax(np.diagonal(table, axis1=-2, axis2=-1), axis=-1)
+    e = np.take_along_axis(table, best[..., None, None], axis=-2)[..., 0, :]
+    return np.asarray(e / np.linalg.norm(e, axis=-1, keepdims=True))

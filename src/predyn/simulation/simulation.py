@@ -24,11 +24,12 @@ from predyn.simulation.closed_loops import close_start, projection_of
 from predyn.simulation.controls import Control, Samples, check_times, read_control
 from predyn.simulation.stepping import RK4, Adaptive, Event, Fixed, march_in_numpy, run
 from predyn.simulation.trajectories import Trajectory, gather_runs, gather_trajectory
+from predyn.simulation.variational import VariationalStepper, VariationalSteps
 from predyn.solution import Solution
 from predyn.solution.ground import touches_ground
 
 Floats = NDArray[np.float64]
-METHODS = ("adaptive", "rk4")
+METHODS = ("adaptive", "rk4", "variational")
 LEAST_RTOL = 1e-13
 MOST_STEPS = 10**9
 
@@ -56,10 +57,12 @@ def simulate(
              in between; a Solution, for its torques; a solution.Curve of torques; or a function
              control(t, q, v) -> torques (n,) or (..., n)
     method   "adaptive": DOP853 with tolerances rtol and atol, one trajectory after the other;
-             "rk4": fixed steps, the whole batch at once. A control function is called with q and v
-             (n,) by "adaptive" and (..., n) by "rk4"
-    step     s, the longest step; "rk4" divides each interval of t into equal steps (default: one
-             step per interval)
+             "rk4": fixed steps, the whole batch at once;
+             "variational": the midpoint rule of discrete mechanics, with fixed steps: loops stay
+             closed and momentum is conserved to rounding, energy stays near its value for good.
+             A control function is called with q and v (n,) by "adaptive", else (..., n)
+    step     s, the longest step; "rk4" and "variational" divide each interval of t into equal steps
+             (default: one step per interval), so that states at t need no interpolation
     forces   external forces; their leading shapes broadcast with that of q0
     events   functions event(t, q, v) -> number; the first change of sign stops the trajectory
     max_steps  of the adaptive method; after that, a trajectory is stopped (status "step_limit"):
@@ -67,8 +70,10 @@ def simulate(
     free_fall  whether a model that stands on contact points may be simulated without forces on it
 
     Springs, friction and rotors are those of the model. Its loops stay closed: every state is
-    projected onto them, and a start that is more than 1e-6 away is an error. A trajectory that
-    becomes infinite or NaN, or exceeds 1e6 rad, m, rad/s or m/s, is stopped (status "diverged").
+    projected onto them ("variational": they are equations of every step), and a start that is more
+    than 1e-6 away is an error. A trajectory that becomes infinite or NaN, or exceeds 1e6 rad, m,
+    rad/s or m/s, is stopped (status "diverged"), as is one whose step has no solution
+    ("variational"). The page docs/simulation.md has the details of each method.
     """
     n, times = joints(model), check_times("t", t)
     if not isinstance(method, str) or method not in METHODS:
@@ -87,6 +92,11 @@ def simulate(
     q, v = close_start(model, q, v, lead)
     loads = [_flatten_force(force, lead) for force in forces]
     driven = given.flat(lead)
+    if method == "variational":
+        parts, event, controls = _simulate_variational(
+            model, q, v, driven, _plan_steps(times, longest), loads, stops
+        )
+        return gather_trajectory(model, times, parts, event, controls, lead, tuple(forces), stops)
     if method == "rk4" and not stops:
         _check_start(model, q, v, driven, times[0], loads)
         plan = _plan_steps(times, longest)
@@ -111,6 +121,28 @@ def simulate(
         runs.append(run(stepper, times, model.n, stops))
     parts, event = gather_runs(runs, times, model.n)
     return gather_trajectory(model, times, parts, event, controls, lead, tuple(forces), stops)
+
+
+def _simulate_variational(
+    model: Model,
+    q: Floats,
+    v: Floats,
+    control: Control,
+    plan: Plan,
+    forces: Sequence[ExternalForce],
+    events: Sequence[Event],
+) -> tuple[Marched, NDArray[np.int64], Control | list[Control]]:
+    """A flat batch at once, or one trajectory after the other if events may stop them."""
+    if not events:
+        parts = VariationalSteps(model, control, plan, forces).march(q, v)
+        return parts, np.full(len(q), -1), control
+    controls, runs = [control.of(row) for row in range(len(q))], []
+    for row, alone in enumerate(controls):
+        pushes = [select_force(force, row) for force in forces]
+        steps = VariationalSteps(model, alone, plan, pushes)
+        stepper = VariationalStepper(steps, plan, q[row], v[row])
+        runs.append(run(stepper, plan.t, model.n, events))
+    return *gather_runs(runs, plan.t, model.n), controls
 
 
 def stands(model: Model) -> bool:

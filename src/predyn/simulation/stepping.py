@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from predyn.dynamics.evaluations import Accelerations
 from predyn.dynamics.rk4 import LARGEST, Marched, Plan, empty_march
+from predyn.dynamics.variational import NOT_CONVERGED, OPEN_LOOPS
 from predyn.errors import InputError
 from predyn.model import PRISMATIC, Model
 from predyn.simulation.closed_loops import Projection
@@ -23,11 +24,12 @@ Floats = NDArray[np.float64]
 Event = Callable[[float, Floats, Floats], float]
 Slope = Callable[[float, Floats], Floats]  # dy/dt at (t, y)
 EPS = float(np.finfo(float).eps)
-STEP_LIMIT, OPEN_LOOPS = -1, -2  # as Trouble.place
+STEP_LIMIT = -1  # as Trouble.place; also OPEN_LOOPS and NOT_CONVERGED
 
 
 class Trouble(NamedTuple):
-    """Why a simulation cannot continue: time, joint and value, the step limit, or open loops.
+    """Why a simulation cannot continue: time, joint and value; the step limit; open loops; or a
+    step, the value, whose equations have no solution.
 
     place: the joint, plus n for its velocity, plus 2 n for its acceleration.
     """
@@ -47,6 +49,11 @@ class Trouble(NamedTuple):
             return (
                 f"at t = {self.t:.9g} s the loops could not be closed after a step (an equation is "
                 f"left with {self.value:.3g} m or rad): the pose is singular, or the step too long"
+            )
+        if self.place == NOT_CONVERGED:
+            return (
+                f"no solution of the discrete equations of motion was found for the step of "
+                f"{self.value:.6g} s to t = {self.t:.9g} s: choose a shorter step"
             )
         order, j = divmod(self.place, model.n)
         unit = ("m" if model.kind[j] == PRISMATIC else "rad") + ("", "/s", "/s^2")[order]

@@ -24,8 +24,9 @@ from predyn.recordings.labelled_tables import (
     data_frame,
     dataset,
 )
+from predyn.simulation.base_coordinates import base_quaternions
 from predyn.simulation.controls import Control
-from predyn.simulation.stepping import OPEN_LOOPS, STEP_LIMIT, Event, Run, Trouble
+from predyn.simulation.stepping import STEP_LIMIT, Event, Run, Trouble
 
 if TYPE_CHECKING:
     import pandas
@@ -78,6 +79,14 @@ class Trajectory(Moving):
         return self._evaluate_known(
             lambda q, v, tau: kinetic_energy(self.model, q, v) + potential_energy(self.model, q)
         )
+
+    @cached_property
+    def base_quaternion(self) -> Floats | None:
+        """Orientation (..., K, 4) of a floating base in the world: w, x, y, z, without jumps.
+
+        None if the model has no floating base.
+        """
+        return base_quaternions(self.model, self.q)
 
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas.DataFrame: index t (a batch: run and t), columns "q.JOINT" and so on, "energy".
@@ -199,7 +208,7 @@ def _describe_stop(
     if event < 0:
         time, place, value = parts.stop[row]
         trouble = Trouble(float(time), int(place), float(value))
-        if trouble.place in (STEP_LIMIT, OPEN_LOOPS):
+        if trouble.place < 0:
             return trouble.text(model)
         return f"{trouble.text(model)}; check the model, the torques and, with rk4, the step"
     name = getattr(events[event], "__name__", type(events[event]).__name__)

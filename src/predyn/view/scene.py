@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.model.orientations import quaternions
 from predyn.model.parts import Triangles
 from predyn.view.arrows import AT_POINTS, FORCES
 from predyn.view.bodies import floating_chain, side_tones
@@ -183,24 +184,8 @@ def _poses(stage: Stage, digits: int) -> list[list[float]]:
 
 
 def _quaternions(R: Floats) -> Floats:
-    """(..., 4) unit quaternions w, x, y, z; neighbours along axis 1 have the nearer sign.
-
-    Bar-Itzhack's method without the eigenvalue problem: the column of the outer product q q^T with
-    the largest diagonal element.
-    """
-    m = R
-    trace = np.trace(m, axis1=-2, axis2=-1)
-    K = np.empty((*R.shape[:-2], 4, 4))
-    K[..., 0, 0] = trace
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        K[..., 0, i + 1] = K[..., i + 1, 0] = m[..., k, j] - m[..., j, k]
-        K[..., i + 1, i + 1] = 2.0 * m[..., i, i] - trace
-        K[..., i + 1, j + 1] = K[..., j + 1, i + 1] = m[..., i, j] + m[..., j, i]
-    outer = 0.25 * (K + np.eye(4))
-    best = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
-    q = np.take_along_axis(outer, best[..., None, None], axis=-1)[..., 0]
-    q /= np.linalg.norm(q, axis=-1, keepdims=True)
+    """(..., 4) unit quaternions w, x, y, z; neighbours along axis 1 have the nearer sign."""
+    q = quaternions(R)
     flips = np.where(np.sum(q[:, 1:] * q[:, :-1], axis=-1) < 0.0, -1.0, 1.0)
     q[:, 1:] *= np.cumprod(flips, axis=1)[..., None]
     return q
