@@ -14,7 +14,7 @@ from predyn.problem import Dmoc, Hybrid, Problem, Spline
 from predyn.terms import Smoothness
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from discrete_cases import SWING, swing_up, turn_crank, two_link  # noqa: E402
+from discrete_cases import SWING, swing_up, turn_crank, two_link
 
 
 class Row(NamedTuple):
@@ -30,7 +30,9 @@ class Row(NamedTuple):
 def _problems() -> Iterator[tuple[str, Problem, list[Spline]]]:
     """Name, problem and the methods that it is solved with."""
     splines = [Spline(degree=5, segments=n) for n in (10, 20, 40)]
-    discrete = [Dmoc(steps=n) for n in (20, 40, 80)] + [Dmoc(steps=n, order=4) for n in (10, 20, 40)]
+    discrete = [Dmoc(steps=n) for n in (20, 40, 80)] + [
+        Dmoc(steps=n, order=4) for n in (10, 20, 40)
+    ]
     yield "two links, effort", two_link(splines[0]), [*splines, *discrete]
     lifting = read_task("two-link-lifting").problem
     hybrid = [Hybrid(segments=n, steps=4) for n in (10, 20, 40)]
@@ -60,8 +62,9 @@ def rows() -> Iterator[Row]:
 
 def main() -> None:
     for row in rows():
-        print(f"{row.problem:20} {row.method:18} {row.status:15} {row.variables:6d} "
-              f"{row.iterations:4d} {row.objective:14.8f} {1e3 * row.seconds:9.1f} ms", flush=True)  # fmt: skip
+        what = f"{row.problem:20} {row.method:18} {row.status:15} {row.variables:6d}"
+        figures = f"{row.iterations:4d} {row.objective:14.8f} {1e3 * row.seconds:9.1f} ms"
+        print(what, figures, flush=True)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ def test_options_replace_those_of_the_file(tmp_path: Path) -> None:
         (BASE + "speed = 9.0\n", "speed: expected .* m/s for a person of 1.75 m who walks, got 9"),
         (BASE + "[model]\n", "model"),
         (BASE + '[transcription]\nmethod = "midpoint"\n', "unknown method 'midpoint'"),
-        (BASE + '[transcription]\nsteps = 3\n', "steps"),
+        (BASE + "[transcription]\nsteps = 3\n", "steps"),
         (BASE + "[transcription]\nknot = 3\n", "knot"),
         (BASE + '[transcription]\nrefine = "maybe"\n', "refine"),
     ],

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-import lifting_person as reference
 import numpy as np
 import pytest
 
+import lifting_person as reference
 import predyn
 from predyn.dynamics import (
     frame_kinematics_derivatives,

@@ -54,7 +54,7 @@ def test_edges_bound_the_pressure_point():
     assert force[:, 2].mean() == pytest.approx(12.0 * 9.81, rel=0.05)
     ahead = -moment[:, 1] / force[:, 2]  # the pressure point along x
     # at rest at the end, the mast's weight is 0.5 m sin 0.4 ahead
-    assert 0.02 < np.abs(ahead).max()
+    assert np.abs(ahead).max() > 0.02
     half = 0.9 * np.abs(ahead).max()
     tight = predyn.solve(standing(PatchWrench("foot", (2 * half, 0.1), 5.0)), verbose=False).check()
     force, moment = wrench(tight)

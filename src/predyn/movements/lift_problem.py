@@ -24,7 +24,7 @@ from predyn.movements.lifting import (
     reaching_posture,
 )
 from predyn.nlp import SolverOptions
-from predyn.problem import Constraint, Contact, Cost, Dmoc, Ground, Phase, Problem, State
+from predyn.problem import Contact, Cost, Dmoc, Ground, Phase, Problem, State
 from predyn.terms import ContactForceRate, Effort, JointPosition, JointVelocity
 
 Floats = NDArray[np.float64]

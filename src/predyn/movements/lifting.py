@@ -107,7 +107,7 @@ def lift_heights(model: Model, shelf_height: float | None = None) -> Floats:
     return place.lowest + (top - place.lowest) * np.array(SHARES)
 
 
-def lift_postures(model: Model, heights: Sequence[float]) -> Floats:
+def lift_postures(model: Model, heights: Sequence[float] | Floats) -> Floats:
     """Postures (K, n) of a person with a box whose centre is at these heights (m), in their order.
 
     The box is level and in front of the person, nearer to the body the higher it is. Soles are flat

@@ -66,7 +66,10 @@ class PatchWrench(Term):
             ("twist", twist, moment, 2),
         )
         rows, units = [f"{loop.name} normal"], ["N"]
-        factors: dict[str, list[Floats]] = {force: [np.array([0.0, 0.0, 1.0])], moment: [np.zeros(3)]}
+        factors: dict[str, list[Floats]] = {
+            force: [np.array([0.0, 0.0, 1.0])],
+            moment: [np.zeros(3)],
+        }
         for name, ratio, channel, k in margins:
             for sign, word in ((-1.0, "+"), (1.0, "-")):
                 rows.append(f"{loop.name} {name} {word}")
