@@ -11,7 +11,17 @@ import numpy as np
 import pytest
 
 import predyn
-from discrete_cases import GRAVITY, arm, five_bar, rest, rod, steps, turn_crank, two_link
+from discrete_cases import (
+    GRAVITY,
+    arm,
+    five_bar,
+    reorient,
+    rest,
+    rod,
+    steps,
+    turn_crank,
+    two_link,
+)
 from predyn import Cost, Dmoc, Duration, Phase, Problem, Signal, SolverOptions, State
 from predyn.config import read_task
 from predyn.dynamics import close_loops, frame_kinematics
@@ -235,6 +245,15 @@ def phase(**changes: Any) -> tuple[Phase, ...]:
     return (replace(own, **changes),)
 
 
+def floating(start: Any, end: Any) -> Problem:
+    """The free body, with other velocities at its ends."""
+    problem = reorient(steps(10))
+    (own,) = problem.phases
+    ends = {"start": replace(own.start, v=start), "end": replace(own.end, v=end)}
+    return replace(problem, phases=(replace(own, **ends),))
+
+
+DRIFT = [0.1, *[0.0] * 8]
 REFUSED: dict[str, tuple[Problem, str]] = {
     "hybrid": (crank(transcription=predyn.Hybrid()), "'hybrid' does not support closed loops"),
     "unknown loop": (crank(phases=phase(loops=("pim",))), r"loop 'pim'.*did you mean 'pin'"),
@@ -253,6 +272,8 @@ REFUSED: dict[str, tuple[Problem, str]] = {
     "knots": (replace(two_link(steps(9)), transcription=Dmoc(knots="free")), "equal steps"),
     "limits": (crank(transcription=Dmoc(steps=10, limits="everywhere")), "expected 'points'"),
     "name of a force": (crank(signals=(Signal("pin", ("x",)),)), "'pin' is the name of a loop"),
+    "base that starts": (floating(np.zeros(9), DRIFT), "base.*follow from its momentum"),
+    "base that drifts": (floating(DRIFT, DRIFT), "base.*follow from its momentum"),
     "name of torques": (
         replace(two_link(predyn.Spline()), signals=(Signal("tau", ("x",)),)),
         "'tau' is the name of the torques",
@@ -265,6 +286,12 @@ def test_refused_by_name(case: str) -> None:
     problem, message = REFUSED[case]
     with pytest.raises(InputError, match=message):
         predyn.solve(problem, verbose=False)
+
+
+def test_given_velocities_of_a_free_base_hold() -> None:
+    """Its arm may still move at the end, but in no way that moves the base."""
+    found = solved(floating(np.zeros(9), [*[0.0] * 6, None, None, None]))
+    assert np.abs(found.v[-1, :6]).max() < 1e-9
 
 
 def test_a_step_that_is_too_coarse_is_no_success() -> None:

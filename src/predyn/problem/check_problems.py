@@ -35,6 +35,7 @@ from predyn.problem.check_systems import impact_problems, system_in, system_prob
 from predyn.problem.check_transcriptions import average_problems, transcription_problems
 from predyn.problem.check_unknowns import unknown_problems
 from predyn.problem.contact_program import written_out
+from predyn.problem.free_floating import momentum_problems
 from predyn.problem.offers import phase_name
 from predyn.problem.system import System
 
@@ -133,6 +134,8 @@ def _all(problem: Problem) -> Iterator[Finding]:
         yield from freedom_problems(problem, states, masks)
     forces = list(force_problems(problem, not unknowns))
     yield from forces
+    if not (method or joints or unknowns or wrong or forces):
+        yield from momentum_problems(problem, states)
     yield from _guess(problem)
     binder = Binder(problem, not unknowns and not method)
     every = range(len(problem.phases))

@@ -6,8 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.curves.node_spline import NodeSpline
-from predyn.dynamics.system import PhaseSystem
-from predyn.model.floating_base import floating_base
 from predyn.problem import (
     Dmoc,
     Duration,
@@ -18,6 +16,7 @@ from predyn.problem import (
     system_of,
 )
 from predyn.problem.accelerations import needs_accelerations
+from predyn.problem.free_floating import conserved_joints
 from predyn.problem.offers import phase_name
 from predyn.transcribe.layout import (
     CurveLayout,
@@ -35,8 +34,8 @@ DURATION = "duration of the phase"  # a parameter for rows that are products wit
 def lay_out_nodes(problem: Problem, p: int, first: int) -> PhaseLayout:
     """Fix what the boundary values of phase p determine, number the rest from `first` on.
 
-    Velocities of a floating base at the end follow from momentum, if nothing acts on the mechanism
-    from outside: they stay unknown even if they are given, because their rows would be dependent.
+    From rest to rest, a floating base that nothing acts on from outside ends at rest anyway: its
+    velocities at the end stay unknown, because their rows would depend on the others.
     """
     phase, system, options = problem.phases[p], system_of(problem, p), problem.transcription
     assert isinstance(options, Dmoc)
@@ -55,8 +54,8 @@ def lay_out_nodes(problem: Problem, p: int, first: int) -> PhaseLayout:
         given = np.isfinite(q)
         fixed[node, given], control[node, given] = True, q[given]
         given = np.isfinite(v)
-        if end == "end" and np.isfinite(end_values(phase.start, n)[1]).all():
-            given[_conserved(system)] = False
+        if end == "end" and not np.any([end_values(phase.start, n)[1], v]):  # at rest, NaN is not
+            given[conserved_joints(system)] = False
         sure = given & ((v == 0.0) | (not free_T))
         fixed[slope, sure], control[slope, sure] = True, v[sure] * T
         rest = np.flatnonzero(given & ~sure)
@@ -87,14 +86,3 @@ def duration_channel(phase: Phase) -> str:
 def _duration(layout: PhaseLayout) -> CurveLayout:
     low, high = layout.T_bounds
     return parameter_layout(Parameter(DURATION, low, high, layout.T), layout.T_column)
-
-
-def _conserved(system: PhaseSystem) -> list[int]:
-    """Joints of a floating base whose momentum does not change."""
-    model, base = system.model, floating_base(system.model)
-    if base is None or model.gravity.any() or system.forces:
-        return []
-    j = [int(x) for x in base]
-    passive = {model.joint_names[x] for x in j} <= {*system.passive}
-    held = [model.damping, model.coulomb, model.stiffness, model.ligaments]
-    return j if passive and not any(np.any(x[j]) for x in held) else []
