@@ -13,7 +13,7 @@ from predyn.terms import Effort, PatchWrench
 SIZE = (0.24, 0.10)
 
 
-def standing(term, loop="weld"):
+def standing(term, loop="weld", frames=("sole", "place")):
     """A block of 10 kg with a mast, on a sole that is welded to the ground."""
     builder = ModelBuilder("block")
     parent = "world"
@@ -27,7 +27,7 @@ def standing(term, loop="weld"):
     builder.add_link("mast", "yaw", "hip", axis=(0, 1, 0), effort=100.0,
                      mass=2.0, com=(0, 0, 0.5), inertia=(0.01, 0.01, 0.01))  # fmt: skip
     builder.add_frame("sole", "yaw").add_frame("place", "world")
-    builder.close_loop("foot", loop, "sole", "place")
+    builder.close_loop("foot", loop, *frames)
     model = builder.build()
     rest = np.zeros(7)
     end = rest.copy()
@@ -81,3 +81,9 @@ def test_friction_is_that_of_the_inscribed_pyramid():
 def test_what_is_no_sole(term, loop, message):
     with pytest.raises(InputError, match=message):
         predyn.solve(standing(term, loop), verbose=False)
+
+
+def test_the_force_of_a_sole_is_that_on_it():
+    """From the ground to the sole, the force of the weld would be the opposite one."""
+    with pytest.raises(InputError, match="weld from a frame of a link .* from 'place' to 'sole'"):
+        predyn.solve(standing(PatchWrench("foot", SIZE), frames=("place", "sole")), verbose=False)

@@ -16,6 +16,8 @@ from predyn.terms.linear import Block, Linear
 from predyn.terms.selection import Floats, read_positive
 from predyn.terms.term import Residual, Term
 
+UPRIGHT = 1.0 - 1e-9  # cosine of the angle from z to the vertical
+
 
 @dataclass(frozen=True, eq=False)
 class PatchWrench(Term):
@@ -48,6 +50,13 @@ class PatchWrench(Term):
             raise InputError(
                 f"{self.kind}: loop {loop.name!r}: expected a weld, which holds a sole, got a "
                 f"{loop.kind}"
+            )
+        sole, place = (offer.model.frame(name) for name in (loop.frame_a, loop.frame_b))
+        if sole.link < 0 or place.link >= 0 or place.R[2, 2] < UPRIGHT:
+            raise InputError(
+                f"{self.kind}: loop {loop.name!r}: expected a weld from a frame of a link to one "
+                "fixed in the world with z upwards, got one from "
+                f"{loop.frame_a!r:.60} to {loop.frame_b!r:.60}"
             )
         force, moment = f"signal:{loop.name}", f"signal:{loop.name} moment"
         offer.require(self.kind, (force, moment))
