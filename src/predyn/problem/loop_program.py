@@ -12,14 +12,18 @@ too: the impulse of its forces there would otherwise be undetermined.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.dynamics.loop_closing import close_loops
 from predyn.dynamics.loop_rank import independent_equations
+from predyn.errors import NotConverged
 from predyn.kernels.forces import ExternalForce
+from predyn.model import Model
 from predyn.model.loops import EQUATIONS, POSITION, Loop, named_loops
 from predyn.problem.loop_guess import carrying_forces
 from predyn.problem.offers import phase_name
@@ -77,7 +81,8 @@ def independent_loops(problem: Problem) -> list[Kept]:
     for together in dict.fromkeys(tuple(x.name for x in loops_of(problem, p)) for p in phases):
         new = [name for name in together if not kept[name]]
         if new:
-            for name in independent_equations(problem.model, q, loops=together).names:
+            closed_q = _closed(problem.model, q, together)
+            for name in independent_equations(problem.model, closed_q, loops=together).names:
                 loop = next(x for x in together if name in closed[x].equations)
                 if loop in new:
                     kept[loop].append(name.removeprefix(f"{loop} "))
@@ -101,6 +106,20 @@ def _poses(problem: Problem) -> NDArray[np.float64]:
     chosen = given[np.linspace(0, len(given) - 1, POSES).round().astype(int)]
     away = np.random.default_rng(0).uniform(-NEAR, NEAR, chosen.shape)
     return np.asarray(chosen + away)
+
+
+def _closed(model: Model, q: NDArray[np.float64], loops: Sequence[str]) -> NDArray[np.float64]:
+    """Those of the poses (K, n) that close, with closed loops; all of them as they are if none does.
+
+    Some linkages have more independent equations in open poses than in closed ones.
+    """
+    with suppress(NotConverged):
+        return close_loops(model, q, loops=loops)
+    found = []
+    for pose in q:
+        with suppress(NotConverged):
+            found.append(close_loops(model, pose, loops=loops))
+    return np.array(found) if found else q
 
 
 class _Writer:
