@@ -53,7 +53,7 @@ def problem(model: predyn.Model, order: int, duration: float | Duration, forces=
         costs=(Cost(JointTorque(), 0.1), Cost(JointVelocity(), 0.01)),
         forces=forces,
         passive=(model.joint_names[1],),
-        transcription=Dmoc(steps=4, order=order),
+        transcription=Dmoc(steps=8 // order, order=order),
     )
 
 

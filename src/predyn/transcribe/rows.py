@@ -6,6 +6,7 @@ quadrature point for an integral. Contributions may come from several phases.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -40,7 +41,7 @@ class Rows:
 
     name: str
     rows: tuple[str, ...]  # names; () for a single constraint without one
-    parts: list[Part]
+    parts: Sequence[Part]
     lower: Floats
     upper: Floats
     scale: Floats

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,7 +28,7 @@ class NodeRows(Rows):
     s  normalised times of the nodes
     """
 
-    parts: list[NodePart]  # type: ignore[assignment]
+    parts: Sequence[NodePart]
     s: tuple[float, ...] = field(kw_only=True)
 
     def number(self, first: int, alive: Flags) -> Ints:
