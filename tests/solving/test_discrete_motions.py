@@ -26,8 +26,17 @@ from predyn import Cost, Dmoc, Duration, Phase, Problem, Signal, SolverOptions, 
 from predyn.config import read_task
 from predyn.dynamics import close_loops, frame_kinematics
 from predyn.errors import InputError
+from predyn.model.loops import EQUATIONS
+from predyn.problem.independent_loops import independent_loops
 from predyn.results.descriptions import problem_text
-from predyn.terms import JointAcceleration, JointReaction, JointTorque, Smoothness, TotalTime
+from predyn.terms import (
+    JointAcceleration,
+    JointReaction,
+    JointTorque,
+    JointVelocity,
+    Smoothness,
+    TotalTime,
+)
 from predyn.transcribe.methods import transcribe
 from predyn.view.report import report_html
 
@@ -135,6 +144,74 @@ def test_a_grasp_between_phases_is_without_impact(order: int) -> None:
     assert np.abs(hand.v - block.v)[[first - 1, first]].max() < 1e-7
     assert np.isnan(found.signals["grip"][~held]).all()
     assert np.abs(hand.v[first]).max() < 1e-2  # the block was at rest
+
+
+@cache
+def biped() -> predyn.Model:
+    """Legs that only bend forwards: of two welded soles, one leaves no room for roll and yaw."""
+    builder = predyn.ModelBuilder("biped")
+    up = "world"
+    for name, kind, axis in (
+        ("x", "prismatic", (1, 0, 0)), ("y", "prismatic", (0, 1, 0)), ("z", "prismatic", (0, 0, 1)),
+        ("yaw", "revolute", (0, 0, 1)), ("roll", "revolute", (1, 0, 0)),
+        ("pitch", "revolute", (0, 1, 0)),
+    ):  # fmt: skip
+        body = {"mass": 10.0, "inertia": (0.2, 0.2, 0.2)} if name == "pitch" else {}
+        builder.add_link(name, up, name, kind, axis, **body)
+        up = name
+    leg = {"mass": 2.0, "com": (0, 0, -0.2), "inertia": (0.02, 0.02, 0.01)}
+    for side, y in (("r", -0.1), ("l", 0.1)):
+        at, origin = "pitch", (0.0, y, 0.0)
+        for name in ("hip", "knee", "ankle"):
+            builder.add_link(f"{name}_{side}", at, axis=(0, 1, 0), origin=origin, **leg)
+            at, origin = f"{name}_{side}", (0.0, 0.0, -0.4)
+        builder.add_frame(f"sole_{side}", at).add_frame(f"place_{side}", "world", (0, y, 0))
+        builder.close_loop(f"weld_{side}", "weld", f"sole_{side}", f"place_{side}")
+    return builder.build()
+
+
+def test_equations_that_follow_from_a_loop_hold_without_it() -> None:
+    model = biped()
+    start = close_loops(model, [0, 0, 0.75, 0, 0, 0, *[-0.4, 0.8, -0.4] * 2])
+    problem = Problem(
+        model,
+        (
+            Phase(0.4, rest(*start), name="both"),
+            Phase(0.4, end=rest(*[None] * 6, -0.8, 1.2, *[None] * 4), loops=("weld_l",)),
+            Phase(0.4, end=State(None, np.zeros(12)), name="again"),
+        ),
+        (Cost(JointTorque(), 1e-3), Cost(JointVelocity(), 1e-2)),
+        passive=model.joint_names[:6],
+        transcription=steps(6),
+    )
+    planar, every = ("x", "z", "turn y"), EQUATIONS["weld"]
+    right, left = independent_loops(problem)
+    assert right.imposed == {0: every, 2: planar}
+    assert left.imposed == {0: planar, 1: every, 2: every}
+    found = solved(problem)
+    sole = frame_kinematics(model, "sole_l", found.q)
+    assert np.ptp(sole.p, axis=0).max() < 1e-8
+    assert np.ptp(sole.R, axis=0).max() < 1e-8
+
+
+def test_a_rod_that_follows_from_others_has_no_force() -> None:
+    builder = predyn.ModelBuilder("parallelogram", GRAVITY)
+    builder.add_link("left", joint="j1", **rod(0.5))
+    builder.add_link("bar", "left", "j2", origin=(0.5, 0, 0), **rod(1.0))
+    builder.add_link("right", joint="j3", origin=(1, 0, 0), **rod(0.5))
+    for name, link, x in (("end", "bar", 1.0), ("tip", "right", 0.5), ("middle", "bar", 0.5),
+                          ("post", "world", 0.5)):  # fmt: skip
+        builder.add_frame(name, link, (x, 0, 0))
+    alone = builder.close_loop("pin", "point", "end", "tip").build()
+    both = alone.with_loop("rod", "distance", "middle", "post", distance=0.5)
+    phases = (Phase(1.0, rest(1.0, -1.0, 1.0), rest(2.0, -2.0, 2.0)),)
+    costs = (Cost(JointTorque(joints=("j1",)), 0.5),)
+    first, second = (
+        solved(Problem(x, phases, costs, passive=("j2", "j3"), transcription=steps(10)))
+        for x in (alone, both)
+    )
+    assert set(second.signals) == {"pin", "tau"}
+    assert second.objective == pytest.approx(first.objective, rel=1e-9)
 
 
 def test_durations_that_are_parameters() -> None:

@@ -24,7 +24,7 @@ from discrete_cases import (
 )
 from predyn import Cost, Phase
 from predyn.problem import Problem
-from predyn.problem.loop_program import independent_loops
+from predyn.problem.independent_loops import independent_loops
 from predyn.solvers.ipopt import solve_nlp
 from predyn.terms import JointTorque
 from predyn.transcribe.guess import first_guess

@@ -85,5 +85,5 @@ def test_what_is_no_sole(term, loop, message):
 
 def test_the_force_of_a_sole_is_that_on_it():
     """From the ground to the sole, the force of the weld would be the opposite one."""
-    with pytest.raises(InputError, match="weld from a frame of a link .* from 'place' to 'sole'"):
+    with pytest.raises(InputError, match=r"weld from a frame of a link .* from 'place' to 'sole'"):
         predyn.solve(standing(PatchWrench("foot", SIZE), frames=("place", "sole")), verbose=False)

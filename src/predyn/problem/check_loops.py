@@ -10,7 +10,7 @@ import numpy as np
 from predyn.dynamics.loop_kinematics import describe_gap, gaps_of, loop_equations
 from predyn.errors import unknown_name
 from predyn.problem.check_phases import Finding, Path
-from predyn.problem.loop_program import loops_of
+from predyn.problem.independent_loops import loops_of
 from predyn.problem.offers import phase_name
 
 if TYPE_CHECKING:

@@ -4,61 +4,34 @@ The forces that hold a loop are signals: a force in world axes at both frames, w
 and for welds a moment in the axes of the frames. The moment of a hinge and the force of a distance
 have given directions; these are equations of their own, with multipliers as further signals.
 
-Only independent equations are imposed, and only their forces are unknown. At an end where a loop is
-not given at rest and does not go on in the neighbouring phase, the rates of its equations are zero
-too: the impulse of its forces there would otherwise be undetermined.
+Only independent equations are imposed, and only their forces are unknown. At an end where
+velocities are not given and a loop does not go on in the neighbouring phase, the rates of its
+equations are zero too: the impulse of its forces there would otherwise be undetermined.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.dynamics.loop_closing import close_loops
-from predyn.dynamics.loop_rank import independent_equations
-from predyn.errors import NotConverged
 from predyn.kernels.forces import ExternalForce
-from predyn.model import Model
-from predyn.model.loops import EQUATIONS, POSITION, Loop, named_loops
+from predyn.model.loops import EQUATIONS, POSITION, Loop
+from predyn.problem.independent_loops import Kept, given_poses, independent_loops, loops_of
 from predyn.problem.loop_guess import carrying_forces
 from predyn.problem.offers import phase_name
-from predyn.problem.problem import At, Constraint, Dmoc, Points, Problem, State
+from predyn.problem.problem import Constraint, Dmoc, Points, Problem, State
 from predyn.problem.system import System
 from predyn.problem.unknowns import Signal
 from predyn.terms.loops import LoopClosure, LoopForce, LoopRate
 
 AXES = "xyz"
-POSES = 8  # at which the equations are compared
-NEAR = 0.05  # rad or m, of these poses from those given
 ARM = 0.5  # m, from the weight to the size of moments
 
-
-class Kept(NamedTuple):
-    """The independent equations of a loop."""
-
-    loop: Loop
-    equations: tuple[str, ...]
-    phases: tuple[int, ...]  # in which it is closed
-
-    @property
-    def held(self) -> tuple[str, ...]:
-        """Axes of the world along which a force acts."""
-        return tuple(x for x in self.equations if x in POSITION)
-
-    @property
-    def turned(self) -> tuple[str, ...]:
-        """Equations of rotations."""
-        return tuple(x for x in self.equations if x not in (*POSITION, "distance"))
-
-
-def loops_of(problem: Problem, p: int) -> tuple[Loop, ...]:
-    """The loops that are closed in phase p."""
-    return named_loops(problem.model, problem.phases[p].loops)
+End = Literal["start", "end"]
 
 
 def with_loops_written_out(problem: Problem) -> Problem:
@@ -68,60 +41,6 @@ def with_loops_written_out(problem: Problem) -> Problem:
     return _Writer(problem).result()
 
 
-def independent_loops(problem: Problem) -> list[Kept]:
-    """The independent equations of the loops of a problem, near its guess."""
-    phases = range(len(problem.phases))
-    closed = {loop.name: loop for p in phases for loop in loops_of(problem, p)}
-    where = {
-        name: tuple(p for p in phases if name in [x.name for x in loops_of(problem, p)])
-        for name in closed
-    }
-    kept: dict[str, list[str]] = {name: [] for name in closed}
-    q = _poses(problem)
-    for together in dict.fromkeys(tuple(x.name for x in loops_of(problem, p)) for p in phases):
-        new = [name for name in together if not kept[name]]
-        if new:
-            closed_q = _closed(problem.model, q, together)
-            for name in independent_equations(problem.model, closed_q, loops=together).names:
-                loop = next(x for x in together if name in closed[x].equations)
-                if loop in new:
-                    kept[loop].append(name.removeprefix(f"{loop} "))
-    return [Kept(closed[name], tuple(kept[name]), where[name]) for name in closed]
-
-
-def _poses(problem: Problem) -> NDArray[np.float64]:
-    """Poses near those that a problem gives, away from singular ones."""
-    n, guess = problem.model.n, problem.guess
-    found = []
-    for phase in problem.phases:
-        for state in (phase.start, phase.end):
-            if state.q is not None:
-                q = np.broadcast_to(np.asarray(state.q, float), (n,))
-                found.append(np.where(np.isfinite(q), q, 0.0))
-    if isinstance(guess, tuple | list) and len(guess) == 2:
-        found += [*np.asarray(guess[1], float).reshape(-1, n)]
-    elif hasattr(guess, "q"):
-        found += [*np.asarray(guess.q, float).reshape(-1, n)]
-    given = np.array(found or [np.zeros(n)])
-    chosen = given[np.linspace(0, len(given) - 1, POSES).round().astype(int)]
-    away = np.random.default_rng(0).uniform(-NEAR, NEAR, chosen.shape)
-    return np.asarray(chosen + away)
-
-
-def _closed(model: Model, q: NDArray[np.float64], loops: Sequence[str]) -> NDArray[np.float64]:
-    """Those of the poses (K, n) that close, with closed loops; all of them as they are if none does.
-
-    Some linkages have more independent equations in open poses than in closed ones.
-    """
-    with suppress(NotConverged):
-        return close_loops(model, q, loops=loops)
-    found = []
-    for pose in q:
-        with suppress(NotConverged):
-            found.append(close_loops(model, pose, loops=loops))
-    return np.array(found) if found else q
-
-
 class _Writer:
     def __init__(self, problem: Problem) -> None:
         self.problem, self.model = problem, problem.model
@@ -129,7 +48,7 @@ class _Writer:
         weight = float(self.model.inertia[:, 0].sum() * np.linalg.norm(self.model.gravity))
         self.size = weight or 1.0
         self.discrete = isinstance(problem.transcription, Dmoc)
-        poses = _poses(problem)
+        poses = given_poses(problem)
         self.guesses = [self._carrying(p, poses) for p in range(len(problem.phases))]
 
     def _carrying(self, p: int, poses: NDArray[np.float64]) -> dict[str, float]:
@@ -137,7 +56,7 @@ class _Writer:
         equations = {
             f"{kept.loop.name} {x}": 1.0 if x in (*POSITION, "distance") else ARM
             for kept in self.kept
-            if p in kept.phases
+            if p in kept.imposed
             for x in kept.equations
         }
         return carrying_forces(self.problem, p, poses, equations)
@@ -145,7 +64,7 @@ class _Writer:
     def result(self) -> Problem:
         problem, phases, systems = self.problem, [], dict(self.problem.systems)
         for p, phase in enumerate(problem.phases):
-            own = [kept for kept in self.kept if p in kept.phases]
+            own = [kept for kept in self.kept if p in kept.imposed]
             system = System() if phase.system is None else problem.systems[phase.system]
             forces = problem.forces if system.forces is None else system.forces
             more = [force for kept in own for force in self._forces(kept)]
@@ -177,8 +96,10 @@ class _Writer:
 
     def _signals(self, kept: Kept) -> Iterator[Signal]:
         name, loop = kept.loop.name, kept.loop
+        if not kept.equations:
+            return
         degree = 1 if self.discrete else max(self.problem.transcription.degree - 2, 1)
-        where = tuple(phase_name(self.problem, p) for p in kept.phases)
+        where = tuple(phase_name(self.problem, p) for p in kept.imposed)
 
         def signal(
             name: str,
@@ -191,7 +112,7 @@ class _Writer:
             size, unit = (ARM * self.size, "N m") if moment else (self.size, "N")
             guess = {
                 where[k]: [self.guesses[p].get(f"{loop.name} {x}", 0.0) for x in equations]
-                for k, p in enumerate(kept.phases)
+                for k, p in enumerate(kept.imposed)
             }
             return Signal(name, components, -open_, open_, guess=guess if equations else 0.0,
                           scale=size, unit=unit, degree=degree, phases=where,
@@ -215,7 +136,7 @@ class _Writer:
         for frame, sign in ((loop.frame_a, ""), (loop.frame_b, "-")):
             if self.model.frame(frame).link < 0:
                 continue
-            if kept.held or loop.kind == "distance":
+            if kept.held or "distance" in kept.equations:
                 yield ExternalForce(frame, force=f"{sign}{loop.name}")
             if kept.turned:
                 axes = "link" if loop.kind == "weld" else "world"
@@ -224,33 +145,41 @@ class _Writer:
     # -- equations ----------------------------------------------------------------------------
 
     def _rows(self, kept: Kept, p: int) -> Iterator[Constraint]:
-        loop, phases = kept.loop, self.problem.phases
-        if not kept.equations:
-            return
-        before, after = p - 1 in kept.phases, p + 1 in kept.phases
-        first = carried_orders(self.problem) if before else 0
-        if p == 0:
-            first = known_orders(self.problem, phases[0].start)
-        last = known_orders(self.problem, phases[-1].end) if p == len(phases) - 1 else 0
-        points = Points("motion", first, last)
-        closure = LoopClosure(loop.name, kept.equations)
-        yield Constraint(closure, 0.0, 0.0, name="loop", imposed_at=points)
-        if self.discrete:
-            ends: tuple[tuple[At, bool, bool, State], ...] = (
-                ("start", before, p == 0, phases[p].start),
-                ("end", after, p == len(phases) - 1, phases[p].end),
-            )
-            for end, goes_on, outer, state in ends:
-                if not goes_on and not (outer and _given(state.v, self.model.n)):
-                    rate = LoopRate(loop.name, kept.equations)
-                    yield Constraint(rate, 0.0, 0.0, at=end, name="loop rate")
+        loop = kept.loop
+        if kept.imposed[p]:
+            yield from self._closure(kept, p)
         throughout = Points("motion")
-        if loop.kind == "distance":
+        if "distance" in kept.equations:
             force = LoopForce(loop.name, loop.name, tension(loop), kept.equations)
             yield Constraint(force, 0.0, 0.0, name="loop force", imposed_at=throughout)
         elif loop.kind == "hinge" and kept.turned:
             force = LoopForce(loop.name, moment(loop), tilt(loop), kept.turned)
             yield Constraint(force, 0.0, 0.0, name="loop moment", imposed_at=throughout)
+
+    def _closure(self, kept: Kept, p: int) -> Iterator[Constraint]:
+        name, equations, phases = kept.loop.name, kept.imposed[p], self.problem.phases
+        before, after = p - 1 in kept.imposed, p + 1 in kept.imposed
+        first = carried_orders(self.problem) if before else 0
+        if p == 0:
+            first = known_orders(self.problem, phases[0].start)
+        last = known_orders(self.problem, phases[-1].end) if p == len(phases) - 1 else 0
+        points = Points("motion", first, last)
+        yield Constraint(LoopClosure(name, equations), 0.0, 0.0, name="loop", imposed_at=points)
+        if self.discrete:
+            ends: tuple[tuple[End, bool], ...] = (("start", before), ("end", after))
+            for end, goes_on in ends:
+                if not goes_on and not self._gives_velocities(p, end):
+                    rate = LoopRate(name, equations)
+                    yield Constraint(rate, 0.0, 0.0, at=end, name="loop rate")
+
+    def _gives_velocities(self, p: int, end: End) -> bool:
+        """Whether all velocities at an end are given; where phases meet, by either, as zero."""
+        phases, n = self.problem.phases, self.model.n
+        own, other = (phases[p].start, p - 1) if end == "start" else (phases[p].end, p + 1)
+        if not 0 <= other < len(phases):
+            return _given(own.v, n)
+        near = phases[other].end if end == "start" else phases[other].start
+        return any(_given(x.v, n) and not np.asarray(x.v, float).any() for x in (own, near))
 
 
 def moment(loop: Loop) -> str:
