@@ -24,7 +24,7 @@ from discrete_cases import (
 )
 from predyn import Cost, Dmoc, Duration, Phase, Problem, Signal, SolverOptions, State
 from predyn.config import read_task
-from predyn.dynamics import close_loops, frame_kinematics
+from predyn.dynamics import close_loops, frame_kinematics, loop_equations
 from predyn.errors import InputError
 from predyn.model.loops import EQUATIONS
 from predyn.problem.independent_loops import independent_loops
@@ -294,6 +294,18 @@ def test_accelerations_and_jerks_are_bounded_and_smoothed(order: int) -> None:
     assert np.abs(found.a[[0, -1]]).max() < 1e-6
     spline = solved(replace(problem, transcription=predyn.Spline(degree=5, segments=30)))
     assert found.objective == pytest.approx(spline.objective, rel=1e-2)
+
+
+def test_given_accelerations_leave_loops_closed() -> None:
+    """But for the nodes beside the ends, whose positions follow from the accelerations."""
+    problem = turn_crank(steps(20))
+    (own,) = problem.phases
+    ends = {x: replace(getattr(own, x), a=np.zeros(3)) for x in ("start", "end")}
+    found = solved(replace(problem, phases=(replace(own, **ends),)))
+    gaps = np.abs(loop_equations(problem.model, found.q).values).max(axis=1)
+    assert np.delete(gaps, [1, -2]).max() < 1e-9
+    assert gaps.max() < 1e-3
+    assert np.abs(found.a[[0, -1]]).max() < 1e-6
 
 
 def test_reactions_can_be_bounded() -> None:

@@ -159,18 +159,31 @@ class _Writer:
     def _closure(self, kept: Kept, p: int) -> Iterator[Constraint]:
         name, equations, phases = kept.loop.name, kept.imposed[p], self.problem.phases
         before, after = p - 1 in kept.imposed, p + 1 in kept.imposed
-        first = carried_orders(self.problem) if before else 0
+        first, last = carried_orders(self.problem) if before else 0, 0
+        alone = list[End]()  # ends whose neighbouring node alone is left out
         if p == 0:
-            first = known_orders(self.problem, phases[0].start)
-        last = known_orders(self.problem, phases[-1].end) if p == len(phases) - 1 else 0
+            first = self._left_out("start", phases[0].start, alone)
+        if p == len(phases) - 1:
+            last = self._left_out("end", phases[-1].end, alone)
+        closure = LoopClosure(name, equations)
         points = Points("motion", first, last)
-        yield Constraint(LoopClosure(name, equations), 0.0, 0.0, name="loop", imposed_at=points)
+        yield Constraint(closure, 0.0, 0.0, name="loop", imposed_at=points)
+        for end in alone:
+            yield Constraint(closure, 0.0, 0.0, at=end, name="loop")
         if self.discrete:
             ends: tuple[tuple[End, bool], ...] = (("start", before), ("end", after))
             for end, goes_on in ends:
                 if not goes_on and not self._gives_velocities(p, end):
                     rate = LoopRate(name, equations)
                     yield Constraint(rate, 0.0, 0.0, at=end, name="loop rate")
+
+    def _left_out(self, end: End, state: State, alone: list[End]) -> int:
+        """How many points beside an end of the motion have no equations."""
+        known = known_orders(self.problem, state)
+        if self.discrete and known and not _given(state.q, self.model.n):
+            alone.append(end)  # accelerations are given, and not the positions
+            return known + 1
+        return known
 
     def _gives_velocities(self, p: int, end: End) -> bool:
         """Whether all velocities at an end are given; where phases meet, by either, as zero."""
