@@ -194,6 +194,24 @@ def test_equations_that_follow_from_a_loop_hold_without_it() -> None:
     assert np.ptp(sole.R, axis=0).max() < 1e-8
 
 
+def test_a_loop_that_is_turned_over_is_no_success() -> None:
+    model, still = biped(), np.zeros(12)
+    guess = np.array([0, 0.2, 0.75, 3.0, 0, 0, *[-0.4, 0.8, -0.4] * 2])
+    problem = Problem(
+        model,
+        (Phase(0.4, State(None, still), State(None, still), loops=("weld_l",)),),
+        (Cost(JointTorque(), 1e-3), Cost(JointVelocity(), 1e-2)),
+        passive=model.joint_names[:6],
+        transcription=steps(4),
+        guess=([0.0, 1.0], [guess, guess]),
+    )
+    found = predyn.solve(problem, verbose=False)
+    assert np.abs(loop_equations(model, found.q, loops="weld_l").values).max() < 1e-6
+    assert found.q[0, 3] == pytest.approx(np.pi, abs=1e-6)
+    assert found.status == "infeasible"
+    assert any("loop side weld_l" in x.name for x in found.violations)
+
+
 def test_a_rod_that_follows_from_others_has_no_force() -> None:
     builder = predyn.ModelBuilder("parallelogram", GRAVITY)
     builder.add_link("left", joint="j1", **rod(0.5))

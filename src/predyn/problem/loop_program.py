@@ -6,7 +6,8 @@ have given directions; these are equations of their own, with multipliers as fur
 
 Only independent equations are imposed, and only their forces are unknown. At an end where
 velocities are not given and a loop does not go on in the neighbouring phase, the rates of its
-equations are zero too: the impulse of its forces there would otherwise be undetermined.
+equations are zero too: the impulse of its forces there would otherwise be undetermined. Where a
+loop with rotations begins, inequalities exclude the false roots of its equations.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from predyn.problem.offers import phase_name
 from predyn.problem.problem import Constraint, Dmoc, Points, Problem, State
 from predyn.problem.system import System
 from predyn.problem.unknowns import Signal
-from predyn.terms.loops import LoopClosure, LoopForce, LoopRate
+from predyn.terms.loops import LoopClosure, LoopForce, LoopRate, LoopSide
 
 AXES = "xyz"
 ARM = 0.5  # m, from the weight to the size of moments
@@ -157,7 +158,7 @@ class _Writer:
             yield Constraint(force, 0.0, 0.0, name="loop moment", imposed_at=throughout)
 
     def _closure(self, kept: Kept, p: int) -> Iterator[Constraint]:
-        name, equations, phases = kept.loop.name, kept.imposed[p], self.problem.phases
+        loop, equations, phases = kept.loop, kept.imposed[p], self.problem.phases
         before, after = p - 1 in kept.imposed, p + 1 in kept.imposed
         first, last = carried_orders(self.problem) if before else 0, 0
         alone = list[End]()  # ends whose neighbouring node alone is left out
@@ -165,16 +166,18 @@ class _Writer:
             first = self._left_out("start", phases[0].start, alone)
         if p == len(phases) - 1:
             last = self._left_out("end", phases[-1].end, alone)
-        closure = LoopClosure(name, equations)
+        closure = LoopClosure(loop.name, equations)
         points = Points("motion", first, last)
         yield Constraint(closure, 0.0, 0.0, name="loop", imposed_at=points)
         for end in alone:
             yield Constraint(closure, 0.0, 0.0, at=end, name="loop")
+        if kept.turned and not before and not _given(phases[p].start.q, self.model.n):
+            yield Constraint(LoopSide(loop.name), 0.0, at="start", name="loop side")
         if self.discrete:
             ends: tuple[tuple[End, bool], ...] = (("start", before), ("end", after))
             for end, goes_on in ends:
                 if not goes_on and not self._gives_velocities(p, end):
-                    rate = LoopRate(name, equations)
+                    rate = LoopRate(loop.name, equations)
                     yield Constraint(rate, 0.0, 0.0, at=end, name="loop rate")
 
     def _left_out(self, end: End, state: State, alone: list[End]) -> int:

@@ -1,4 +1,4 @@
-"""Terms on closed loops: their equations, the rates of these, and the directions of their forces.
+"""Terms on closed loops: equations, their rates, false roots, and the directions of forces.
 
 The equations are those of model/loops.py. With axes x, y, z of frame b, rotations of frame a
 relative to it at a rate w change them by
@@ -27,6 +27,7 @@ TURNS = {  # axis of frame b about which a rotation changes each product, and th
     "hinge": ((1, 1.0), (0, -1.0)),
     "weld": ((0, 1.0), (1, 1.0), (2, 1.0)),
 }
+SIDES = {"hinge": (2,), "weld": (0, 1)}  # axes that tell closed loops from false roots
 
 
 class _Number:
@@ -129,6 +130,27 @@ class LoopRate(_OnLoop):
             for k in range(3):
                 yield _product(row, sign, a("w", k), b("R", 3 * k + axis))
                 yield _product(row, -sign, b("w", k), b("R", 3 * k + axis))
+
+
+@dataclass(frozen=True, eq=False)
+class LoopSide(Term):
+    """Products of equal axes of a hinge or weld: positive where it is closed, not turned over."""
+
+    loop: str
+
+    kind = "loop_side"
+
+    def bind(self, model: Model) -> Residual:
+        (loop,) = named_loops(model, self.loop)
+        a, b = (_Number(model, frame) for frame in (loop.frame_a, loop.frame_b))
+        axes = SIDES[loop.kind]
+        summands = [
+            _product(row, 1.0, a("R", 3 * k + axis), b("R", 3 * k + axis))
+            for row, axis in enumerate(axes)
+            for k in range(3)
+        ]
+        names = tuple(f"{loop.name} side {'xyz'[axis]}" for axis in axes)
+        return Bilinear(names, ("1",) * len(names), np.ones(len(names)), summands)
 
 
 @dataclass(frozen=True, eq=False)
