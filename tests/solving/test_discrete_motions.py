@@ -11,10 +11,22 @@ import numpy as np
 import pytest
 
 import predyn
-from discrete_cases import GRAVITY, arm, five_bar, rest, rod, steps, turn_crank, two_link
+from closed_mechanisms import bennett, bennett_pose
+from discrete_cases import (
+    GRAVITY,
+    arm,
+    five_bar,
+    four_bar,
+    rest,
+    rise,
+    rod,
+    steps,
+    turn_crank,
+    two_link,
+)
 from predyn import Cost, Dmoc, Duration, Phase, Problem, Signal, SolverOptions, State
 from predyn.config import read_task
-from predyn.dynamics import close_loops, frame_kinematics
+from predyn.dynamics import close_loops, frame_kinematics, loop_equations
 from predyn.errors import InputError
 from predyn.results.descriptions import problem_text
 from predyn.terms import JointTorque, Smoothness, TotalTime
@@ -207,6 +219,10 @@ REFUSED: dict[str, tuple[Problem, str]] = {
         crank(phases=phase(start=State(cranked().q[0], (1.0, 0.0, 0.0)))),
         "velocities open a loop: pin",
     ),
+    "opening, whatever the others do": (
+        crank(phases=phase(start=State(cranked().q[0], (1.0, 0.0, None)))),
+        "velocities open a loop: pin",
+    ),
     "acceleration": (
         crank(phases=phase(end=State((None,) * 3, (0.0,) * 3, (0.0,) * 3))),
         "'dmoc' has no accelerations",
@@ -216,7 +232,23 @@ REFUSED: dict[str, tuple[Problem, str]] = {
     "no number": (crank(transcription=Dmoc(steps="10")), "steps: expected a whole number"),
     "knots": (replace(two_link(steps(9)), transcription=Dmoc(knots="free")), "equal steps"),
     "limits": (crank(transcription=Dmoc(steps=10, limits="everywhere")), "expected 'points'"),
-    "name of a force": (crank(signals=(Signal("pin", ("x",)),)), "'pin' is the name of a loop"),
+    "name of a force": (
+        crank(signals=(Signal("pin", ("x",)),)),
+        "force of loop 'pin' and of a signal",
+    ),
+    "names of two forces": (
+        crank(model=four_bar("hinge").with_loop("pin tilt", "point", "coupler_tip", "rocker")),
+        "'pin tilt' is the name of a force of loop 'pin tilt' and of a force of loop 'pin'",
+    ),
+    "minus": (
+        crank(model=arm().with_loop("-pin", "point", "lower", "world")),
+        "'-pin': the name of its force must not begin with a minus",
+    ),
+    "a guess for two joints": (
+        crank(guess=([0.0, 1.0], np.zeros((2, 2)))),
+        r"guess.curve.q: expected .* shape \(2, 3\).*got shape \(2, 2\)",
+    ),
+    "a guess that is no number": (crank(guess=([0.0, 1.0], "q")), "guess.curve.q: expected"),
     "name of torques": (
         replace(two_link(predyn.Spline()), signals=(Signal("tau", ("x",)),)),
         "'tau' is the name of the torques",
@@ -244,6 +276,45 @@ def test_a_step_that_is_too_coarse_is_no_success() -> None:
     found = predyn.solve(problem, verbose=False)
     assert not found.success
     assert found.status in ("exceeds_limits", "infeasible", "iteration_limit")
+
+
+@pytest.mark.parametrize("method", [steps(10), predyn.Spline(degree=5, segments=8)])
+def test_velocities_that_open_loops_have_no_solution(method: predyn.Spline) -> None:
+    """Postures that are not given completely cannot be checked before."""
+    turning = phase(start=State((0.5, None, None), (1.0, 0.0, 0.0)))
+    with pytest.warns(predyn.errors.ProblemWarning, match="loop rate pin"):
+        found = predyn.solve(crank(phases=turning, transcription=method), verbose=False)
+    assert found.status == "infeasible"
+
+
+def test_splines_close_loops_at_their_ends() -> None:
+    """Also where velocities are given and positions are not."""
+    spline = predyn.Spline(degree=5, segments=8)
+    ends = phase(start=State((0.5, None, None), (1.0, None, None)))
+    found = solved(crank(phases=ends, transcription=spline))
+    assert np.abs(loop_equations(found.model, found.q[[0, -1]]).values).max() < 1e-12
+    rates = loop_equations(found.model, found.q[0]).jacobian @ found.v[0]
+    assert np.abs(rates).max() < 1e-12
+
+
+@pytest.mark.parametrize("method", [steps(16), predyn.Spline(degree=5, segments=8)])
+def test_linkages_that_move_only_because_of_their_lengths(method: predyn.Spline) -> None:
+    """Equations that depend on each other in closed poses alone (Bennett 1903)."""
+    model, (s, up) = bennett(), rise()
+    path = np.array([bennett_pose(angle) for angle in 0.8 + 0.7 * up])
+    motor, *others = model.joint_names
+    problem = Problem(
+        model,
+        (Phase(1.0, rest(*path[0]), rest(*path[-1])),),
+        (Cost(JointTorque(joints=(motor,)), 0.5),),
+        passive=others,
+        transcription=method,
+        guess=(s, path),
+    )
+    found = solved(problem)
+    assert found.iterations <= 10
+    assert np.abs(loop_equations(model, found.q).values).max() < 1e-6  # also those left out
+    assert found.objective == pytest.approx(2.4702, rel=5e-3)  # of order 4
 
 
 def test_unused_frames_of_the_world_hold_loops() -> None:

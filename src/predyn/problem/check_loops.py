@@ -9,9 +9,12 @@ import numpy as np
 
 from predyn.dynamics.loop_kinematics import describe_gap, gaps_of, loop_equations
 from predyn.errors import unknown_name
-from predyn.problem.check_phases import Finding, Path
-from predyn.problem.loop_program import loops_of
+from predyn.model.parts import Array
+from predyn.problem.check_phases import Finding, Path, numbers
+from predyn.problem.independent_loops import loops_of
+from predyn.problem.loop_program import force_names
 from predyn.problem.offers import phase_name
+from predyn.samples.registry import TORQUES
 
 if TYPE_CHECKING:
     from predyn.problem.problem import Problem
@@ -62,12 +65,22 @@ def _method(problem: Problem) -> Iterator[Finding]:
 
 
 def _names(problem: Problem) -> Iterator[Finding]:
-    """Signals whose names the forces of loops need."""
-    taken = {signal.name for signal in problem.signals}
-    taken |= {parameter.name for parameter in problem.parameters}
+    """Names of loops that their forces, which are signals, cannot have."""
+    taken = {signal.name: "signal" for signal in problem.signals}
+    taken |= {parameter.name: "parameter" for parameter in problem.parameters}
+    taken |= {TORQUES: "signal of the torques"}
     for loop in problem.model.loops:
-        if loop.name in taken:
-            yield ("signals",), f"{loop.name!r:.60} is the name of a loop, whose force has it"
+        what = f"loop {loop.name!r:.60}"
+        if loop.name.startswith("-"):
+            yield ("model", "loops"), f"{what}: the name of its force must not begin with a minus"
+        for name in force_names(loop):
+            if name in taken:
+                yield (
+                    ("model", "loops"),
+                    f"{name!r:.60} is the name of a force of {what} and of a {taken[name]}; rename "
+                    "one of them",
+                )
+            taken[name] = f"force of {what}"
 
 
 def _ends(problem: Problem) -> Iterator[Finding]:
@@ -89,11 +102,11 @@ def _ends(problem: Problem) -> Iterator[Finding]:
                     f"{describe_gap(loop, gap, 0)} {at}; give a posture with closed loops, such as "
                     "predyn.close_loops(model, q)",
                 )
-            if open_ or not _complete(state.v, n):
+            v = numbers(state.v)
+            if open_ or v is None or v.shape not in ((), (n,)):
                 continue
-            v = np.broadcast_to(np.asarray(state.v, float), (n,))
             found = loop_equations(problem.model, q, loops=[loop.name for loop in loops])
-            rates = found.jacobian @ v
+            rates = _least_rates(found.jacobian, np.broadcast_to(v, (n,)))
             worst = int(np.argmax(np.abs(rates)))
             if abs(rates[worst]) > MOVING:
                 yield (
@@ -102,6 +115,14 @@ def _ends(problem: Problem) -> Iterator[Finding]:
                     f"{rates[worst]:.3g} m/s or rad/s {at}; project them with "
                     "predyn.dynamics.project_velocities(model, q, v)",
                 )
+
+
+def _least_rates(jacobian: Array, v: Array) -> Array:
+    """Rates (m,) of the equations at velocities (n,); those that are NaN reduce them."""
+    free = ~np.isfinite(v)
+    rates = jacobian @ np.where(free, 0.0, v)
+    others = np.linalg.lstsq(jacobian[:, free], -rates, rcond=1e-9)[0]
+    return np.asarray(rates + jacobian[:, free] @ others)
 
 
 def _complete(value: Any, n: int) -> bool:
