@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,6 +90,15 @@ def _ends(problem: Problem) -> Iterator[Finding]:
         loops = loops_of(problem, p)
         for end in ("start", "end") if loops else ():
             state = getattr(phase, end)
+            rest = all(_complete(x, n) and not np.any(x) for x in (state.v, state.a))
+            known = rest or all(_complete(x, n) for x in (state.q, state.v))
+            if _complete(state.a, n) and not known:
+                yield (
+                    ("phases", p, end, "a"),
+                    "accelerations of all joints are given, but not all positions and velocities, "
+                    "on which those that keep loops closed depend; give these too, or leave "
+                    "accelerations free",
+                )
             if not _complete(state.q, n):
                 continue
             q = np.broadcast_to(np.asarray(state.q, float), (n,))
@@ -102,25 +111,47 @@ def _ends(problem: Problem) -> Iterator[Finding]:
                     f"{describe_gap(loop, gap, 0)} {at}; give a posture with closed loops, such as "
                     "predyn.close_loops(model, q)",
                 )
-            v = numbers(state.v)
-            if open_ or v is None or v.shape not in ((), (n,)):
+            v, a = (_of_joints(x, n) for x in (state.v, state.a))
+            if open_ or v is None:
                 continue
-            found = loop_equations(problem.model, q, loops=[loop.name for loop in loops])
-            rates = _least_rates(found.jacobian, np.broadcast_to(v, (n,)))
-            worst = int(np.argmax(np.abs(rates)))
-            if abs(rates[worst]) > MOVING:
+            moves = np.isfinite(v).all()
+            names = [loop.name for loop in loops]
+            found = loop_equations(problem.model, q, v if moves else None, loops=names)
+            moving = _fastest(found.names, _least_rates(found.jacobian, 0.0 * found.values, v))
+            if moving:
                 yield (
                     ("phases", p, end, "v"),
-                    f"the given velocities open a loop: {found.names[worst]} changes at "
-                    f"{rates[worst]:.3g} m/s or rad/s {at}; project them with "
-                    "predyn.dynamics.project_velocities(model, q, v)",
+                    f"the given velocities open a loop: {moving}/s or rad/s {at}; project them "
+                    "with predyn.dynamics.project_velocities(model, q, v)",
                 )
+            elif moves and a is not None:
+                moving = _fastest(found.names, _least_rates(found.jacobian, found.bias, a))
+                if moving:
+                    yield (
+                        ("phases", p, end, "a"),
+                        f"the given accelerations open a loop: {moving}/s^2 or rad/s^2 {at}; leave "
+                        "those of joints free that the loop moves",
+                    )
 
 
-def _least_rates(jacobian: Array, v: Array) -> Array:
+def _of_joints(value: Any, n: int) -> Array | None:
+    """Given numbers (n,), NaN where they are free; None if there are none."""
+    array = numbers(value)
+    return array if array is not None and array.shape == (n,) else None
+
+
+def _fastest(names: Sequence[str], rates: Array) -> str:
+    """The equation that changes most, up to the unit; empty if all stay as they are."""
+    worst = int(np.argmax(np.abs(rates)))
+    if not abs(rates[worst]) > MOVING:
+        return ""
+    return f"{names[worst]} changes at {rates[worst]:.3g} m"
+
+
+def _least_rates(jacobian: Array, bias: Array, v: Array) -> Array:
     """Rates (m,) of the equations at velocities (n,); those that are NaN reduce them."""
     free = ~np.isfinite(v)
-    rates = jacobian @ np.where(free, 0.0, v)
+    rates = jacobian @ np.where(free, 0.0, v) + bias
     others = np.linalg.lstsq(jacobian[:, free], -rates, rcond=1e-9)[0]
     return np.asarray(rates + jacobian[:, free] @ others)
 

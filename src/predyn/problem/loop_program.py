@@ -173,19 +173,16 @@ class _Writer:
         """Points to leave out at an end of a phase, and whether it needs the equations of the loop
         and their rates on its own: None is an end between phases.
 
-        Of a spline whose end gives velocities but not all positions, the equations hold at the end
-        itself rather than beside it; velocities that may not keep the loop closed need its rates.
+        At an end that gives derivatives but not all positions, the equations hold at the end itself
+        rather than beside it; velocities that may not keep the loop closed need its rates.
         """
         if state is None:
             return 0, False, self.discrete
         n, known = self.model.n, known_orders(self.problem, state)
-        own_rate = not _keeps_closed(state, n)
-        if self.discrete:
-            return known, False, own_rate
-        partly = state.v is not None and not _given(state.v, n)
+        own_rate = not _keeps_closed(state, n) and (self.discrete or state.v is not None)
+        partly = own_rate and not self.discrete and not _given(state.v, n)
         own_closure = (known > 0 or partly) and not _given(state.q, n)
-        own_rate &= state.v is not None
-        return known + own_closure + (own_rate and partly), own_closure, own_rate
+        return known + own_closure + partly, own_closure, own_rate
 
 
 def _keeps_closed(state: State, n: int) -> bool:
@@ -222,12 +219,14 @@ def carried_orders(problem: Problem) -> int:
 
 
 def known_orders(problem: Problem, state: State) -> int:
-    """How many of q, v and a an end gives for all joints; a discrete motion has only positions at
-    its nodes.
+    """How many of q, v and a an end gives for all joints.
+
+    For a discrete motion: of how many nodes beside it the end gives the positions. Given
+    accelerations are a relation between two of them.
     """
     n = problem.model.n
     if isinstance(problem.transcription, Dmoc):
-        return int(_given(state.q, n))
+        return int(_given(state.q, n)) + int(_given(state.a, n))
     return sum(_given(x, n) for x in (state.q, state.v, state.a))
 
 
