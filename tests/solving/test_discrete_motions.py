@@ -26,12 +26,14 @@ from discrete_cases import (
 )
 from predyn import Cost, Dmoc, Duration, Phase, Problem, Signal, SolverOptions, State
 from predyn.config import read_task
-from predyn.dynamics import close_loops, frame_kinematics, loop_equations
+from predyn.dynamics import close_loops, frame_kinematics, inverse_dynamics, loop_equations
 from predyn.errors import InputError
 from predyn.results.descriptions import problem_text
 from predyn.terms import JointAcceleration, JointReaction, JointTorque, Smoothness, TotalTime
 from predyn.transcribe.methods import transcribe
 from predyn.view.report import report_html
+
+LOADED = 6.138021  # cost of order 4 with 60 steps in each phase
 
 
 def solved(problem: Problem, **options: Any) -> predyn.Solution:
@@ -137,6 +139,41 @@ def test_a_grasp_between_phases_is_without_impact(order: int) -> None:
     assert np.abs(hand.v - block.v)[[first - 1, first]].max() < 1e-7
     assert np.isnan(found.signals["grip"][~held]).all()
     assert np.abs(hand.v[first]).max() < 1e-2  # the block was at rest
+    replayed = predyn.replay(found)  # with the loop open, then closed
+    assert replayed.status == "finished"
+    assert replayed.max_position_error < 0.05
+
+
+@pytest.mark.parametrize(
+    ("method", "error"),
+    [(steps(30), 1e-3), (steps(15, 4), 1e-5), (predyn.Spline(degree=5, segments=20), 1e-4)],
+)
+def test_forces_of_loops_jump_with_the_load(method: predyn.Spline, error: float) -> None:
+    whole = turn_crank(method)
+    (own,) = whole.phases
+    load = predyn.Payload("coupler", 1.0, (0.5, 0.0, 0.0))
+    problem = replace(
+        whole,
+        phases=(
+            Phase(0.5, own.start, State((0.5 + np.pi / 2, None, None)), name="empty"),
+            Phase(0.5, end=own.end, name="loaded", system="loaded"),
+        ),
+        systems={"loaded": predyn.System(payloads=(load,))},
+        continuity=1,
+        solver=SolverOptions(),
+    )
+    found = solved(problem)
+    assert found.objective == pytest.approx(LOADED, rel=error)
+    first = np.flatnonzero(found.phase == 1)[0]
+    model = found.model
+    loaded = model.attach_payload("coupler", 1.0, (0.5, 0.0, 0.0))
+    for own, k in ((model, first - 1), (loaded, first)):
+        q, v, a = found.q[k], found.v[k], found.a[k]
+        rows = loop_equations(model, q, v).jacobian
+        assert np.abs(rows @ v).max() < 1e-4
+        if method.method == "spline":
+            balance = inverse_dynamics(own, q, v, a) - rows.T @ found.signals["pin"][k]
+            assert np.abs(balance[1:]).max() < 1e-6
 
 
 def test_durations_that_are_parameters() -> None:
@@ -270,6 +307,10 @@ REFUSED: dict[str, tuple[Problem, str]] = {
     "accelerations of an unknown posture": (
         crank(phases=phase(end=State((3.6, None, None), np.zeros(3), np.ones(3)))),
         "accelerations of all joints are given, but not all positions",
+    ),
+    "impact": (
+        crank(phases=(*phase(), Phase(1.0, impact=True))),
+        "loop 'pin' is closed, and an impact cannot be combined",
     ),
     "order": (crank(transcription=Dmoc(steps=10, order=3)), "order: expected 2 or 4, got 3"),
     "one step": (crank(transcription=Dmoc(steps=1)), "steps: expected a whole number from 2"),

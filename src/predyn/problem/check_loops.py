@@ -44,7 +44,7 @@ def loop_problems(problem: Problem) -> Iterator[Finding]:
     closed = not wrong and any(loops_of(problem, p) for p in range(len(problem.phases)))
     if closed:
         method = list(_method(problem))
-        yield from method or [*_names(problem), *_ends(problem)]
+        yield from method or [*_names(problem), *_impacts(problem), *_ends(problem)]
 
 
 def _method(problem: Problem) -> Iterator[Finding]:
@@ -81,6 +81,18 @@ def _names(problem: Problem) -> Iterator[Finding]:
                     "one of them",
                 )
             taken[name] = f"force of {what}"
+
+
+def _impacts(problem: Problem) -> Iterator[Finding]:
+    """Impacts whose impulses closed loops would pass on, which no equation describes."""
+    for p, phase in enumerate(problem.phases):
+        loops = [*loops_of(problem, p), *(loops_of(problem, p - 1) if p else ())]
+        if phase.impact and loops:
+            yield (
+                ("phases", p, "impact"),
+                f"loop {loops[0].name!r:.60} is closed, and an impact cannot be combined with the "
+                "impulses of loops; leave it out, so that the load has the velocity of the link",
+            )
 
 
 def _ends(problem: Problem) -> Iterator[Finding]:

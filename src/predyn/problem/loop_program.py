@@ -4,9 +4,9 @@ The forces that hold a loop are signals: a force in world axes at both frames, w
 and for welds a moment in the axes of the frames. The moment of a hinge and the force of a distance
 have given directions; these are equations of their own, with multipliers as further signals.
 
-Only independent equations are imposed, and only their forces are unknown. At an end where a loop is
-not given at rest and does not go on in the neighbouring phase, the rates of its equations are zero
-too: the impulse of its forces there would otherwise be undetermined.
+Only independent equations are imposed, and only their forces are unknown. At an end of a phase of a
+discrete motion that is not given at rest, the rates of its equations are zero too: the impulse of
+its forces there would otherwise be undetermined.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class _Writer:
             }
             return Signal(name, components, -open_, open_, guess=guess if equations else 0.0,
                           scale=size, unit=unit, degree=degree, phases=where,
-                          continuity=0)  # fmt: skip
+                          continuity=self._continuity(kept))  # fmt: skip
 
         if loop.kind == "distance":
             yield signal(name, tuple(AXES), [True] * 3, False)
@@ -125,6 +125,14 @@ class _Writer:
         if loop.kind == "hinge" and kept.turned:
             yield signal(moment(loop), tuple(AXES), [True] * 3, True)
             yield signal(tilt(loop), kept.turned, [True] * len(kept.turned), True)
+
+    def _continuity(self, kept: Kept) -> int:
+        """Forces of a loop jump with the load if accelerations may, and in discrete motions."""
+        phases, jumps = self.problem.phases, self.problem.continuity < 2
+        changes = [
+            phases[p].system != phases[p + 1].system for p in kept.phases if p + 1 in kept.phases
+        ]
+        return -1 if self.discrete or (jumps and any(changes)) else 0
 
     def _forces(self, kept: Kept) -> Iterator[ExternalForce]:
         loop = kept.loop
@@ -155,7 +163,8 @@ class _Writer:
             skipped, own_closure, own_rate = self._at_end(state)
             if own_closure:
                 yield Constraint(closure, 0.0, 0.0, at=end, name="loop")
-            if own_rate and not goes_on:
+            carried = end == "start" and self.problem.continuity > 0
+            if own_rate and not (goes_on and carried):
                 yield Constraint(rate, 0.0, 0.0, at=end, name="loop rate")
             if state is not None:
                 first, last = (skipped, last) if end == "start" else (first, skipped)
