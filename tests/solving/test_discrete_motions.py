@@ -308,6 +308,10 @@ REFUSED: dict[str, tuple[Problem, str]] = {
         crank(phases=phase(end=State((3.6, None, None), np.zeros(3), np.ones(3)))),
         "accelerations of all joints are given, but not all positions",
     ),
+    "unknown mass": (
+        crank(parameters=(predyn.Parameter("m", 0.5, 1.5, 1.0, quantity="mass of coupler"),)),
+        "'dmoc' does not combine unknown numbers of the model, such as 'mass of coupler'",
+    ),
     "impact": (
         crank(phases=(*phase(), Phase(1.0, impact=True))),
         "loop 'pin' is closed, and an impact cannot be combined",

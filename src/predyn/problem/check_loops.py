@@ -48,9 +48,16 @@ def loop_problems(problem: Problem) -> Iterator[Finding]:
 
 
 def _method(problem: Problem) -> Iterator[Finding]:
-    from predyn.problem.problem import Hybrid
+    from predyn.problem.problem import Dmoc, Hybrid
 
     method = problem.transcription
+    for k, parameter in enumerate(problem.parameters if isinstance(method, Dmoc) else ()):
+        if getattr(parameter, "quantity", ()):
+            yield (
+                ("parameters", k, "quantity"),
+                f"method 'dmoc' does not combine unknown numbers of the model, such as "
+                f"{parameter.quantity!r:.60}, with closed loops; use method 'spline'",
+            )
     if isinstance(method, Hybrid):
         yield (
             ("transcription",),

@@ -81,9 +81,9 @@ def poses_near(problem: Problem) -> Floats:
                 q = np.broadcast_to(np.asarray(state.q, float), (n,))
                 found.append(np.where(np.isfinite(q), q, 0.0))
     curve = guess[1] if isinstance(guess, tuple | list) and len(guess) == 2 else None
-    q = numbers(getattr(guess, "q", curve))
-    if q is not None and q.ndim == 2 and q.shape[1] == n and np.isfinite(q).all():
-        found += [*q]
+    guessed = numbers(getattr(guess, "q", curve))
+    if guessed is not None and guessed.ndim == 2 and guessed.shape[1] == n:
+        found += [*guessed[np.isfinite(guessed).all(axis=1)]]
     given = np.array(found or [np.zeros(n)])
     chosen = given[np.linspace(0, len(given) - 1, POSES).round().astype(int)]
     away = np.random.default_rng(0).uniform(-NEAR, NEAR, chosen.shape)
