@@ -4,8 +4,8 @@ Unknowns are b_k = (ds/dt)^2 at the nodes of a grid. The rows of interval k touc
 only, so the set of b_k from which the rest of the path can be completed is an interval, and one
 backward pass finds them all: the polygon of feasible pairs (b_k, b_{k+1}) with b_{k+1} in its set,
 projected on b_k (Pham and Pham, A new approach to time-optimal path parameterization based on
-reachability analysis, IEEE Transactions on Robotics 34, 2018). A forward pass then takes the
-largest b_{k+1} that each b_k allows.
+reachability analysis, IEEE Transactions on Robotics 34, 2018). A forward pass then takes a
+high b_{k+1} among those that each b_k allows.
 
 Rows (N, M, 5) hold A, B, R, S and u of  A b_k + B b_{k+1} - R sqrt(b_k) - S sqrt(b_{k+1}) <= u
 with R and S at least 0. They are scaled such that the distance from one limit to the other is 2.
@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 
 kept = keeper(__file__)
 CORNERS = 64  # of a polygon; each cut adds at most one
+HIGH = 0.9  # place of a start between the lowest and the highest possible b
 
 
 @shared
@@ -87,18 +88,21 @@ def backward_pass(rows, upper, margin, last, reach, corners, spare):
 
 @kept
 def forward_pass(rows, margin, reach, b):
-    """b (N + 1,) from b[0] on, as large as possible within the sets; False if one is not above 0.
+    """b (N + 1,) from b[0] on, high within the sets; False if one is not above 0.
 
-    The last b is given.
+    The last b is given. The highest b could be a corner, from which only one b is possible next.
     """
     N, M = rows.shape[0], rows.shape[1]
     for k in range(N - 1):
-        high = reach[k + 1, 1]
+        low, high = reach[k + 1, 0], reach[k + 1, 1]
         for r in range(M):
             B = rows[k, r, 1]
+            rest = rows[k, r, 4] - margin - rows[k, r, 0] * b[k]
             if B > 0.0:
-                high = min(high, (rows[k, r, 4] - margin - rows[k, r, 0] * b[k]) / B)
-        b[k + 1] = max(high, reach[k + 1, 0])
+                high = min(high, rest / B)
+            elif B < 0.0:
+                low = max(low, rest / B)
+        b[k + 1] = low + HIGH * max(high - low, 0.0)
         if not b[k + 1] > 0.0:
             return False
     return True

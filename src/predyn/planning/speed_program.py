@@ -31,6 +31,7 @@ kept = keeper(__file__)
 MOST_ITERATIONS = 200
 TO_BOUNDARY = 0.995  # share of the way to the boundary that a step may go
 ARMIJO, SHORTEST = 1e-4, 1e-12
+ROUNDING = 8 * 2.0**-52  # of a sum, relative to the sum of the sizes of its terms
 FIRST_GAP = 0.1  # gap of the first iterate over the objective
 
 
@@ -127,8 +128,12 @@ def slopes_of(rows, b, G):
 
 @shared
 def add_rows(rows, G, b, s, t, lam, z, dual, D, E):
-    """Add rows and bounds to the gradient of the Lagrangian and to Newton's matrix."""
+    """Add rows and bounds to the gradient of the Lagrangian and to Newton's matrix.
+
+    Returns the rounding of the gradient times b.
+    """
     N, M = rows.shape[0], rows.shape[1]
+    size = 0.0
     for k in range(N):
         bend = 0.25 / (b[k] * math.sqrt(b[k])) if k > 0 else 0.0
         later = 0.25 / (b[k + 1] * math.sqrt(b[k + 1])) if k < N - 1 else 0.0
@@ -138,12 +143,15 @@ def add_rows(rows, G, b, s, t, lam, z, dual, D, E):
             x, y = G[k, r, 0], G[k, r, 1]
             dual[k] += m * x
             dual[k + 1] += m * y
+            size += m * (abs(x) * b[k] + abs(y) * b[k + 1])
             D[k] += d * x * x + m * bend * rows[k, r, 2]
             D[k + 1] += d * y * y + m * later * rows[k, r, 3]
             E[k] += d * x * y
     for k in range(1, N):
         dual[k] += z[k, 1] - z[k, 0]
         D[k] += z[k, 0] / b[k] + z[k, 1] / t[k]
+        size += (z[k, 1] + z[k, 0]) * b[k]
+    return ROUNDING * size
 
 
 @shared
@@ -290,13 +298,13 @@ def solve_speeds(h, quad, linear, rows, upper, tolerance, b, lam, z, nodes, pair
         for k in range(N + 1):
             dual[k] = g[k]
         slopes_of(rows, b, G)
-        add_rows(rows, G, b, s, t, lam, z, dual, D, E)
+        rounding = add_rows(rows, G, b, s, t, lam, z, dual, D, E)
         gap = gap_after(b, s, t, lam, z, dx, s, lam, z, 0.0, 0.0)
         residual = 0.0
         for k in range(1, N):
             residual += abs(dual[k]) * b[k]
         last[0], last[1], last[2], last[3] = cost, gap, residual, iteration
-        if gap <= tolerance * abs(cost) and residual <= tolerance * abs(cost):
+        if gap <= tolerance * abs(cost) and residual <= tolerance * abs(cost) + rounding:
             return 0
         if not factor(D, E):
             return 3
@@ -308,7 +316,9 @@ def solve_speeds(h, quad, linear, rows, upper, tolerance, b, lam, z, nodes, pair
         find_steps(G, D, E, dual, b, s, t, lam, z, 0.0, second, second_z, dx, ds, dlam, dz)
         p, d = longest_steps(b, s, t, lam, z, dx, ds, dlam, dz)
         ahead = gap_after(b, s, t, lam, z, dx, ds, dlam, dz, p, d)
-        mu = max((ahead / gap) ** 3, 1e-4) * gap / count
+        # slacks that vanish before the residual does would drown in rounding
+        target = max((ahead / gap) ** 3 * gap, 0.1 * min(residual, gap), 0.2 * tolerance * abs(cost))
+        mu = target / count
         for k in range(N):
             for r in range(M):
                 second[k, r] = ds[k, r] * dlam[k, r]
