@@ -23,6 +23,7 @@ from predyn.errors import ModelError
 from predyn.model import Model
 
 Floats = NDArray[np.float64]
+TURNING = 1e-6  # of the largest q' of a joint: below, it turns round
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,8 @@ def path_torques(model: Model, frictionless: Model, states: tuple[Floats, ...]) 
 
 
 def directions(slope: Floats) -> Floats:
-    """Sign of q' (K, n); a joint that rests up to rounding has none."""
-    moving = np.abs(slope) > 1e-12 * np.abs(slope).max(initial=0.0)
-    return np.where(moving, np.sign(slope), 0.0)
+    """Sign of q' (..., n): none where a joint turns round, or rests up to rounding."""
+    size = np.abs(slope)
+    joint = size.reshape(-1, size.shape[-1]).max(axis=0, initial=0.0)
+    least = np.maximum(TURNING * joint, 1e-12 * joint.max(initial=0.0))
+    return np.where(size > least, np.sign(slope), 0.0)

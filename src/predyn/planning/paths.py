@@ -26,6 +26,9 @@ INTERPOLATIONS = ("cubic", "rounded")
 PER_EDGE = 8  # control points on each edge of a rounded polyline; 1/8 of it is rounded at each end
 SAME = 1e-9  # of the length: points this near are the same
 SAMPLES = 8  # for lengths, in each polynomial piece
+NEAR = 0.3  # of an interval: a node this near moves to a place instead of a new one
+NEAREST = 1e-4  # of an interval: the shortest one beside a break
+BISECTIONS = 40
 RESAMPLED = 201  # points on the curve of a solution
 
 
@@ -40,20 +43,48 @@ class Path:
         """q and its derivatives in u at u (K,): (K, n) each."""
         return self.spline.evaluate(self.control, u, 1.0, derivatives)
 
-    def grid(self, intervals: int) -> Floats:
+    def grid(self, intervals: int, turning: NDArray[np.bool_]) -> Floats:
         """About so many intervals, the breaks of the spline among the nodes.
 
-        Each polynomial piece is divided evenly, by its share of the length.
+        Each polynomial piece is divided evenly, by its share of the length. Places where a joint
+        with `turning` (n,) turns round are nodes too: its friction jumps there.
         """
         breaks = self.spline.breaks
-        share = np.arange(SAMPLES) / SAMPLES
-        u = np.append((breaks[:-1, None] + np.diff(breaks)[:, None] * share).ravel(), 1.0)
-        steps = np.linalg.norm(np.diff(self.at(u, 0)[0], axis=0), axis=1)
+        q, slope = self.at(self._samples, 1)
+        steps = np.linalg.norm(np.diff(q, axis=0), axis=1)
         lengths = steps.reshape(-1, SAMPLES).sum(axis=1)
         counts = np.maximum(np.rint(intervals * lengths / lengths.sum()), 1.0).astype(int)
         parts = [np.linspace(a, b, k, endpoint=False) for a, b, k in
                  zip(breaks[:-1], breaks[1:], counts, strict=True)]  # fmt: skip
-        return np.append(np.concatenate(parts), 1.0)
+        u = np.append(np.concatenate(parts), 1.0)
+        pinned = breaks
+        for place in self._turns(slope, turning):
+            k = int(np.clip(np.searchsorted(u, place), 1, len(u) - 1))
+            h, near = u[k] - u[k - 1], k if u[k] - place < place - u[k - 1] else k - 1
+            away, fixed = abs(u[near] - place), u[near] in pinned
+            if away > NEAR * h or (fixed and away > NEAREST * h):
+                u = np.insert(u, k, place)
+            elif not fixed:
+                u[near] = place
+            pinned = np.append(pinned, place)
+        return u
+
+    @property
+    def _samples(self) -> Floats:
+        breaks, share = self.spline.breaks, np.arange(SAMPLES) / SAMPLES
+        return np.append((breaks[:-1, None] + np.diff(breaks)[:, None] * share).ravel(), 1.0)
+
+    def _turns(self, slope: Floats, turning: NDArray[np.bool_]) -> Floats:
+        """Where q' of a joint changes its sign between samples, by bisection."""
+        samples = self._samples
+        rows, joints = np.nonzero((slope[:-1] * slope[1:] < 0.0) & turning)
+        low, high = samples[rows], samples[rows + 1]
+        for _ in range(BISECTIONS if len(rows) else 0):
+            middle = 0.5 * (low + high)
+            value = self.at(middle, 1)[1][np.arange(len(rows)), joints]
+            before = value * slope[rows, joints] > 0.0
+            low, high = np.where(before, middle, low), np.where(before, high, middle)
+        return np.unique(0.5 * (low + high))
 
 
 def path_of(model: Model, given: Any, interpolation: str) -> Path:

@@ -90,7 +90,8 @@ def backward_pass(rows, upper, margin, last, reach, corners, spare):
 def forward_pass(rows, margin, reach, b):
     """b (N + 1,) from b[0] on, high within the sets; False if one is not above 0.
 
-    The last b is given. The highest b could be a corner, from which only one b is possible next.
+    The last b is given. From the highest b of a set often only one b is possible next, so that the
+    profile keeps away from them.
     """
     N, M = rows.shape[0], rows.shape[1]
     for k in range(N - 1):
@@ -102,7 +103,8 @@ def forward_pass(rows, margin, reach, b):
                 high = min(high, rest / B)
             elif B < 0.0:
                 low = max(low, rest / B)
-        b[k + 1] = low + HIGH * max(high - low, 0.0)
+        inner = reach[k + 1, 0] + HIGH * (reach[k + 1, 1] - reach[k + 1, 0])
+        b[k + 1] = min(low + HIGH * max(high - low, 0.0), max(inner, 0.5 * (low + high)))
         if not b[k + 1] > 0.0:
             return False
     return True

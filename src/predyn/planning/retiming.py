@@ -26,7 +26,8 @@ from predyn.planning.paths import Path, path_of
 from predyn.planning.retimed_motion import Retiming, build_retiming, without_motion
 
 Floats = NDArray[np.float64]
-MOST_ROUNDS = 10  # of refinement
+MOST_ROUNDS = 12  # of refinement
+NEIGHBOURS = 2  # intervals on each side of one that is halved, halved with it
 MOST_INTERVALS = 20_000
 POSITION = 1e-9  # rad or m beyond a position limit that are rounding
 
@@ -79,7 +80,7 @@ def retime(
     ends = _squared_ends(loaded, curve, start_speed, end_speed)
     accuracy = _number("tolerance", tolerance)
     allowed = np.inf if max_excess is None else _number("max_excess", max_excess)
-    u = curve.grid(_count(intervals))
+    u = curve.grid(_count(intervals), loaded.coulomb != 0.0)
     for _ in range(MOST_ROUNDS):
         grid = grid_of(loaded, frictionless, curve, u)
         _require_positions(loaded, grid.dense[0])
@@ -90,10 +91,11 @@ def retime(
             return without_motion(model, loaded, carried, curve, weight, message, seconds)
         motion = dense_motion(loaded, frictionless, grid, timing.b)
         over, excess = find_excess(loaded, motion)
-        bad = over > allowed
-        if not bad.any() or len(u) + bad.sum() > MOST_INTERVALS:
+        if not (over > allowed).any():
             break
-        bad[:-1] |= bad[1:].copy()
+        bad = np.convolve(over > 0.5 * allowed, np.ones(1 + 2 * NEIGHBOURS), mode="same") > 0.0
+        if len(u) + bad.sum() > MOST_INTERVALS:
+            break
         u = np.sort(np.append(u, 0.5 * (u[:-1] + u[1:])[bad]))
     seconds = time.perf_counter() - began
     return build_retiming(
