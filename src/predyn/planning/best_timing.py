@@ -119,16 +119,16 @@ def _why_blocked(
     grid: Grid, rows: Floats, names: list[RowName], upper: Floats, ends: tuple[float, float]
 ) -> Blocked:
     """The blocking limit; an InputError if only the speed at the start is impossible."""
-    reach = reachable(rows, upper, ends[1])
+    reach = reachable(rows, upper, ends[1], MARGINS[-1])
     if reach.blocked is not None:
         return Blocked(reach.blocked[0], names[reach.blocked[1]])
-    low, high = np.sqrt(reach.sets[0]) * np.linalg.norm(grid.at_nodes(1)[0])
-    first = np.sqrt(ends[0]) * np.linalg.norm(grid.at_nodes(1)[0])
-    if low <= first <= high:  # the start touches a limit: no speed above zero is possible there
-        node = int(np.argmin(reach.sets[1:-1, 1])) + 1
-        slack = rows[node, :, 4] - rows[node, :, :2] @ np.array([0.0, 0.0])
-        return Blocked(node, names[int(np.argmin(slack))])
-    raise InputError(
-        f"start_speed: speeds from {low:.6g} to {high:.6g} allow to follow the path to the end with "
-        f"its end_speed, got {first:.6g}"
-    )
+    scale = float(np.linalg.norm(grid.at_nodes(1)[0]))
+    low, high = (scale * float(x) for x in np.sqrt(reach.sets[0]))
+    first = scale * float(np.sqrt(ends[0]))
+    if not low <= first <= high and max(ends) > 0.0:
+        raise InputError(
+            f"start_speed: speeds from {low:.6g} to {high:.6g} allow to follow the path and to "
+            f"end with the given end_speed, got {first:.6g}"
+        )
+    node = int(np.argmin(reach.sets[1:-1, 1])) + 1
+    return Blocked(node, names[int(np.argmin(rows[node, :, 4]))])
