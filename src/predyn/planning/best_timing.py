@@ -74,7 +74,7 @@ def find_timing(
     else:
         return _why_blocked(grid, rows, names, upper, ends)
     iterations, objective, found = 0, np.inf, None
-    for _ in range(MOST_TANGENTS if viscous else 1):
+    for _ in range(MOST_TANGENTS):
         cost = _cost(grid, weight, effort, around)
         speeds = best_speeds(*cost[:3], rows, upper, start, tolerance)
         iterations += speeds.iterations
@@ -84,7 +84,7 @@ def find_timing(
             speeds.b, rows, names, upper, speeds, duration, energy, objective, iterations,
             speeds.trouble,
         )  # fmt: skip
-        if speeds.trouble or before - objective <= SETTLED * objective:
+        if not viscous or speeds.trouble or before - objective <= SETTLED * objective:
             break
         around = _with_ends(speeds.b, ends)
         rows, names = limit_rows(model, grid, around)

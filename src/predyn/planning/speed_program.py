@@ -272,90 +272,103 @@ def search_line(h, quad, linear, rows, upper, b, mu, value, slope, step, least, 
     return 0.0
 
 
-@kept
-def solve_speeds(h, quad, linear, rows, upper, tolerance, b, lam, z, nodes, pairs, wide, G, last):
-    """Improve b, which satisfies the rows strictly. nodes, pairs, wide and G are scratch.
-
-    last (4,) receives objective, gap, dual residual and the number of iterations. Returns 0 on
-    convergence, 1 at the limit of iterations, 2 if no step decreases the barrier function, 3 if
-    Newton's matrix is not positive.
-    """
-    N, M = rows.shape[0], rows.shape[1]
-    count = N * M + 2 * (N - 1)
-    g, dual, D, E, dx, trial, t = nodes
-    dz, second_z = pairs
-    s, ds, dlam, second, new_s = wide
-    slacks_of(rows, upper, b, s, t)
-    cost = cost_of(h, quad, linear, b)
-    mu = FIRST_GAP * abs(cost) / count
+@shared
+def centre_multipliers(b, s, t, mu, lam, z):
+    """Multipliers whose product with every slack is mu."""
+    N, M = s.shape
     for k in range(N):
         for r in range(M):
             lam[k, r] = mu / s[k, r]
     for k in range(1, N):
         z[k, 0], z[k, 1] = mu / b[k], mu / t[k]
+
+
+@shared
+def set_second(ds, dlam, dx, dz, share, second, second_z):
+    """Second-order terms of the complementarity after a predictor; share 0: none."""
+    N, M = ds.shape
+    for k in range(N):
+        for r in range(M):
+            second[k, r] = share * ds[k, r] * dlam[k, r]
+    for k in range(1, N):
+        second_z[k, 0] = share * dx[k] * dz[k, 0]
+        second_z[k, 1] = -share * dx[k] * dz[k, 1]
+
+
+@shared
+def accept(step, trial, new_s, upper, dlam, dz, b, s, t, lam, z):
+    """Move to the trial point; multipliers by the length `step`."""
+    N, M = s.shape
+    for k in range(N):
+        for r in range(M):
+            s[k, r] = new_s[k, r]
+            lam[k, r] += step * dlam[k, r]
+    for k in range(1, N):
+        b[k], t[k] = trial[k], upper[k] - trial[k]
+        z[k, 0] += step * dz[k, 0]
+        z[k, 1] += step * dz[k, 1]
+
+
+@shared
+def weighted_size(x, b):
+    """Sum of |x b| over the inner nodes."""
+    total = 0.0
+    for k in range(1, len(b) - 1):
+        total += abs(x[k]) * b[k]
+    return total
+
+
+@kept
+def solve_speeds(h, quad, linear, rows, upper, tolerance, b, lam, z, nodes, pairs, wide, G, last):
+    """Improve b, which satisfies the rows strictly. nodes, pairs, wide and G are scratch.
+
+    last (4,) receives objective, gap, dual residual and the number of iterations. Returns a number
+    of TROUBLES, 0 on convergence.
+    """
+    count = rows.shape[0] * rows.shape[1] + 2 * (rows.shape[0] - 1)
+    # one by one: unpacking would forget that they are contiguous
+    g, dual, D, E, dx, trial = nodes[0], nodes[1], nodes[2], nodes[3], nodes[4], nodes[5]
+    t, new_t, dz, second_z = nodes[6], nodes[7], pairs[0], pairs[1]
+    s, ds, dlam, second, new_s = wide[0], wide[1], wide[2], wide[3], wide[4]
+    slacks_of(rows, upper, b, s, t)
+    cost = cost_of(h, quad, linear, b)
+    centre_multipliers(b, s, t, FIRST_GAP * abs(cost) / count, lam, z)
+    set_second(s, lam, b, z, 0.0, second, second_z)
     for iteration in range(MOST_ITERATIONS):
         add_cost_derivatives(h, quad, linear, b, g, D, E)
-        for k in range(N + 1):
+        for k in range(len(g)):
             dual[k] = g[k]
         slopes_of(rows, b, G)
         rounding = add_rows(rows, G, b, s, t, lam, z, dual, D, E)
         gap = gap_after(b, s, t, lam, z, dx, s, lam, z, 0.0, 0.0)
-        residual = 0.0
-        for k in range(1, N):
-            residual += abs(dual[k]) * b[k]
+        residual = weighted_size(dual, b)
         last[0], last[1], last[2], last[3] = cost, gap, residual, iteration
         if gap <= tolerance * abs(cost) and residual <= tolerance * abs(cost) + rounding:
             return 0
         if not factor(D, E):
             return 3
-        for k in range(N):
-            for r in range(M):
-                second[k, r] = 0.0
-        for k in range(1, N):
-            second_z[k, 0] = second_z[k, 1] = 0.0
         find_steps(G, D, E, dual, b, s, t, lam, z, 0.0, second, second_z, dx, ds, dlam, dz)
         p, d = longest_steps(b, s, t, lam, z, dx, ds, dlam, dz)
         ahead = gap_after(b, s, t, lam, z, dx, ds, dlam, dz, p, d)
         # slacks that vanish before the residual does would drown in rounding
-        target = max((ahead / gap) ** 3 * gap, 0.1 * min(residual, gap), 0.2 * tolerance * abs(cost))
-        mu = target / count
-        for k in range(N):
-            for r in range(M):
-                second[k, r] = ds[k, r] * dlam[k, r]
-        for k in range(1, N):
-            second_z[k, 0] = dx[k] * dz[k, 0]
-            second_z[k, 1] = -dx[k] * dz[k, 1]
+        left = max((ahead / gap) ** 3 * gap, 0.1 * min(residual, gap), 0.2 * tolerance * abs(cost))
+        mu = left / count
         value = cost - mu * barrier_of(s, t, b)
         step = 0.0
-        for attempt in range(2):
-            find_steps(G, D, E, dual, b, s, t, lam, z, mu, second, second_z, dx, ds, dlam, dz)
-            p, d = longest_steps(b, s, t, lam, z, dx, ds, dlam, dz)
-            p, d = min(1.0, TO_BOUNDARY * p), min(1.0, TO_BOUNDARY * d)
-            slope = barrier_slope(g, b, s, t, mu, dx, ds)
-            least = 0.5 * p if attempt == 0 else SHORTEST
-            if slope < 0.0 or attempt == 1:
-                step = search_line(
-                    h, quad, linear, rows, upper, b, mu, value, slope, p, least, dx, trial, new_s, t
-                )
-            if step > 0.0:
-                break
-            for k in range(1, N):  # t belongs to the trial now
-                t[k] = upper[k] - b[k]
-            for k in range(N):
-                for r in range(M):
-                    second[k, r] = 0.0
-            for k in range(1, N):
-                second_z[k, 0] = second_z[k, 1] = 0.0
+        for corrected in (1.0, 0.0):  # with the corrector, then as Newton's step for the barrier
+            set_second(ds, dlam, dx, dz, corrected, second, second_z)
+            if step == 0.0:
+                find_steps(G, D, E, dual, b, s, t, lam, z, mu, second, second_z, dx, ds, dlam, dz)
+                p, d = longest_steps(b, s, t, lam, z, dx, ds, dlam, dz)
+                p, d = min(1.0, TO_BOUNDARY * p), min(1.0, TO_BOUNDARY * d)
+                slope = barrier_slope(g, b, s, t, mu, dx, ds)
+                least = 0.5 * p if corrected > 0.0 else SHORTEST
+                if slope < 0.0 or corrected == 0.0:
+                    step = search_line(h, quad, linear, rows, upper, b, mu, value, slope, p, least,
+                                       dx, trial, new_s, new_t)  # fmt: skip
         if step == 0.0:
             return 2
-        for k in range(N):
-            for r in range(M):
-                s[k, r] = new_s[k, r]
-                lam[k, r] += d * dlam[k, r]
-        for k in range(1, N):
-            b[k] = trial[k]
-            z[k, 0] += d * dz[k, 0]
-            z[k, 1] += d * dz[k, 1]
+        accept(d, trial, new_s, upper, dlam, dz, b, s, t, lam, z)
         cost = cost_of(h, quad, linear, b)
     return 1
 
@@ -383,7 +396,7 @@ def best_speeds(
     """Solve the program from b, which must satisfy all rows and bounds strictly."""
     N, M = rows.shape[:2]
     b, lam, z, last = b.copy(), np.empty((N, M)), np.zeros((N + 1, 2)), np.zeros(4)
-    nodes, pairs = np.zeros((7, N + 1)), np.zeros((2, N + 1, 2))
+    nodes, pairs = np.zeros((8, N + 1)), np.zeros((2, N + 1, 2))
     wide, G = np.empty((5, N, M)), np.empty((N, M, 2))
     code = solve_speeds(
         h, quad, linear, rows, upper, tolerance, b, lam, z, nodes, pairs, wide, G, last
