@@ -48,7 +48,7 @@ def test_samples_are_the_derivatives_of_each_other(found: predyn.Retiming) -> No
 def test_torques_are_those_of_inverse_dynamics(found: predyn.Retiming) -> None:
     expected = predyn.inverse_dynamics(found.model, found.q, found.v, found.a)
     np.testing.assert_allclose(found.tau, expected, atol=1e-9)
-    q, v, a, tau = found.at(found.t)
+    q, v, _, _ = found.at(found.t)
     np.testing.assert_allclose(q, found.q, atol=1e-9)
     np.testing.assert_allclose(v, found.v, atol=1e-6)
     assert found.at(0.3)[3].shape == (2,)
@@ -209,7 +209,9 @@ def test_gravity_beyond_the_limits_is_reported() -> None:
         result.at(0.0)
     place = float(result.message.split(" % of the path")[0].split()[-1]) / 100.0
     path = predyn.retime(arm(), POINTS).path
-    hold = predyn.inverse_dynamics(model, path.at(np.array([place]), 0)[0], np.zeros(2), np.zeros(2))
+    hold = predyn.inverse_dynamics(
+        model, path.at(np.array([place]), 0)[0], np.zeros(2), np.zeros(2)
+    )
     needed = float(result.message.split(" needs ")[1].split()[0])
     assert hold[0, 1] == pytest.approx(needed, rel=0.05)
 
@@ -260,7 +262,9 @@ def test_start_speed_that_cannot_be_braked() -> None:
 def test_missing_limits_are_named() -> None:
     model = arm().with_limits(effort={arm().joint_names[1]: np.inf})
     name = repr(model.joint_names[1])
-    with pytest.raises(predyn.InputError, match=f"effort or acceleration limits are missing .*{name}"):
+    with pytest.raises(
+        predyn.InputError, match=f"effort or acceleration limits are missing .*{name}"
+    ):
         predyn.retime(model, POINTS)
     limited = model.with_limits(acceleration=10.0)
     assert predyn.retime(limited, POINTS).success

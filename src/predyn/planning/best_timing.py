@@ -31,7 +31,14 @@ from predyn.planning.speed_program import Speeds, best_speeds
 
 Floats = NDArray[np.float64]
 MARGINS = (0.2, 0.05, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)  # of a start, in half ranges
-TANGENTS = (0.25, 1e-2, 1e-4, 1e-6)  # of the speed bounds: where the first tangents are taken
+TANGENTS = (
+    0.25,
+    1e-2,
+    1e-4,
+    1e-6,
+    1e-8,
+    1e-10,
+)  # of the speed bounds: where the first tangents are taken
 MOST_TANGENTS = 50
 SETTLED = 1e-8  # relative change of the objective at which tangents stay
 
@@ -118,10 +125,17 @@ def _parts(grid: Grid, effort: Effort | None, b: Floats) -> tuple[float, float]:
 def _why_blocked(
     grid: Grid, rows: Floats, names: list[RowName], upper: Floats, ends: tuple[float, float]
 ) -> Blocked:
-    """The blocking limit; an InputError if only the speed at the start is impossible."""
+    """The blocking limit; an InputError if only the speed at one end is impossible."""
     reach = reachable(rows, upper, ends[1], MARGINS[-1])
     if reach.blocked is not None:
-        return Blocked(reach.blocked[0], names[reach.blocked[1]])
+        node, name = reach.blocked[0], names[reach.blocked[1]]
+        if ends[1] > 0.0 and reachable(rows, upper, 0.0, MARGINS[-1]).blocked is None:
+            speed = np.sqrt(ends[1]) * np.linalg.norm(grid.at_nodes(1)[-1])
+            raise InputError(
+                f"end_speed: {speed:.6g} cannot be reached along the path, the limits leave no "
+                f"speed {len(grid.u) - 1 - node} intervals before its end; a lower one may"
+            )
+        return Blocked(node, name)
     scale = float(np.linalg.norm(grid.at_nodes(1)[0]))
     low, high = (scale * float(x) for x in np.sqrt(reach.sets[0]))
     first = scale * float(np.sqrt(ends[0]))

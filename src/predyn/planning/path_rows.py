@@ -211,8 +211,10 @@ def cost_with_energy(h: Floats, weight: float, effort: Effort, around: Floats) -
     exact there.
     """
     x, y, e, D = effort
+
     def sums(p: Floats, q: Floats) -> Floats:
-        return weight * (p * q).sum(axis=1)
+        return np.asarray(weight * (p * q).sum(axis=1))
+
     quad = np.stack(
         [1.0 + sums(e, e), 2.0 * sums(x, e), 2.0 * sums(y, e), sums(x, x), 2.0 * sums(x, y),
          sums(y, y)], axis=1)  # fmt: skip

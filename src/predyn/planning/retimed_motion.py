@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -147,23 +148,39 @@ class Retiming:
     __repr__ = __str__
 
 
+class Task(NamedTuple):
+    """What moves, and at what cost."""
+
+    model: Model
+    loaded: Model  # with payloads
+    frictionless: Model  # with payloads, without friction
+    payloads: tuple[Payload, ...]
+    weight: float  # of the energy
+
+
+class Checked(NamedTuple):
+    """The motion between the nodes."""
+
+    motion: DenseMotion
+    excess: list[Excess]
+    allowed: float
+
+
 def build_retiming(
-    model: Model, loaded: Model, payloads: tuple[Payload, ...], path: Path, grid: Grid,
-    weight: float, timing: Timing, motion: DenseMotion, excess: list[Excess], allowed: float,
-    seconds: float,
-) -> Retiming:  # fmt: skip
+    task: Task, path: Path, grid: Grid, timing: Timing, checked: Checked, seconds: float
+) -> Retiming:
     """The result of a solved program."""
-    status, message = _ending(timing, excess, allowed)
-    samples = [_joined(x) for x in motion]
+    status, message = _ending(timing, checked.excess, checked.allowed)
+    samples = [_joined(x) for x in checked.motion]
     return Retiming(
-        model=model,
-        payloads=payloads,
+        model=task.model,
+        payloads=task.payloads,
         path=path,
         status=status,
         message=message,
         duration=timing.duration,
         energy=timing.energy,
-        weight=weight,
+        weight=task.weight,
         objective=timing.objective,
         gap=timing.speeds.gap + timing.speeds.residual,
         iterations=timing.iterations,
@@ -171,15 +188,15 @@ def build_retiming(
         u=grid.u,
         b=timing.b,
         node_times=samples[0][::DENSE],
-        limiting=_limiting(loaded, grid, timing),
-        excess=tuple(excess),
+        limiting=_limiting(task.loaded, grid, timing),
+        excess=tuple(checked.excess),
         t=samples[0],
         q=samples[1],
         v=samples[2],
         a=samples[3],
         tau=samples[4],
         solve_seconds=seconds,
-        loaded=loaded,
+        loaded=task.loaded,
     )
 
 
@@ -208,8 +225,7 @@ def _limiting(model: Model, grid: Grid, timing: Timing) -> tuple[str, ...]:
     b, rows = timing.b, timing.rows
     root = np.sqrt(b)
     slack = rows[..., 4] - sum(
-        rows[..., i] * x[:, None]
-        for i, x in enumerate((b[:-1], b[1:], -root[:-1], -root[1:]))
+        rows[..., i] * x[:, None] for i, x in enumerate((b[:-1], b[1:], -root[:-1], -root[1:]))
     )
     force = np.where(slack < ACTIVE, timing.speeds.multipliers, 0.0)
     best = force.argmax(axis=1) if force.size else np.zeros(len(b) - 1, int)
@@ -239,11 +255,11 @@ def _velocity_use(model: Model, grid: Grid) -> Floats:
     return np.asarray(np.abs(slope) / limit)
 
 
-def without_motion(model: Model, loaded: Model, payloads: tuple[Payload, ...], path: Path,
-                   weight: float, message: str, seconds: float) -> Retiming:  # fmt: skip
+def without_motion(task: Task, path: Path, message: str, seconds: float) -> Retiming:
     """The result for a path that cannot be followed."""
-    none, nothing = np.zeros(0), np.zeros((0, model.n))
+    none, nothing = np.zeros(0), np.zeros((0, task.model.n))
     return Retiming(
-        model, payloads, path, "infeasible", message, np.inf, np.inf, weight, np.inf, np.inf, 0,
-        False, none, none, none, (), (), none, nothing, nothing, nothing, nothing, seconds, loaded,
+        task.model, task.payloads, path, "infeasible", message, np.inf, np.inf, task.weight,
+        np.inf, np.inf, 0, False, none, none, none, (), (), none, nothing, nothing, nothing,
+        nothing, seconds, task.loaded,
     )  # fmt: skip
