@@ -222,25 +222,25 @@ def _ending(timing: Timing, excess: list[Excess], allowed: float) -> tuple[str, 
 
 def _limiting(model: Model, grid: Grid, timing: Timing) -> tuple[str, ...]:
     """In each interval, the active limit with the largest multiplier."""
-    b, rows = timing.b, timing.rows
+    b, (rows, row_names, upper) = timing.b, timing.limits
     root = np.sqrt(b)
     slack = rows[..., 4] - sum(
         rows[..., i] * x[:, None] for i, x in enumerate((b[:-1], b[1:], -root[:-1], -root[1:]))
     )
     force = np.where(slack < ACTIVE, timing.speeds.multipliers, 0.0)
-    best = force.argmax(axis=1) if force.size else np.zeros(len(b) - 1, int)
-    fast = timing.speeds.bound_multipliers[:, 1] * timing.upper
-    fast = np.where(timing.upper - b < ACTIVE * timing.upper, fast, 0.0)
+    best = force.argmax(axis=1)
+    fast = timing.speeds.bound_multipliers[:, 1] * upper
+    fast = np.where(upper - b < ACTIVE * upper, fast, 0.0)
     ahead = np.maximum(fast[:-1], fast[1:])
     with np.errstate(divide="ignore"):
         speed_joint = np.argmax(_velocity_use(model, grid), axis=1)
     names = []
     for k in range(len(b) - 1):
-        strength = force[k, best[k]] if force.size else 0.0
+        strength = force[k, best[k]]
         if max(strength, ahead[k]) == 0.0:
             names.append("")
         elif strength >= ahead[k]:
-            row = timing.names[best[k]]
+            row = row_names[best[k]]
             names.append(f"{row.kind} of {model.joint_names[row.joint]}")
         else:
             node = k + int(fast[k + 1] >= fast[k])

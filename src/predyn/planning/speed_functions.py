@@ -22,10 +22,19 @@ def interval_cost(h, quad, x, y):
 
 
 @shared
-def cost_of(h, quad, linear, b):
-    total = linear[0] * b[0]
+def curved_cost(h, quad, b):
+    """The cost without its linear part: positive, and of the size of the duration."""
+    total = 0.0
     for k in range(len(h)):
-        total += interval_cost(h[k], quad[k], b[k], b[k + 1]) + linear[k + 1] * b[k + 1]
+        total += interval_cost(h[k], quad[k], b[k], b[k + 1])
+    return total
+
+
+@shared
+def cost_of(h, quad, linear, b):
+    total = curved_cost(h, quad, b)
+    for k in range(len(b)):
+        total += linear[k] * b[k]
     return total
 
 

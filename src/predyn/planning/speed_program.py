@@ -29,6 +29,7 @@ from predyn.planning.speed_functions import (
     add_cost_derivatives,
     barrier_of,
     cost_of,
+    curved_cost,
     slacks_of,
     slopes_of,
 )
@@ -249,7 +250,7 @@ def solve_speeds(h, quad, linear, rows, upper, tolerance, b, lam, z, nodes, pair
     s, ds, dlam, second, new_s = wide[0], wide[1], wide[2], wide[3], wide[4]
     slacks_of(rows, upper, b, s, t)
     cost = cost_of(h, quad, linear, b)
-    centre_multipliers(b, s, t, FIRST_GAP * abs(cost) / count, lam, z)
+    centre_multipliers(b, s, t, FIRST_GAP * curved_cost(h, quad, b) / count, lam, z)
     set_second(s, lam, b, z, 0.0, second, second_z)
     for iteration in range(MOST_ITERATIONS):
         add_cost_derivatives(h, quad, linear, b, g, D, E)
@@ -260,7 +261,8 @@ def solve_speeds(h, quad, linear, rows, upper, tolerance, b, lam, z, nodes, pair
         gap = gap_after(b, s, t, lam, z, dx, s, lam, z, 0.0, 0.0)
         residual = weighted_size(dual, b)
         last[0], last[1], last[2], last[3] = cost, gap, residual, iteration
-        if gap <= tolerance * abs(cost) and residual <= tolerance * abs(cost) + rounding:
+        least_gap = tolerance * curved_cost(h, quad, b)
+        if gap <= least_gap and residual <= least_gap + rounding:
             return 0
         if not factor(D, E):
             return 3
@@ -268,7 +270,7 @@ def solve_speeds(h, quad, linear, rows, upper, tolerance, b, lam, z, nodes, pair
         p, d = longest_steps(b, s, t, lam, z, dx, ds, dlam, dz)
         ahead = gap_after(b, s, t, lam, z, dx, ds, dlam, dz, p, d)
         # slacks that vanish before the residual does would drown in rounding
-        left = max((ahead / gap) ** 3 * gap, 0.1 * min(residual, gap), 0.2 * tolerance * abs(cost))
+        left = max((ahead / gap) ** 3 * gap, 0.1 * min(residual, gap), 0.2 * least_gap)
         mu = left / count
         value = cost - mu * barrier_of(s, t, b)
         step = 0.0
