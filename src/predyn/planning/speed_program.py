@@ -45,7 +45,7 @@ FIRST_GAP = 0.1  # gap of the first iterate over the objective
 
 
 @shared
-def add_rows(rows, G, b, s, t, lam, z, dual, D, E):
+def add_rows(rows, G, b, inverse, t, lam, z, dual, D, E):
     """Add rows and bounds to the gradient of the Lagrangian and to Newton's matrix.
 
     Returns the rounding of the gradient times b.
@@ -57,7 +57,7 @@ def add_rows(rows, G, b, s, t, lam, z, dual, D, E):
         later = 0.25 / (b[k + 1] * math.sqrt(b[k + 1])) if k < N - 1 else 0.0
         for r in range(M):
             m = lam[k, r]
-            d = m / s[k, r]
+            d = m * inverse[k, r]
             x, y = G[k, r, 0], G[k, r, 1]
             dual[k] += m * x
             dual[k + 1] += m * y
@@ -99,15 +99,15 @@ def substitute(D, E, x):
 
 
 @shared
-def find_steps(G, D, E, dual, b, s, t, lam, z, mu, second, second_z, dx, ds, dlam, dz):
-    """Newton's steps towards s lam = mu - second for all slacks; D, E are factors."""
-    N, M = s.shape
+def find_steps(G, D, E, dual, b, inverse, t, lam, z, mu, second, second_z, dx, ds, dlam, dz):
+    """Newton's steps towards s lam = mu - second for all slacks s; D, E are factors."""
+    N, M = inverse.shape
     for k in range(N + 1):
         dx[k] = -dual[k]
     for k in range(N):
         left, right = 0.0, 0.0
         for r in range(M):
-            v = (mu - second[k, r]) / s[k, r] - lam[k, r]
+            v = (mu - second[k, r]) * inverse[k, r] - lam[k, r]
             dlam[k, r] = v
             left += v * G[k, r, 0]
             right += v * G[k, r, 1]
@@ -121,7 +121,7 @@ def find_steps(G, D, E, dual, b, s, t, lam, z, mu, second, second_z, dx, ds, dla
     for k in range(N):
         for r in range(M):
             ds[k, r] = -G[k, r, 0] * dx[k] - G[k, r, 1] * dx[k + 1]
-            dlam[k, r] -= lam[k, r] * ds[k, r] / s[k, r]
+            dlam[k, r] -= lam[k, r] * ds[k, r] * inverse[k, r]
     for k in range(1, N):
         dz[k, 0] -= z[k, 0] * dx[k] / b[k]
         dz[k, 1] += z[k, 1] * dx[k] / t[k]
@@ -159,13 +159,13 @@ def gap_after(b, s, t, lam, z, dx, ds, dlam, dz, primal, dual):
 
 
 @shared
-def barrier_slope(g, b, s, t, mu, dx, ds):
+def barrier_slope(g, b, inverse, t, mu, dx, ds):
     """Derivative of the barrier function along the step."""
-    N, M = s.shape
+    N, M = inverse.shape
     total = 0.0
     for k in range(N):
         for r in range(M):
-            total -= mu * ds[k, r] / s[k, r]
+            total -= mu * ds[k, r] * inverse[k, r]
     for k in range(1, N):
         total += dx[k] * (g[k] - mu / b[k] + mu / t[k])
     return total
@@ -188,6 +188,14 @@ def search_line(h, quad, linear, rows, upper, b, mu, value, slope, step, least, 
                 return step
         step *= 0.5
     return 0.0
+
+
+@shared
+def invert(s, inverse):
+    """Reciprocals of the slacks: a division costs as much as several products."""
+    for k in range(s.shape[0]):
+        for r in range(s.shape[1]):
+            inverse[k, r] = 1.0 / s[k, r]
 
 
 @shared
@@ -248,6 +256,7 @@ def solve_speeds(h, quad, linear, rows, upper, tolerance, b, lam, z, nodes, pair
     g, dual, D, E, dx, trial = nodes[0], nodes[1], nodes[2], nodes[3], nodes[4], nodes[5]
     t, new_t, dz, second_z = nodes[6], nodes[7], pairs[0], pairs[1]
     s, ds, dlam, second, new_s = wide[0], wide[1], wide[2], wide[3], wide[4]
+    inverse = wide[5]
     slacks_of(rows, upper, b, s, t)
     cost = cost_of(h, quad, linear, b)
     centre_multipliers(b, s, t, FIRST_GAP * curved_cost(h, quad, b) / count, lam, z)
@@ -257,7 +266,8 @@ def solve_speeds(h, quad, linear, rows, upper, tolerance, b, lam, z, nodes, pair
         for k in range(len(g)):
             dual[k] = g[k]
         slopes_of(rows, b, G)
-        rounding = add_rows(rows, G, b, s, t, lam, z, dual, D, E)
+        invert(s, inverse)
+        rounding = add_rows(rows, G, b, inverse, t, lam, z, dual, D, E)
         gap = gap_after(b, s, t, lam, z, dx, s, lam, z, 0.0, 0.0)
         residual = weighted_size(dual, b)
         last[0], last[1], last[2], last[3] = cost, gap, residual, iteration
@@ -266,7 +276,7 @@ def solve_speeds(h, quad, linear, rows, upper, tolerance, b, lam, z, nodes, pair
             return 0
         if not factor(D, E):
             return 3
-        find_steps(G, D, E, dual, b, s, t, lam, z, 0.0, second, second_z, dx, ds, dlam, dz)
+        find_steps(G, D, E, dual, b, inverse, t, lam, z, 0.0, second, second_z, dx, ds, dlam, dz)
         p, d = longest_steps(b, s, t, lam, z, dx, ds, dlam, dz)
         ahead = gap_after(b, s, t, lam, z, dx, ds, dlam, dz, p, d)
         # slacks that vanish before the residual does would drown in rounding
@@ -277,10 +287,12 @@ def solve_speeds(h, quad, linear, rows, upper, tolerance, b, lam, z, nodes, pair
         for corrected in (1.0, 0.0):  # with the corrector, then as Newton's step for the barrier
             set_second(ds, dlam, dx, dz, corrected, second, second_z)
             if step == 0.0:
-                find_steps(G, D, E, dual, b, s, t, lam, z, mu, second, second_z, dx, ds, dlam, dz)
+                find_steps(
+                    G, D, E, dual, b, inverse, t, lam, z, mu, second, second_z, dx, ds, dlam, dz
+                )
                 p, d = longest_steps(b, s, t, lam, z, dx, ds, dlam, dz)
                 p, d = min(1.0, TO_BOUNDARY * p), min(1.0, TO_BOUNDARY * d)
-                slope = barrier_slope(g, b, s, t, mu, dx, ds)
+                slope = barrier_slope(g, b, inverse, t, mu, dx, ds)
                 least = 0.5 * p if corrected > 0.0 else SHORTEST
                 if slope < 0.0 or corrected == 0.0:
                     step = search_line(h, quad, linear, rows, upper, b, mu, value, slope, p, least,
@@ -316,7 +328,7 @@ def best_speeds(
     N, M = rows.shape[:2]
     b, lam, z, last = b.copy(), np.empty((N, M)), np.zeros((N + 1, 2)), np.zeros(4)
     nodes, pairs = np.zeros((8, N + 1)), np.zeros((2, N + 1, 2))
-    wide, G = np.empty((5, N, M)), np.empty((N, M, 2))
+    wide, G = np.empty((6, N, M)), np.empty((N, M, 2))
     code = solve_speeds(
         h, quad, linear, rows, upper, tolerance, b, lam, z, nodes, pairs, wide, G, last
     )
