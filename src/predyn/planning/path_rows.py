@@ -77,7 +77,7 @@ def limit_rows(model: Model, grid: Grid, around: Floats) -> tuple[Floats, list[R
     )
     columns, names = [], []
     for kind, limits, m, c, g, friction, viscous in kinds:
-        for end in (0, 1):
+        for end in (0, 1) if np.isfinite(limits).any() else ():
             at = slice(end, len(m) - 1 + end)
             across = m[at] / (2.0 * h)
             A, B = c[at] * (1 - end) - across, c[at] * end + across
