@@ -133,8 +133,8 @@ def _why_blocked(
         if ends[1] > 0.0 and reachable(rows, upper, 0.0, MARGINS[-1]).blocked is None:
             speed = np.sqrt(ends[1]) * np.linalg.norm(grid.at_nodes(1)[-1])
             raise InputError(
-                f"end_speed: {speed:.6g} cannot be reached along the path, the limits leave no "
-                f"speed {len(grid.u) - 1 - node} intervals before its end; a lower one may"
+                f"end_speed: {speed:.6g} cannot be reached along the path, the limits allow no "
+                "speed from which it could be; choose a lower one"
             )
         return Blocked(node, name)
     scale = float(np.linalg.norm(grid.at_nodes(1)[0]))

@@ -124,7 +124,8 @@ class Retiming:
     def to_solution(self, name: str = "retimed") -> Solution:
         """A Solution with this motion: to save, export, plot, show, or start `predyn.solve` from.
 
-        Its curve is `curve`, and its torques are those of that curve.
+        Its samples are those of this result. At other times it evaluates `curve`, with the Coulomb
+        friction of `inverse_dynamics`.
         """
         return solution_of(self, name)
 
