@@ -244,13 +244,20 @@ def test_bad_paths(path, message: str) -> None:
         ({"start_speed": 100.0}, "start_speed: 100 moves joint .* beyond its velocity limit"),
         ({"end_speed": 100.0}, "end_speed: 100 moves joint"),
         ({"start_speed": -1.0}, "start_speed"),
-        ({"max_excess": -1.0}, "max_excess"),
+        ({"max_excess": 0.0}, "max_excess: expected a finite number of at least 0.0001"),
+        ({"tolerance": 0.0}, "tolerance: expected a finite number of at least 1e-12"),
+        ({"payloads": [3.0]}, "payloads: expected a list of predyn.Payload, got 3.0"),
         ({"tolerance": "small"}, "tolerance"),
     ],
 )
 def test_bad_options(options: dict, message: str) -> None:
     with pytest.raises(predyn.InputError, match=message):
         predyn.retime(arm(), POINTS, **options)
+
+
+def test_no_model() -> None:
+    with pytest.raises(predyn.InputError, match="model"):
+        predyn.retime("robot", POINTS)
 
 
 def test_start_speed_that_cannot_be_braked() -> None:

@@ -30,14 +30,8 @@ from predyn.planning.speed_program import Speeds, best_speeds
 
 Floats = NDArray[np.float64]
 MARGINS = (0.2, 0.05, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)  # of a start, in half ranges
-TANGENTS = (
-    0.25,
-    1e-2,
-    1e-4,
-    1e-6,
-    1e-8,
-    1e-10,
-)  # of the speed bounds: where the first tangents are taken
+# shares of the speed bounds at which the first tangents are taken
+TANGENTS = (0.25, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
 MOST_TANGENTS = 50
 SETTLED = 1e-8  # relative change of the objective at which tangents stay
 

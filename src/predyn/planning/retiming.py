@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from predyn.dynamics.system import Payload, loaded_model
 from predyn.errors import InputError
+from predyn.kernels.arguments import joints
 from predyn.model import Model
 from predyn.planning.best_timing import Blocked, find_timing
 from predyn.planning.infeasible_paths import explain_blocked
@@ -77,14 +78,15 @@ def retime(
     message. Bad arguments raise an InputError.
     """
     began = time.perf_counter()
-    carried = tuple(payloads)
+    joints(model)  # an InputError if it is no model
+    carried = _payloads(payloads)
     loaded = loaded_model(model, carried)
     task = Task(model, loaded, without_friction(loaded), carried, _number("energy", energy))
     _require_limits(loaded, task.weight)
     curve = path_of(loaded, path, interpolation)
     ends = _squared_ends(loaded, curve, start_speed, end_speed)
-    accuracy = _number("tolerance", tolerance)
-    allowed = np.inf if max_excess is None else _number("max_excess", max_excess)
+    accuracy = _number("tolerance", tolerance, 1e-12)
+    allowed = np.inf if max_excess is None else _number("max_excess", max_excess, 1e-4)
     u = curve.grid(_count(intervals), loaded.coulomb != 0.0)
     while True:
         grid = grid_of(loaded, task.frictionless, curve, u)
@@ -116,12 +118,22 @@ def _refined(u: Floats, over: Floats, allowed: float) -> Floats | None:
     return np.sort(np.append(u, 0.5 * (u[:-1] + u[1:])[bad]))
 
 
-def _number(name: str, value: Any) -> float:
-    """A finite number that is not negative."""
+def _number(name: str, value: Any, least: float = 0.0) -> float:
+    """A finite number, at least `least`."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not 0.0 <= value < np.inf:
-        raise InputError(f"{name}: expected a finite number of at least 0, got {value!r:.40}")
+    if not number or not least <= value < np.inf:
+        raise InputError(
+            f"{name}: expected a finite number of at least {least:g}, got {value!r:.40}"
+        )
     return float(value)
+
+
+def _payloads(given: Any) -> tuple[Payload, ...]:
+    found = tuple(given) if isinstance(given, Sequence) else (given,)
+    for load in found:
+        if not isinstance(load, Payload):
+            raise InputError(f"payloads: expected a list of predyn.Payload, got {load!r:.60}")
+    return found
 
 
 def _count(intervals: Any) -> int:
