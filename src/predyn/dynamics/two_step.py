@@ -37,7 +37,7 @@ from predyn.dynamics.rnea import inverse_dynamics
 from predyn.errors import InputError
 from predyn.kernels.forces import ExternalForce, vector
 from predyn.model import Model
-from predyn.model.floating_base import base_joints
+from predyn.model.floating_base import require_free_base
 
 Floats = NDArray[np.float64]
 Outside = Literal["clamp", "extend", "error"]
@@ -100,7 +100,7 @@ def two_step_dynamics(
     An InputError says where the vertical force is not positive, and where the edges of two feet do
     not face each other. Whether the zero-moment point lies under the feet is not checked.
     """
-    base = base_joints(model)
+    base = require_free_base(model)
     options = Arguments(model, feet, height, direction, outside)
     wrench = resultant_wrench(model, q, v, a, forces=forces)
     origins = [frame_kinematics(model, foot.link, q).p for foot in feet]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.errors import InputError
 from predyn.model import Model
-from predyn.model.floating_base import base_joints, carrying_joints
+from predyn.model.floating_base import carrying_joints, require_free_base
 from predyn.samples import Samples
 from predyn.terms.linear import Block, Linear
 from predyn.terms.selection import (
@@ -119,7 +119,7 @@ class GroundTorque(Term):
                 f"{self.kind}: edges belong to two feet, got {self.edges!r:.60} for {len(feet)}"
             )
         index = joint_indices(model, self.joints, self.kind)
-        base = set(base_joints(model).tolist())
+        base = set(require_free_base(model).tolist())
         if self.joints is None:
             index = np.array([j for j in index if j not in base])
         elif base & set(index.tolist()):
