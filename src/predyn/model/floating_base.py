@@ -39,9 +39,10 @@ def floating_bases(model: Model) -> list[IntArray]:
         kinds = tree.kind[chain].tolist()
         slides, hinges = kinds.count(PRISMATIC), kinds.count(REVOLUTE)
         counted = (slides, hinges) in (PLANAR, SPATIAL) and len(kinds) == slides + hinges
-        if counted and np.isin(chain, links).all():
-            if np.linalg.matrix_rank(_axes_at_zero(tree, chain), tol=INDEPENDENT) == slides:
-                bases.append(np.searchsorted(links, chain).astype(np.int64))
+        if not counted or not np.isin(chain, links).all():
+            continue
+        if np.linalg.matrix_rank(_axes_at_zero(tree, chain), tol=INDEPENDENT) == slides:
+            bases.append(np.searchsorted(links, chain).astype(np.int64))
     return bases
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.errors import listed, warn_of_problem
-from predyn.model import REVOLUTE, Limits, Model
+from predyn.model import REVOLUTE, Limits
 from predyn.model.floating_base import floating_bases
 from predyn.model.parts import Array
 from predyn.problem.contact_program import written_out
