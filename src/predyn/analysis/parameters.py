@@ -124,7 +124,7 @@ def _cost_of_transport(motion: Motion, cycle: Cycle, stride: float) -> float:
     times = np.linspace(cycle.start, cycle.end, INSTANTS)
     powers = np.abs(efforts * motion.v)[:, driven].sum(axis=1)
     work = float(np.trapezoid(interpolated(motion.t, powers, times), times))
-    weight = float(model.inertia[:, 0].sum() * np.linalg.norm(model.gravity))
+    weight = model.weight
     return work / (weight * stride)
 
 

@@ -140,8 +140,7 @@ class Arguments:
             raise InputError(f"outside: expected one of {', '.join(OUTSIDE)}, got {outside!r:.40}")
         self.feet, self.height, self.outside = feet, float(height), outside
         self.along: Floats = along / np.linalg.norm(along)
-        self.mass = float(model.inertia[:, 0].sum())
-        self.weight = self.mass * float(np.linalg.norm(model.gravity))
+        self.weight = model.weight
 
 
 class Split(NamedTuple):

@@ -62,7 +62,7 @@ def assumed_base(
                 "hinge, or of three slides and three hinges, with mass at its end only); omit it"
             )
         return None
-    weight = float(model.inertia[:, 0].sum() * np.linalg.norm(model.gravity))
+    weight = model.weight
     listed = np.isin(joints, unactuated)
     if share is not None:
         if 0.0 < share < math.inf and weight == 0.0:

@@ -169,6 +169,16 @@ class Model(Shown):
         return self if self.tree is None else self.tree
 
     @property
+    def mass(self) -> float:
+        """Total mass, kg."""
+        return float(self.inertia[:, 0].sum())
+
+    @property
+    def weight(self) -> float:
+        """Weight of the total mass, N."""
+        return self.mass * float(np.linalg.norm(self.gravity))
+
+    @property
     def frame_names(self) -> tuple[str, ...]:
         """Every name that `frame` accepts: the world, the links, the named frames."""
         return ("world", *self.link_names, *(frame.name for frame in self.frames))

@@ -76,8 +76,7 @@ class _Writer:
         self.neighbours = Neighbours(self.problem)
         self.stances = Stances(self.problem, self.neighbours)
         self.patch = {point.name: point.patch for point in self.model.contact_points}
-        weight = float(self.model.inertia[:, 0].sum() * np.linalg.norm(self.model.gravity))
-        self.weight = weight or 1.0
+        self.weight = self.model.weight or 1.0
         self.discrete = isinstance(problem.transcription, Dmoc)
         # axes of the forces of each point, or of a patch for shared ones, in each phase
         self.axes: list[dict[str, str]] = []

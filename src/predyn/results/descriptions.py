@@ -37,7 +37,7 @@ RATES = {"q": "", "v": "/s", "a": "/s^2"}
 
 def model_text(model: Model, limits: Limits | None = None) -> str:
     """Joints with masses and limits (the model's own unless given), frames, the loader's notes."""
-    mass = float(model.inertia[:, 0].sum())
+    mass = model.mass
     lines = [
         f"model {model.name!r}: {model.n} joints, {mass:.6g} kg, "
         f"gravity {_vector(model.gravity)} m/s^2",

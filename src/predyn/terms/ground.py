@@ -68,7 +68,7 @@ class ZeroMomentPoint(Term):
             )
         nx, ny = along[:, 1] / length, -along[:, 0] / length
         d = nx * corners[:, 0] + ny * corners[:, 1]
-        h, weight = float(self.height), _weight(model)
+        h, weight = float(self.height), model.weight or 1.0
         # x F_z = -(M_y - h F_x), y F_z = M_x + h F_y; columns mx, my, mz, fx, fy, fz
         edges = np.zeros((len(corners), 6))
         edges[:, 0], edges[:, 1], edges[:, 5] = -ny, nx, d
@@ -327,7 +327,3 @@ class _Leg:
 def _channel(model: Model, foot: str) -> tuple[str, int]:
     """The channel of a foot and its number of components."""
     return f"ground:{foot}", model.n + 2 * len(carrying_joints(model, foot)) + 6
-
-
-def _weight(model: Model) -> float:
-    return float(model.inertia[:, 0].sum() * np.linalg.norm(model.gravity)) or 1.0

@@ -207,7 +207,7 @@ def _passive_torque(program: Program, motion: Motion, p: int, tau: Floats) -> Bo
     residual.scale = np.maximum(motors.max(initial=0.0), SMALL_BOUND * usual)
     base = base_on_ground(system)
     if base is not None:
-        weight = float(system.model.inertia[:, 0].sum() * np.linalg.norm(system.model.gravity))
+        weight = system.model.weight
         for r, name in enumerate(residual.rows):
             j = system.model.joint_index(name)
             if j in base:

@@ -298,9 +298,7 @@ def links(model: Model) -> str:
         parent = "world" if model.parent[j] < 0 else model.link_names[model.parent[j]]
         rows.append((name, parent, shown(mass, 5), com))
     head = ("Link", "Parent", "Mass [kg]", "Centre of mass in link axes [m]")
-    return (
-        table(head, rows, "wwnn") + f"<p>Total mass {shown(model.inertia[:, 0].sum(), 5)} kg.</p>"
-    )
+    return table(head, rows, "wwnn") + f"<p>Total mass {shown(model.mass, 5)} kg.</p>"
 
 
 def provenance(solution: Solution) -> str:
