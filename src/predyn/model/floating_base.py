@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 PLANAR, SPATIAL = (2, 1), (3, 3)  # slides and hinges
+MOMENT_ARM = 0.6  # m, from the size of forces at a floating base to that of moments
 INDEPENDENT = 1e-6  # least singular value of the directions of slides
 
 
