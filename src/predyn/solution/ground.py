@@ -1,7 +1,7 @@
 """Forces of the ground along a motion: on each patch, on each foot, and where they act.
 
 A foot is a link with contact points, together with links of its own that have some, such as the
-forefoot. Feet that a model calls left and right are told apart by name only where gait is analysed.
+forefoot. Only the analysis of gait distinguishes left and right feet, by their names.
 """
 
 from __future__ import annotations
