@@ -24,7 +24,7 @@ base, so that no division by the cosine of a base angle occurs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -108,7 +108,7 @@ def two_step_dynamics(
     split = split_wrench(options, wrench, origins, edges)
     ground = [*forces, *ground_forces(feet, split.wrenches)]
     tau = inverse_dynamics(model, q, v, a, forces=ground)
-    return result_of(model, base, tau, wrench, split)
+    return result_of(base, tau, wrench, split)
 
 
 class Arguments:
@@ -241,13 +241,10 @@ def ground_forces(feet: Sequence[Foot], wrenches: Floats) -> list[ExternalForce]
     ]
 
 
-def result_of(
-    model: Model, base: NDArray[np.int64], tau: Floats, wrench: Floats, split: Split
-) -> TwoStep:
-    own = [k for k in base if k < model.n] if not model.couplings else _coordinates(model, base)
+def result_of(base: NDArray[np.int64], tau: Floats, wrench: Floats, split: Split) -> TwoStep:
     return TwoStep(
         tau,
-        tau[..., own],
+        tau[..., base],
         wrench,
         split.zmp,
         split.couple,
@@ -257,16 +254,11 @@ def result_of(
     )
 
 
-def _coordinates(model: Model, base: NDArray[np.int64]) -> list[int]:
-    names = {model.expanded.joint_names[k] for k in base}
-    return [k for k, name in enumerate(model.joint_names) if name in names]
-
-
-def _require(holds: NDArray[np.bool_], message: object) -> None:
+def _require(holds: NDArray[np.bool_], message: Callable[[tuple[int, ...]], str]) -> None:
     if not np.all(holds):
         at = tuple(int(k) for k in np.argwhere(~np.atleast_1d(holds))[0])
         at = at if np.ndim(holds) else ()
-        raise InputError(message(at))  # type: ignore[operator]
+        raise InputError(message(at))
 
 
 def _where(at: tuple[int, ...]) -> str:

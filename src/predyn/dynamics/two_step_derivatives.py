@@ -95,7 +95,7 @@ def two_step_dynamics_derivatives(
         for j, slopes in enumerate(by_force):
             total += slopes @ parts.wrenches[..., j, :, :]
         found.append(parts._replace(tau=total))
-    value = result_of(model, base, tau, resultant.wrench, split)
+    value = result_of(base, tau, resultant.wrench, split)
     return TwoStepDerivatives(value, *found)
 
 

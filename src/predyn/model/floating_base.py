@@ -60,7 +60,7 @@ def _root_chains(tree: Model) -> list[list[int]]:
 
     Links without mass at the end of a branch do not count: these are coordinates or frames.
     """
-    light = ~tree.inertia.any(axis=1)
+    light = ~np.asarray(tree.inertia.any(axis=1))
     counts = ~light | np.isin(np.arange(len(light)), tree.parent)
     chains = []
     for root in np.flatnonzero((tree.parent < 0) & counts).tolist():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from predyn.model import checks, edits
 from predyn.model.contacts import ContactPoint, patches_of
 from predyn.model.coupled import couple, entries_of, renewed_tree
 from predyn.model.couplings import Coupling
-from predyn.model.ligaments import frozen_ligaments
+from predyn.model.ligaments import frozen_ligaments, no_ligaments
 from predyn.model.loops import Loop
 from predyn.model.parts import (
     KINDS,
@@ -104,7 +105,7 @@ class Model(Shown):
     notes: tuple[str, ...] = ()
     couplings: tuple[Coupling, ...] = ()
     tree: Model | None = None
-    ligaments: Array = None  # type: ignore[assignment]  # becomes zeros (n, 2, 3)
+    ligaments: Array = dataclasses.field(default_factory=no_ligaments)  # becomes zeros (n, 2, 3)
 
     def __post_init__(self) -> None:
         links = np.size(self.parent)

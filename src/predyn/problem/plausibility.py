@@ -59,7 +59,7 @@ def _driven_base(problem: Problem) -> Iterator[str]:
     costs = [*problem.costs, *(cost for phase in problem.phases for cost in phase.costs)]
     if any(cost.term.kind == "ground_torque" for cost in costs):
         return  # what the base lacks is the ground force
-    limited = np.isfinite(problem.model.limits.position).any(axis=1)
+    limited = np.asarray(np.isfinite(problem.model.limits.position).any(axis=1))
     for base in floating_bases(problem.model):
         if limited[base].any():  # a gantry has ends
             continue

@@ -141,7 +141,8 @@ class GroundTorque(Term):
 
     def _lever(self, feet: Sequence[str]) -> tuple[Floats, Floats]:
         """The two points, one per row, and the unit direction."""
-        edges = read_real(self.edges, f"{self.kind}: edges")  # type: ignore[arg-type]
+        assert self.edges is not None  # as two feet have them
+        edges = read_real(self.edges, f"{self.kind}: edges")
         along = read_real(self.direction, f"{self.kind}: direction")
         if edges.shape != (2, 2) or not np.isfinite(edges).all():
             raise InputError(
