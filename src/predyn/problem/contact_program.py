@@ -24,12 +24,8 @@ from predyn.model import Model
 from predyn.model.floating_base import floating_base, slides_of_base
 from predyn.problem.accelerations import needs_accelerations
 from predyn.problem.contacts import ImposedCycle, imposed
-from predyn.problem.loop_program import (
-    carried_orders,
-    known_orders,
-    loops_of,
-    with_loops_written_out,
-)
+from predyn.problem.independent_loops import loops_of
+from predyn.problem.loop_program import carried_orders, known_orders, with_loops_written_out
 from predyn.problem.offers import offer_in, phase_name
 from predyn.problem.problem import At, Constraint, Cost, Dmoc, Points, Problem
 from predyn.problem.stances import AXES, Neighbours, Node, Stances

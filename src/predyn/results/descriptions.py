@@ -25,7 +25,7 @@ from predyn.problem import (
     duration_of,
 )
 from predyn.problem.contact_program import without_motors
-from predyn.problem.loop_program import independent_loops
+from predyn.problem.independent_loops import independent_loops
 from predyn.problem.quantities import unit_of
 from predyn.recordings.measurements import AXES, Measurements
 from predyn.recordings.sampling import usual_interval
