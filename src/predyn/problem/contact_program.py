@@ -78,8 +78,7 @@ class _Writer:
         self.neighbours = Neighbours(self.problem)
         self.stances = Stances(self.problem, self.neighbours)
         self.patch = {point.name: point.patch for point in self.model.contact_points}
-        weight = float(self.model.inertia[:, 0].sum() * np.linalg.norm(self.model.gravity))
-        self.weight = weight or 1.0
+        self.weight = self.model.weight or 1.0
         self.discrete = isinstance(problem.transcription, Dmoc)
         # axes of the forces of each point, or of a patch for shared ones, in each phase
         self.axes: list[dict[str, str]] = []
@@ -167,7 +166,7 @@ class _Writer:
                     yield Constraint(nothing, 0.0, 0.0, at=end, name=name)
             if "z" in axes:
                 term = ContactForce((owner,), "z", self.weight)
-                points = Points("limits", self._begins(node), self._ends(node))
+                points = Points("limits", int(self._begins(node)), int(self._ends(node)))
                 yield Constraint(term, 0.0, np.inf, name="lifts off", imposed_at=points)
         yield from self._cones(p)
         yield from self._heights(p)
@@ -255,7 +254,7 @@ class _Writer:
                     all(test(Node(p, x)) for x in owners) for test in (self._begins, self._ends)
                 ]
                 term = FrictionCone((patch,), ground.friction, ground.cone)
-                yield Constraint(term, name="slips", imposed_at=Points("limits", *skip))
+                yield Constraint(term, name="slips", imposed_at=Points("limits", *map(int, skip)))
 
     def _heights(self, p: int) -> Iterator[Constraint]:
         """Points that do not touch stay above the ground."""
@@ -267,7 +266,7 @@ class _Writer:
                     for step in (self.neighbours.before, self.neighbours.after)
                 ]
                 term = self._above_ground(point)
-                points = Points("limits", *skip)
+                points = Points("limits", *map(int, skip))
                 yield Constraint(term, 0.0, np.inf, name="below ground", imposed_at=points)
 
     def _above_ground(self, point: str) -> Term:

@@ -42,8 +42,7 @@ class _Writer:
     def __init__(self, problem: Problem) -> None:
         self.problem, self.model = problem, problem.model
         self.kept = independent_loops(problem)
-        weight = float(self.model.inertia[:, 0].sum() * np.linalg.norm(self.model.gravity))
-        self.size = weight or 1.0
+        self.size = self.model.weight or 1.0
         self.discrete = isinstance(problem.transcription, Dmoc)
         poses = poses_near(problem)
         self.guesses = [self._carrying(p, poses) for p in range(len(problem.phases))]
