@@ -59,7 +59,7 @@ def test_the_robot_stands_on_feet_that_do_not_move() -> None:
 
 
 def test_feet_are_in_place_at_an_end_that_gives_velocities_but_not_all_positions() -> None:
-    problem = robot().problem
+    problem = predyn.load_task("quadruped-stand-up")
     (own,) = problem.phases
     q = [None, own.end.q[1], None, *own.end.q[3:]]  # how far and how high is not given
     end = predyn.State(q, own.end.v)
