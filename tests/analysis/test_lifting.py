@@ -88,11 +88,12 @@ def test_muscles_compress_the_spine(found):
     peak = peaks["L5/S1 extension moment"]
     assert peak.value == loads.back_moment.max()
     assert loads.back_moment[loads.t == peak.time] == peak.value
+    assert f"L5/S1 extension moment {peak.value:.4g} N m" in " ".join(loads.text().split())
     assert loads.summary()["peaks"]["L5/S1 extension moment [N m]"]["largest"] == peak.value
 
 
 def test_refusals(found):
-    with pytest.raises(InputError, match="muscle_arm: expected 0.01 to 0.2 m, got 5"):
+    with pytest.raises(InputError, match=r"muscle_arm: expected 0\.01 to 0\.2 m, got 5"):
         lift_loads(found, muscle_arm=5)
     with pytest.raises(InputError, match="expected a Solution, got Model"):
         lift_loads(found.model)

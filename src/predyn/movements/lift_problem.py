@@ -31,6 +31,7 @@ Floats = NDArray[np.float64]
 BASE = "global_"  # beginning of the names of joints without motors, besides those of the box
 HEIGHT = 10.0  # cost of a metre less height
 SPEED = 0.025  # s^2/rad^2, cost of squared joint speeds; without it there are many equal motions
+TURNING = 0.25  # s^2/rad^2, the same of the box: without it, it swings below the handles
 FORCE_RATE = 1e-3  # s, of squared rates of ground forces over the weight; determines shares
 REACH = 0.45  # share of the time of the lift that reaching for the box takes in addition; taste
 GRIPS = ("grip_r", "grip_l")
@@ -161,6 +162,7 @@ class _Lift:
     def costs(self) -> Iterator[Cost]:
         yield Cost(Effort(self.driven, normalised=True), 0.5)
         yield Cost(JointVelocity(self.driven), SPEED, name="speed")
+        yield Cost(JointVelocity(BOX[3:]), TURNING, name="turning of the box")
         yield Cost(ContactForceRate(per=self.weight), FORCE_RATE)
 
     def guess(self) -> tuple[Floats, Floats]:
