@@ -36,10 +36,10 @@ NEAR = 0.40, 0.85  # m, heights of the handles between which the box comes close
 BALANCE = 0.45, 50.0  # share of the foot's length ahead of the heel; weight, 1/m; taste
 MOST_SPREAD = 3.0  # rad or m: joints may leave the preferred posture in proportion to their range
 UPRIGHT = 1.0  # rad, the same of the pelvis; taste
-HEAD_UP = -0.1  # rad, most flexion of the upper neck: at 0 both rotations of the neck are the same
+HEAD_UP = -0.25  # rad, most flexion of the upper neck: at 0 both rotations of the neck are the same
 MARGIN = 0.01  # m of the soles that carry nothing in a posture
 # preferred postures in degrees by the beginnings of names, and heights of the handles; taste
-HEAD = {"lower_neck_flexion": -5.0, "upper_neck_flexion": -10.0}
+HEAD = {"lower_neck_flexion": -5.0, "upper_neck_flexion": -18.0}
 SQUAT = HEAD | {"global_rotation_3": -35.0, "hip_flexion": 110.0, "knee_flexion": 105.0,
          "ankle_dorsiflexion": 18.0, "shoulder_flexion": 65.0, "elbow_flexion": 10.0}  # fmt: skip
 STAND = HEAD | {"hip_flexion": 5.0, "knee_flexion": 10.0, "ankle_dorsiflexion": 5.0,
