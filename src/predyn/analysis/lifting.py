@@ -97,8 +97,19 @@ class LiftLoads:
         return {
             "muscle_arm": self.muscle_arm,
             "compression_limit": COMPRESSION_LIMIT,
+            "box_at_the_end": float(self.box_height[-1]),
             "peaks": peaks,
         }
+
+    def text(self) -> str:
+        """A short table of the largest values."""
+        peaks = self.peaks()
+        width = max(len(peak.name) for peak in peaks) + 2
+        lines = [
+            f"{peak.name:<{width}}{f'{peak.value:.4g} {peak.unit}':>12}  at {peak.time:.3g} s"
+            for peak in peaks
+        ]
+        return "\n".join(["largest values of the lift", *lines])
 
     def __repr__(self) -> str:
         return (
