@@ -17,6 +17,7 @@ from predyn.models.humans.boxes import human_with_box
 from predyn.movements.lifting import (
     BOX,
     lift_contacts,
+    lift_distances,
     lift_guess,
     lift_heights,
     lift_limits,
@@ -24,8 +25,8 @@ from predyn.movements.lifting import (
     reaching_posture,
 )
 from predyn.nlp import SolverOptions
-from predyn.problem import Contact, Cost, Dmoc, Ground, Phase, Problem, State
-from predyn.terms import ContactForceRate, Effort, JointPosition, JointVelocity
+from predyn.problem import Constraint, Contact, Cost, Dmoc, Ground, Phase, Problem, State
+from predyn.terms import ContactForceRate, Effort, FrameDistance, JointPosition, JointVelocity
 
 Floats = NDArray[np.float64]
 BASE = "global_"  # beginning of the names of joints without motors, besides those of the box
@@ -97,6 +98,7 @@ def human_lift_box(
         model,
         tuple(lift.phases(steps)),
         tuple(lift.costs()),
+        constraints=tuple(lift.distances()),
         limits=lift_limits(model),
         guess=lift.guess(),
         transcription=Dmoc(steps=None if reach else steps, segments=SEGMENTS, degree=DEGREE),
@@ -164,6 +166,11 @@ class _Lift:
         yield Cost(JointVelocity(self.driven), SPEED, name="speed")
         yield Cost(JointVelocity(BOX[3:]), TURNING, name="turning of the box")
         yield Cost(ContactForceRate(per=self.weight), FORCE_RATE)
+
+    def distances(self) -> Iterator[Constraint]:
+        """The box stays out of the body."""
+        for frame, least in lift_distances(self.model, self.way[0]).items():
+            yield Constraint(FrameDistance("box", frame), lower=least, name=f"box off {frame}")
 
     def guess(self) -> tuple[Floats, Floats]:
         s, q = lift_guess(self.way)

@@ -37,6 +37,8 @@ BALANCE = 0.45, 50.0  # share of the foot's length ahead of the heel; weight, 1/
 MOST_SPREAD = 3.0  # rad or m: joints may leave the preferred posture in proportion to their range
 UPRIGHT = 1.0  # rad, the same of the pelvis; taste
 HEAD_UP = -0.25  # rad, most flexion of the upper neck: at 0 both rotations of the neck are the same
+# m: spheres in the body that a sphere in the box must not meet, of the person of HIP_HEIGHT; taste
+BODY = {"pelvis": 0.12, "chest": 0.13, "eyes": 0.10, "lap": 0.11, "knee": 0.08}
 MARGIN = 0.01  # m of the soles that carry nothing in a posture
 # preferred postures in degrees by the beginnings of names, and heights of the handles; taste
 HEAD = {"lower_neck_flexion": -5.0, "upper_neck_flexion": -18.0}
@@ -166,6 +168,23 @@ def lift_limits(model: Model) -> Limits:
     for name in BOX[3:]:
         position[model.joint_index(name)] = -TILT, TILT
     return model.limits._replace(position=position)
+
+
+def lift_distances(model: Model, start: Floats) -> dict[str, float]:
+    """Least distances (m) of the centre of the box from frames of the body; less where the given
+    posture at the start is nearer.
+    """
+    place, box = place_of(model), frame_kinematics(model, "box", start).p
+    inside = 0.5 * min(place.depth, 2.0 * place.lowest)
+    chest = model.link_names[model.frame("rucksack").link]
+    frames = {"pelvis": ("pelvis",), "chest": (chest,), "eyes": ("eyes",)}
+    frames |= {name: (f"{name}_r", f"{name}_l") for name in ("lap", "knee")}
+    found = {}
+    for part, names in frames.items():
+        for name in names:
+            far = float(np.linalg.norm(frame_kinematics(model, name, start).p - box))
+            found[name] = min(inside + place.size * BODY[part], far)
+    return found
 
 
 def lift_contacts(model: Model) -> list[Contact]:
