@@ -86,7 +86,6 @@ class Moving(Shown):
 
         animate(self, path, fps=fps, speed=speed, size=size, view=view, verbose=verbose)
 
-
     def snapshots(
         self: Any,
         path: str | os.PathLike[str],

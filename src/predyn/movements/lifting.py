@@ -41,7 +41,8 @@ HEAD_UP = -0.25  # rad, most flexion of the upper neck: at 0 both rotations of t
 BODY = {"pelvis": 0.12, "chest": 0.13, "eyes": 0.10, "lap": 0.11, "knee": 0.08}
 MARGIN = 0.01  # m of the soles that carry nothing in a posture
 # preferred postures in degrees by the beginnings of names, and heights of the handles; taste
-HEAD = {"lower_neck_flexion": -5.0, "upper_neck_flexion": -18.0}
+NECK = "upper_neck_flexion"
+HEAD = {"lower_neck_flexion": -5.0, NECK: -18.0}
 SQUAT = HEAD | {"global_rotation_3": -35.0, "hip_flexion": 110.0, "knee_flexion": 105.0,
          "ankle_dorsiflexion": 18.0, "shoulder_flexion": 65.0, "elbow_flexion": 10.0}  # fmt: skip
 STAND = HEAD | {"hip_flexion": 5.0, "knee_flexion": 10.0, "ankle_dorsiflexion": 5.0,
@@ -164,7 +165,8 @@ def lift_guess(postures: Floats, count: int = 51) -> tuple[Floats, Floats]:
 def lift_limits(model: Model) -> Limits:
     """The limits of the model, with a raised head and a box that turns by at most TILT."""
     position = np.array(model.limits.position)
-    position[model.joint_index("upper_neck_flexion"), 1] = HEAD_UP
+    if NECK in model.joint_names:  # it may be locked
+        position[model.joint_index(NECK), 1] = HEAD_UP
     for name in BOX[3:]:
         position[model.joint_index(name)] = -TILT, TILT
     return model.limits._replace(position=position)
