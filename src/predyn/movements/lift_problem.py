@@ -42,7 +42,8 @@ CORNERS = {  # of a box on the ground: pushed along, held along
     "box_front_l": ("z", "z"),
     "box_rear_l": ("z", ""),
 }
-STEPS, SEGMENTS, DEGREE = 26, 10, 5
+STEPS = 26
+SEGMENTS, DEGREE = 16, 5  # of method spline; fewer segments leave forces at the base between points
 
 
 def human_lift_box(
@@ -74,7 +75,7 @@ def human_lift_box(
     box_size, handle_height  the box, as in predyn.models.human_with_box
     height, mass, sex, age, percentile, strength, load_back, detailed  the person
     friction      of the soles on the ground
-    steps         time steps of the lift
+    steps         time steps of each phase
 
     The feet are flat and stay in place. The box turns by at most 0.35 rad about each axis.
     """
@@ -101,7 +102,7 @@ def human_lift_box(
         constraints=tuple(lift.distances()),
         limits=lift_limits(model),
         guess=lift.guess(),
-        transcription=Dmoc(steps=None if reach else steps, segments=SEGMENTS, degree=DEGREE),
+        transcription=Dmoc(steps=steps, segments=SEGMENTS, degree=DEGREE),
         solver=SolverOptions(tolerance=1e-6),
         name="human-lift-box",
         passive=[name for name in model.joint_names if name not in lift.driven],
@@ -170,7 +171,7 @@ class _Lift:
     def distances(self) -> Iterator[Constraint]:
         """The box stays out of the body."""
         for frame, least in lift_distances(self.model, self.way[0]).items():
-            yield Constraint(FrameDistance("box", frame), lower=least, name=f"box off {frame}")
+            yield Constraint(FrameDistance("box", frame), lower=least)
 
     def guess(self) -> tuple[Floats, Floats]:
         s, q = lift_guess(self.way)
