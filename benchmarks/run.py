@@ -26,6 +26,7 @@ import against_casadi  # noqa: E402
 import against_pinocchio  # noqa: E402
 import cold_start  # noqa: E402
 import discrete  # noqa: E402
+import discrete_motions  # noqa: E402
 import growth  # noqa: E402
 import hybrid  # noqa: E402
 import moco  # noqa: E402
@@ -95,6 +96,9 @@ def main() -> None:
         "Optimal motions, milliseconds, against CasADi with IPOPT": predict.solves,
         "Neighbouring problems in one program, milliseconds a solve, in and outside the solver": (
             neighbours.loops
+        ),
+        "Motions by discrete mechanics, milliseconds, against CasADi with IPOPT": (
+            discrete_motions.against_casadi
         ),
         "Swing-up of an acrobot by multiple shooting, milliseconds, against CasADi with IPOPT": (
             swingup.against_casadi

@@ -22,6 +22,7 @@ from predyn.errors import InputError
 from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
 from predyn.model.floating_base import floating_base, slides_of_base
+from predyn.problem.accelerations import needs_accelerations
 from predyn.problem.contacts import ImposedCycle, imposed
 from predyn.problem.loop_program import (
     carried_orders,
@@ -270,7 +271,8 @@ class _Writer:
         offset = _advancing(model, cycle.advance)
         passive = set(self.problem.passive)
         driven = tuple(name for name in model.joint_names if name not in passive)
-        of_driven = (() if self.discrete else ("a",), driven)
+        fast = not self.discrete or needs_accelerations(self.problem)
+        of_driven = (("a",) if fast else (), driven)
         for channels, joints in ((("q", "v"), None), of_driven):
             if channels and (joints is None or joints):
                 gain = offset if "q" in channels else {}

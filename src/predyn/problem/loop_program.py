@@ -253,12 +253,14 @@ def carried_orders(problem: Problem) -> int:
 
 
 def known_orders(problem: Problem, state: State) -> int:
-    """How many of q, v and a an end gives for all joints; a discrete motion has only positions at
-    its nodes.
+    """How many of q, v and a an end gives for all joints.
+
+    For a discrete motion: of how many nodes beside it the end gives the positions. Given
+    accelerations are a relation between two of them.
     """
     n = problem.model.n
     if isinstance(problem.transcription, Dmoc):
-        return int(_given(state.q, n))
+        return int(_given(state.q, n)) + int(_given(state.a, n))
     return sum(_given(x, n) for x in (state.q, state.v, state.a))
 
 
