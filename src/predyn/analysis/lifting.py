@@ -184,7 +184,8 @@ def _along_spine(solution: Solution) -> Floats:
     first = f"{BACK}_bending"  # the link of the joint between pelvis and spine
     force = solution.reactions[:, model.link_names.index(first), 3:]
     along = frame_kinematics(model, BACK, q).R[:, :, 2]
-    return np.einsum("kij,kj,ki->k", frame_kinematics(model, first, q).R, force, along)
+    axes = frame_kinematics(model, first, q).R
+    return np.asarray(np.einsum("kij,kj,ki->k", axes, force, along))
 
 
 def _ground_forces(solution: Solution) -> dict[str, Floats]:

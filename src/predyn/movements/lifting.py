@@ -179,13 +179,12 @@ def lift_distances(model: Model, start: Floats) -> dict[str, float]:
     place, box = place_of(model), frame_kinematics(model, "box", start).p
     inside = 0.5 * min(place.depth, 2.0 * place.lowest)
     chest = model.link_names[model.frame("rucksack").link]
-    frames = {"pelvis": ("pelvis",), "chest": (chest,), "eyes": ("eyes",)}
-    frames |= {name: (f"{name}_r", f"{name}_l") for name in ("lap", "knee")}
+    frames = {"pelvis": "pelvis", chest: "chest", "eyes": "eyes"}
+    frames |= {f"{part}_{side}": part for part in ("lap", "knee") for side, _ in SIDES}
     found = {}
-    for part, names in frames.items():
-        for name in names:
-            far = float(np.linalg.norm(frame_kinematics(model, name, start).p - box))
-            found[name] = min(inside + place.size * BODY[part], far)
+    for name, part in frames.items():
+        far = float(np.linalg.norm(frame_kinematics(model, name, start).p - box))
+        found[name] = min(inside + place.size * BODY[part], far)
     return found
 
 
