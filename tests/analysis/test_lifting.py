@@ -11,6 +11,7 @@ from predyn.dynamics import frame_kinematics
 from predyn.errors import InputError
 
 STEP = 1e-4  # s, of differences: truncation and rounding are about 1e-8 of accelerations
+INNER = slice(1, -1)  # forces at the ends of a discrete motion are means of half a step
 SWAP = np.array([[[0, 0, 0], [0, 0, 1], [0, -1, 0]], [[0, 0, -1], [0, 0, 0], [1, 0, 0]],
                  [[0, 1, 0], [-1, 0, 0], [0, 0, 0]]], float)  # fmt: skip
 
@@ -59,9 +60,12 @@ def test_the_lower_back_moves_the_upper_body_and_the_box(found):
     joint = frame_kinematics(model, "l5s1", found.q)
     moment, force = inertial_wrench(found, above(model, "spine1_bending"), joint.p)
     spine = frame_kinematics(model, "spine1", found.q).R[:, :, 2]
-    assert loads.back_force == pytest.approx(np.sum(force * spine, axis=1), abs=1e-3)
+    net = np.sum(force * spine, axis=1)
+    assert loads.back_force[INNER] == pytest.approx(net[INNER], abs=1e-3)
     lateral = frame_kinematics(model, "spine1_bending", found.q).R[:, :, 1]
-    assert loads.back_moment == pytest.approx(-np.sum(moment * lateral, axis=1), abs=1e-3)
+    bending = -np.sum(moment * lateral, axis=1)
+    assert loads.back_moment[INNER] == pytest.approx(bending[INNER], abs=1e-3)
+    assert loads.back_moment == pytest.approx(bending, abs=10.0)
     alone, _ = inertial_wrench(found, above(model, "spine1_bending")[:-1], joint.p)
     assert np.abs(loads.back_moment + np.sum(alone * lateral, axis=1)).max() > 20.0
 
@@ -72,10 +76,10 @@ def test_legs_and_ground_carry_person_and_box(found):
     total = sum(loads.ground_force.values())
     links = [name for name in model.link_names if not name.startswith("global")]
     _, force = inertial_wrench(found, links, np.zeros((len(found.t), 3)))
-    assert total == pytest.approx(force[:, 2], abs=3.0)  # of 834 N
+    assert total[INNER] == pytest.approx(force[INNER, 2], abs=3.0)  # of 834 N
     for side, s in (("right", "r"), ("left", "l")):
         hip = found.tau[:, model.joint_index(f"hip_flexion_{s}")]
-        assert loads.hip_moment[side] == pytest.approx(-hip, abs=5.0)  # of 131 N m
+        assert loads.hip_moment[side][INNER] == pytest.approx(-hip[INNER], abs=5.0)  # of 131 N m
 
 
 def test_muscles_compress_the_spine(found):
