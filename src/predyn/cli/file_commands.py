@@ -83,11 +83,12 @@ def check(
 
 def _check_result(path: Path) -> None:
     from predyn.results import descriptions
+    from predyn.results.solutions import solution_text
     from predyn.solution import Solution
 
     result = load_any(path)
     if isinstance(result, Solution):
-        show(str(result))
+        show(solution_text(result))
         show(descriptions.model_text(result.model, result.limits))
     else:
         from predyn.results.estimates import estimate_text

@@ -157,6 +157,7 @@ def _written(
     that is killed during the verification, which may take seconds.
     """
     from predyn.results import stored as results
+    from predyn.results.solutions import solution_text
     from predyn.solution import CONVERGED
     from predyn.storage.interrupts import held_back
 
@@ -188,7 +189,7 @@ def _written(
             cut_short = "while writing the report; to write it"
     finally:
         if written:
-            show(str(solution))
+            show(solution_text(solution))
             show("\n".join(["", *(f"wrote {path}" for path in written)]))
     return written, cut_short
 

@@ -44,7 +44,8 @@ def ground_of(solution: Solution) -> Ground:
     t, phases = _instants(solution)
     model, plane = solution.model, plane_of(solution)
     weight = model.weight
-    feet = ground_loads(solution, t, feet_of(model), phases)
+    loads = ground_loads(solution, t, feet_of(model), phases)
+    feet = [load for load in loads if load.touching.any()]
     patches = ground_loads(solution, t, patches_as_soles(model), phases)
     friction = {}
     for load in patches:
