@@ -25,7 +25,11 @@ from predyn.model.floating_base import floating_base, slides_of_base
 from predyn.problem.accelerations import needs_accelerations
 from predyn.problem.contacts import ImposedCycle, imposed
 from predyn.problem.independent_loops import loops_of
-from predyn.problem.loop_program import carried_orders, known_orders, with_loops_written_out
+from predyn.problem.loop_program import (
+    carried_orders,
+    known_orders,
+    with_loops_written_out,
+)
 from predyn.problem.offers import offer_in, phase_name
 from predyn.problem.problem import At, Constraint, Cost, Dmoc, Points, Problem
 from predyn.problem.stances import AXES, Neighbours, Node, Stances
@@ -73,8 +77,7 @@ class _Writer:
         self.neighbours = Neighbours(self.problem)
         self.stances = Stances(self.problem, self.neighbours)
         self.patch = {point.name: point.patch for point in self.model.contact_points}
-        weight = float(self.model.inertia[:, 0].sum() * np.linalg.norm(self.model.gravity))
-        self.weight = weight or 1.0
+        self.weight = self.model.weight or 1.0
         self.discrete = isinstance(problem.transcription, Dmoc)
         # axes of the forces of each point, or of a patch for shared ones, in each phase
         self.axes: list[dict[str, str]] = []
@@ -162,7 +165,7 @@ class _Writer:
                     yield Constraint(nothing, 0.0, 0.0, at=end, name=name)
             if "z" in axes:
                 term = ContactForce((owner,), "z", self.weight)
-                points = Points("limits", self._begins(node), self._ends(node))
+                points = Points("limits", int(self._begins(node)), int(self._ends(node)))
                 yield Constraint(term, 0.0, np.inf, name="lifts off", imposed_at=points)
         yield from self._cones(p)
         yield from self._heights(p)
@@ -237,7 +240,7 @@ class _Writer:
                     all(test(Node(p, x)) for x in owners) for test in (self._begins, self._ends)
                 ]
                 term = FrictionCone((patch,), ground.friction, ground.cone)
-                yield Constraint(term, name="slips", imposed_at=Points("limits", *skip))
+                yield Constraint(term, name="slips", imposed_at=Points("limits", *map(int, skip)))
 
     def _heights(self, p: int) -> Iterator[Constraint]:
         """Points that do not touch stay above the ground."""
@@ -249,7 +252,7 @@ class _Writer:
                     for step in (self.neighbours.before, self.neighbours.after)
                 ]
                 term = self._above_ground(point)
-                points = Points("limits", *skip)
+                points = Points("limits", *map(int, skip))
                 yield Constraint(term, 0.0, np.inf, name="below ground", imposed_at=points)
 
     def _above_ground(self, point: str) -> Term:

@@ -1,30 +1,35 @@
-"""Which equations of closed loops a problem imposes: independent ones in each phase.
+"""Which equations of closed loops a problem imposes: independent ones in each phase, by their rank.
 
 An equation that follows from those of another loop is needed once that loop is open, so the choice
 differs between phases. Loops that are closed in the phase before come first: where phases meet,
 their equations hold already.
+
+Equations of some linkages, such as a beam on three parallel bars, depend on each other wherever the
+loops are closed and nowhere else: the rank is that of closed poses near the given ones.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.dynamics.loop_closing import close_loops
+from predyn.dynamics.loop_closing import newton_steps
 from predyn.dynamics.loop_rank import independent_equations
-from predyn.errors import NotConverged
 from predyn.model import Model
 from predyn.model.loops import EQUATIONS, POSITION, Loop, named_loops
-from predyn.problem.problem import Problem
+from predyn.problem.check_phases import numbers
 
-POSES = 8  # at which the equations are compared
-NEAR = 0.05  # rad or m, of these poses from those given
+if TYPE_CHECKING:
+    from predyn.problem.problem import Problem
 
 Floats = NDArray[np.float64]
+POSES = 8  # at which the equations are compared
+NEAR = 0.05  # rad or m, of these poses from those given
+MOST_STEPS, CLOSED, FAR = 30, 1e-9, 0.5  # of closing them: steps, gap (m or rad), way (m or rad)
 
 
 class Kept(NamedTuple):
@@ -57,7 +62,7 @@ def loops_of(problem: Problem, p: int) -> tuple[Loop, ...]:
 
 def independent_loops(problem: Problem) -> list[Kept]:
     """The independent equations of the loops of a problem, near its guess."""
-    q, before = given_poses(problem), tuple[Loop, ...]()
+    q, before = poses_near(problem), tuple[Loop, ...]()
     chosen: dict[tuple[Loop, ...], dict[str, tuple[str, ...]]] = {}
     kept: dict[str, Kept] = {}
     for p in range(len(problem.phases)):
@@ -74,28 +79,14 @@ def independent_loops(problem: Problem) -> list[Kept]:
 def _choose(model: Model, loops: tuple[Loop, ...], q: Floats) -> dict[str, tuple[str, ...]]:
     """Independent equations of each of the loops, those of earlier loops first."""
     alone = replace(model, loops=loops)
-    names = independent_equations(alone, _closed(alone, q)).names
+    names = independent_equations(alone, _closed(alone, loops, q)).names
     return {
         loop.name: tuple(x for x in EQUATIONS[loop.kind] if f"{loop.name} {x}" in names)
         for loop in loops
     }
 
 
-def _closed(model: Model, q: Floats) -> Floats:
-    """Poses with closed loops near some of (K, n): those that close, or all as they are.
-
-    Some linkages have more independent equations in open poses than in closed ones.
-    """
-    with suppress(NotConverged):
-        return close_loops(model, q)
-    found = []
-    for pose in q:
-        with suppress(NotConverged):
-            found.append(close_loops(model, pose))
-    return np.array(found) if found else q
-
-
-def given_poses(problem: Problem) -> Floats:
+def poses_near(problem: Problem) -> Floats:
     """Poses near those that a problem gives, away from singular ones."""
     n, guess = problem.model.n, problem.guess
     found = []
@@ -104,11 +95,18 @@ def given_poses(problem: Problem) -> Floats:
             if state.q is not None:
                 q = np.broadcast_to(np.asarray(state.q, float), (n,))
                 found.append(np.where(np.isfinite(q), q, 0.0))
-    if isinstance(guess, tuple | list) and len(guess) == 2:
-        found += [*np.asarray(guess[1], float).reshape(-1, n)]
-    elif hasattr(guess, "q"):
-        found += [*np.asarray(guess.q, float).reshape(-1, n)]
+    curve = guess[1] if isinstance(guess, tuple | list) and len(guess) == 2 else None
+    guessed = numbers(getattr(guess, "q", curve))
+    if guessed is not None and guessed.ndim == 2 and guessed.shape[1] == n:
+        found += [*guessed[np.isfinite(guessed).all(axis=1)]]
     given = np.array(found or [np.zeros(n)])
     chosen = given[np.linspace(0, len(given) - 1, POSES).round().astype(int)]
     away = np.random.default_rng(0).uniform(-NEAR, NEAR, chosen.shape)
     return np.asarray(chosen + away)
+
+
+def _closed(model: Model, loops: Sequence[Loop], q: Floats) -> Floats:
+    """Closed poses near q (K, n); q itself if none is found."""
+    found, left, _ = newton_steps(model, loops, q, MOST_STEPS)
+    near = (left <= CLOSED) & (np.abs(found - q).max(axis=1) <= FAR)
+    return found[near] if near.any() else q

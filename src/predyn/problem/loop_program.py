@@ -4,35 +4,32 @@ The forces that hold a loop are signals: a force in world axes at both frames, w
 and for welds a moment in the axes of the frames. The moment of a hinge and the force of a distance
 have given directions; these are equations of their own, with multipliers as further signals.
 
-Only independent equations are imposed, and only their forces are unknown. At an end where
-velocities are not given and a loop does not go on in the neighbouring phase, the rates of its
-equations are zero too: the impulse of its forces there would otherwise be undetermined. Where a
-loop with rotations begins, inequalities exclude the false roots of its equations.
+Only independent equations are imposed, and only their forces are unknown. At an end of a phase of a
+discrete motion that is not given at rest, the rates of its equations are zero too: the impulse of
+its forces there would otherwise be undetermined. Where a loop with rotations begins, inequalities
+exclude the false roots of its equations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predyn.kernels.forces import ExternalForce
 from predyn.model.loops import EQUATIONS, POSITION, Loop
-from predyn.problem.independent_loops import Kept, given_poses, independent_loops, loops_of
+from predyn.problem.independent_loops import Kept, independent_loops, loops_of, poses_near
 from predyn.problem.loop_guess import carrying_forces
 from predyn.problem.offers import phase_name
-from predyn.problem.problem import Constraint, Dmoc, Points, Problem, State
+from predyn.problem.problem import At, Constraint, Dmoc, Points, Problem, State
 from predyn.problem.system import System
 from predyn.problem.unknowns import Signal
 from predyn.terms.loops import LoopClosure, LoopForce, LoopRate, LoopSide
 
 AXES = "xyz"
 ARM = 0.5  # m, from the weight to the size of moments
-
-End = Literal["start", "end"]
 
 
 def with_loops_written_out(problem: Problem) -> Problem:
@@ -46,10 +43,9 @@ class _Writer:
     def __init__(self, problem: Problem) -> None:
         self.problem, self.model = problem, problem.model
         self.kept = independent_loops(problem)
-        weight = float(self.model.inertia[:, 0].sum() * np.linalg.norm(self.model.gravity))
-        self.size = weight or 1.0
+        self.size = self.model.weight or 1.0
         self.discrete = isinstance(problem.transcription, Dmoc)
-        poses = given_poses(problem)
+        poses = poses_near(problem)
         self.guesses = [self._carrying(p, poses) for p in range(len(problem.phases))]
 
     def _carrying(self, p: int, poses: NDArray[np.float64]) -> dict[str, float]:
@@ -117,7 +113,7 @@ class _Writer:
             }
             return Signal(name, components, -open_, open_, guess=guess if equations else 0.0,
                           scale=size, unit=unit, degree=degree, phases=where,
-                          continuity=0)  # fmt: skip
+                          continuity=self._continuity(kept))  # fmt: skip
 
         if loop.kind == "distance":
             yield signal(name, tuple(AXES), [True] * 3, False)
@@ -131,6 +127,14 @@ class _Writer:
         if loop.kind == "hinge" and kept.turned:
             yield signal(moment(loop), tuple(AXES), [True] * 3, True)
             yield signal(tilt(loop), kept.turned, [True] * len(kept.turned), True)
+
+    def _continuity(self, kept: Kept) -> int:
+        """Forces of a loop jump with the load if accelerations may, and in discrete motions."""
+        phases, jumps = self.problem.phases, self.problem.continuity < 2
+        changes = [
+            phases[p].system != phases[p + 1].system for p in kept.imposed if p + 1 in kept.imposed
+        ]
+        return -1 if self.discrete or (jumps and any(changes)) else 0
 
     def _forces(self, kept: Kept) -> Iterator[ExternalForce]:
         loop = kept.loop
@@ -158,44 +162,66 @@ class _Writer:
             yield Constraint(force, 0.0, 0.0, name="loop moment", imposed_at=throughout)
 
     def _closure(self, kept: Kept, p: int) -> Iterator[Constraint]:
+        """The equations of a loop in phase p, their rates at its ends, and no false root."""
         loop, equations, phases = kept.loop, kept.imposed[p], self.problem.phases
         before, after = p - 1 in kept.imposed, p + 1 in kept.imposed
         first, last = carried_orders(self.problem) if before else 0, 0
-        alone = list[End]()  # ends whose neighbouring node alone is left out
-        if p == 0:
-            first = self._left_out("start", phases[0].start, alone)
-        if p == len(phases) - 1:
-            last = self._left_out("end", phases[-1].end, alone)
         closure = LoopClosure(loop.name, equations)
+        rate = LoopRate(loop.name, equations)
+        ends: tuple[tuple[At, bool, State | None], ...] = (
+            ("start", before, phases[0].start if p == 0 else None),
+            ("end", after, phases[-1].end if p == len(phases) - 1 else None),
+        )
+        for end, goes_on, state in ends:
+            skipped, own_closure, own_rate = self._at_end(state)
+            if own_closure:
+                yield Constraint(closure, 0.0, 0.0, at=end, name="loop")
+            carried = end == "start" and self.problem.continuity > 0
+            if own_rate and not (goes_on and carried) and not self._rests(p, end):
+                yield Constraint(rate, 0.0, 0.0, at=end, name="loop rate")
+            if state is not None:
+                first, last = (skipped, last) if end == "start" else (first, skipped)
         points = Points("motion", first, last)
         yield Constraint(closure, 0.0, 0.0, name="loop", imposed_at=points)
-        for end in alone:
-            yield Constraint(closure, 0.0, 0.0, at=end, name="loop")
         if kept.turned and not before and not _given(phases[p].start.q, self.model.n):
             yield Constraint(LoopSide(loop.name), 0.0, at="start", name="loop side")
-        if self.discrete:
-            ends: tuple[tuple[End, bool], ...] = (("start", before), ("end", after))
-            for end, goes_on in ends:
-                if not goes_on and not self._gives_velocities(p, end):
-                    rate = LoopRate(loop.name, equations)
-                    yield Constraint(rate, 0.0, 0.0, at=end, name="loop rate")
 
-    def _left_out(self, end: End, state: State, alone: list[End]) -> int:
-        """How many points beside an end of the motion have no equations."""
-        known = known_orders(self.problem, state)
-        if self.discrete and known and not _given(state.q, self.model.n):
-            alone.append(end)  # accelerations are given, and not the positions
-            return known + 1
-        return known
-
-    def _gives_velocities(self, p: int, end: End) -> bool:
-        """Whether all velocities at an end are given; where phases meet, by either, as zero."""
+    def _rests(self, p: int, end: At) -> bool:
+        """Whether all velocities where phases meet are given as zero, by either of them."""
         phases, n = self.problem.phases, self.model.n
-        own, other = (phases[p].start, p - 1) if end == "start" else (phases[p].end, p + 1)
-        if not 0 <= other < len(phases):
-            return _given(own.v, n)
-        near = phases[other].end if end == "start" else phases[other].start
-        return any(_given(x.v, n) and not np.asarray(x.v, float).any() for x in (own, near))
+        k = p if end == "start" else p + 1
+        near = (phases[k - 1].end, phases[k].start) if 0 < k < len(phases) else ()
+        return any(_given(x.v, n) and not np.asarray(x.v, float).any() for x in near)
+
+    def _at_end(self, state: State | None) -> tuple[int, bool, bool]:
+        """Points to leave out at an end of a phase, and whether it needs the equations of the loop
+        and their rates on its own: None is an end between phases.
+
+        At an end that gives derivatives but not all positions, the equations hold at the end itself
+        rather than beside it; velocities that may not keep the loop closed need its rates.
+        """
+        if state is None:
+            return 0, False, self.discrete
+        n, known = self.model.n, known_orders(self.problem, state)
+        own_rate = not _keeps_closed(state, n) and (self.discrete or state.v is not None)
+        partly = own_rate and not self.discrete and not _given(state.v, n)
+        own_closure = (known > 0 or partly) and not _given(state.q, n)
+        return known + own_closure + partly, own_closure, own_rate
+
+
+def _keeps_closed(state: State, n: int) -> bool:
+    """Whether given velocities are known to keep loops closed (check_loops.py)."""
+    if not _given(state.v, n):
+        return False
+    return _given(state.q, n) or not np.any(np.asarray(state.v, float))
+
+
+def force_names(loop: Loop) -> tuple[str, ...]:
+    """All signals that the forces of a loop may need."""
+    if loop.kind == "distance":
+        return loop.name, tension(loop)
+    turned = {"weld": (moment(loop),), "hinge": (moment(loop), tilt(loop))}
+    return loop.name, *turned.get(loop.kind, ())
 
 
 def moment(loop: Loop) -> str:
