@@ -9,24 +9,19 @@ import numpy as np
 import pytest
 
 import predyn
-from closed_mechanisms import bennett, bennett_pose
 from discrete_cases import (
     SWING,
     TIGHT,
     free_time,
     move_five_bar,
     reorient,
-    rest,
     steps,
     swing_up,
     turn_crank,
     two_link,
 )
-from predyn import Cost, Phase
 from predyn.problem import Problem
-from predyn.problem.independent_loops import independent_loops
 from predyn.solvers.ipopt import solve_nlp
-from predyn.terms import JointTorque
 from predyn.transcribe.guess import first_guess
 from predyn.transcribe.methods import transcribe
 
@@ -91,24 +86,6 @@ def test_redundant_equations_of_a_hinge_are_left_out() -> None:
     assert solution.objective == pytest.approx(2.4653986666, rel=SAME)
     assert set(solution.signals) == {"pin", "tau"}
     assert not solution.signals["pin"][:, 2].any()
-
-
-def test_a_linkage_whose_equations_depend_where_it_is_closed() -> None:
-    """Open, the hinges of a Bennett linkage have three independent equations; closed, two."""
-    model, angles = bennett(), np.linspace(0.6, 1.6, 9)
-    path = np.array([bennett_pose(x) for x in angles])
-    problem = Problem(
-        model,
-        (Phase(1.0, rest(*path[0]), rest(1.6, None, None)),),
-        (Cost(JointTorque(joints=("j1",)), 0.5),),
-        passive=("j2", "j3"),
-        transcription=steps(20),
-        guess=(np.linspace(0.0, 1.0, 9), path),
-    )
-    assert [kept.equations for kept in independent_loops(problem)] == [("x", "y")]
-    solution = predyn.solve(problem, verbose=False).check()
-    errors = [x - bennett_pose(x[0]) for x in solution.q]
-    assert np.abs(errors).max() < 1e-9
 
 
 def test_a_solution_is_its_own_guess() -> None:
