@@ -32,6 +32,7 @@ import hybrid  # noqa: E402
 import moco  # noqa: E402
 import neighbours  # noqa: E402
 import predict  # noqa: E402
+import retiming  # noqa: E402
 import swingup  # noqa: E402
 import variational  # noqa: E402
 import walking  # noqa: E402
@@ -110,6 +111,10 @@ def main() -> None:
         "Standing up from a squat, seconds of CPU, against recorded runs of OpenSim Moco": (
             moco.squats
         ),
+        "Timing along a path, 200 intervals, milliseconds, against IPOPT and TOPP-RA": (
+            retiming.speed
+        ),
+        "Timing along a path, differences of durations on equal grids": retiming.durations,
         "Growth with control points per joint, milliseconds an iteration": predict.growth,
         "Torques from a noisy motion, milliseconds, against CasADi with IPOPT": (
             estimate.least_squares

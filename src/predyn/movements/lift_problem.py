@@ -127,7 +127,7 @@ class _Lift:
         self.model, self.way, self.duration = model, way, duration
         self.shelf, self.reach = shelf, reach
         self.driven = [x for x in model.joint_names if not x.startswith((BASE, "box_"))]
-        self.weight = float(model.inertia[:, 0].sum() * np.linalg.norm(model.gravity))
+        self.weight = model.weight
         self.upright = reaching_posture(model) if reach else None
 
     def phases(self, steps: int) -> Iterator[Phase]:
