@@ -5,8 +5,8 @@ from __future__ import annotations
 import coal
 import numpy as np
 import pytest
-from collision.robots import random_robot, random_scene
 
+from collision.robots import random_robot, random_scene
 from predyn import Capsule, InputError, ModelBuilder, Obstacle, PiecewisePolynomial, Scene
 from predyn.collision import Checker, Part, Path
 from predyn.dynamics import frame_kinematics
@@ -175,7 +175,7 @@ def test_parts_are_capsules_on_their_link_and_allowed_pairs_are_left_out() -> No
     assert ("l2", "tool") not in checker.pairs
     less = Checker(arm(), Scene((ball,), (tool,), (("ball", "tool"), ("l0", "ball"))))
     assert set(checker.pairs) - set(less.pairs) == {("tool", "ball"), ("l0", "ball")}
-    with pytest.raises(InputError, match="unknown scene: allowed.*'tools'.*did you mean 'tool'"):
+    with pytest.raises(InputError, match=r"unknown scene: allowed.*'tools'.*did you mean 'tool'"):
         Checker(arm(), Scene((ball,), (tool,), (("tools", "ball"),)))
 
 
@@ -205,11 +205,13 @@ def test_capsules_that_always_overlap_are_reported() -> None:
 
 def test_a_robot_needs_capsules() -> None:
     bare = arm().with_capsules([])
-    with pytest.raises(InputError, match="no collision shapes; add some with model.with_capsules"):
+    with pytest.raises(
+        InputError, match=r"no collision shapes; add some with model\.with_capsules"
+    ):
         Checker(bare)
     with pytest.raises(InputError, match=r"capsules\[0\] on 'l0': expected finite ends and a pos"):
         arm().with_capsules([Capsule("l0", (0, 0, 0), (0, 0, 1), -1.0)])
-    with pytest.raises(InputError, match="scene: expected a predyn.Scene, got list"):
+    with pytest.raises(InputError, match=r"scene: expected a predyn\.Scene, got list"):
         Checker(arm(), [])
     with pytest.raises(InputError, match=r"q: expected shape \(..., 3\)"):
         Checker(arm()).distances(np.zeros(4))
