@@ -25,19 +25,19 @@ from predyn.problem import (
     duration_of,
 )
 from predyn.problem.contact_program import without_motors
-from predyn.problem.loop_program import independent_loops
+from predyn.problem.independent_loops import independent_loops
 from predyn.problem.quantities import unit_of
 from predyn.recordings.measurements import AXES, Measurements
 from predyn.recordings.sampling import usual_interval
 from predyn.results.contact_text import contact_lines, ground_lines, patch_lines
 
-MOST = 60  # joints listed
+MOST = 120  # joints listed
 RATES = {"q": "", "v": "/s", "a": "/s^2"}
 
 
 def model_text(model: Model, limits: Limits | None = None) -> str:
     """Joints with masses and limits (the model's own unless given), frames, the loader's notes."""
-    mass = float(model.inertia[:, 0].sum())
+    mass = model.mass
     lines = [
         f"model {model.name!r}: {model.n} joints, {mass:.6g} kg, "
         f"gravity {_vector(model.gravity)} m/s^2",
@@ -123,7 +123,7 @@ def problem_text(problem: Problem) -> str:
     if isinstance(spline, Hybrid):
         method = (
             f"hybrid: {method}, passive joints by {spline.shooting} shooting in "
-            f"{spline.steps or 'chosen'} RK4 steps per segment"
+            f"{spline.steps or '10 or more'} RK4 steps per segment"
         )
     if isinstance(spline, Dmoc):
         lines += _loop_lines(problem)
@@ -289,7 +289,7 @@ def _entry(entry: Cost | Constraint) -> str:
     """One cost or constraint, what differs from the defaults."""
     term: Any = entry.term
     settings = [
-        f"{f.name}={getattr(term, f.name)!r:.60}"
+        f"{f.name}={_plain(getattr(term, f.name))!r:.60}"
         for f in dataclasses.fields(term)
         if getattr(term, f.name) is not f.default
         and not (isinstance(f.default, str | float) and getattr(term, f.name) == f.default)
@@ -310,6 +310,15 @@ def _entry(entry: Cost | Constraint) -> str:
     if entry.over == "motion":
         at = "over the whole motion"
     return f"constraint {lower} <= {kind}{what} <= {upper}, {at}"
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of NumPy as those of Python, whose text is shorter."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if type(value) in (list, tuple):
+        return type(value)(map(_plain, value))
+    return value
 
 
 def _vector(values: np.ndarray) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,7 @@ def summary_of(solution: Solution) -> dict[str, Any]:
         "duration": solution.duration,
         "iterations": solution.iterations,
         "solve_seconds": solution.solve_seconds,
+        "linear_algebra_share": linear_algebra_share(solution),
         "max_violation": solution.max_violation,
         "max_violation_dense": solution.max_violation_dense,
         "n_variables": solution.n_variables,
@@ -82,6 +83,20 @@ def largest_of(solution: Solution, name: str) -> list[float]:
     return [float(x) for x in np.where(known < 0.0, np.nan, known)]
 
 
+def linear_algebra_share(solution: Solution) -> float:
+    """Share of the solve that was not spent on evaluating the program; NaN if it is not known.
+
+    Almost all of it is the factorisation of linear equations.
+    """
+    solve, evaluate = (solution.timings.get(x, math.nan) for x in ("solve", "evaluate"))
+    return max(1.0 - evaluate / solve, 0.0) if solve > 0.0 else math.nan
+
+
+def _share(solution: Solution) -> str:
+    share = linear_algebra_share(solution)
+    return "" if math.isnan(share) else f", {share:.0%} of it linear algebra"
+
+
 def text_of(solution: Solution) -> str:
     """A short table: how it ended, what it cost, what moves how far."""
     message, status = solution.message, solution.status
@@ -93,7 +108,10 @@ def text_of(solution: Solution) -> str:
         *_first(_parameter_rows(solution), "parameters"),
         *_first(_signal_rows(solution), "signals"),
         *_payload_rows(solution),
-        ("iterations", f"{solution.iterations} in {solution.solve_seconds:.3g} s"),
+        (
+            "iterations",
+            f"{solution.iterations} in {solution.solve_seconds:.3g} s{_share(solution)}",
+        ),
         ("size", f"{solution.n_variables} variables, {solution.n_constraints} constraints"),
         *_passive_rows(solution),
         ("worst violation", _worst(solution.max_violation, solution.violations)),
@@ -115,14 +133,31 @@ Rows = list[tuple[str, str]]
 
 
 def _cost_rows(solution: Solution) -> Rows:
-    """Each cost, with its exact integral where that differs; then exact bounded integrals."""
+    """Each cost, with its exact integral where that differs; then exact bounded integrals.
+
+    Costs of the same name in several phases are added up.
+    """
+    exact = over_phases(solution, solution.costs | _exact_costs(solution))
     rows = []
-    for name, value in solution.costs.items():
-        exact = solution.unsmoothed.get(name)
-        more = "" if exact is None else f" as optimised, {exact:.8g} exact"
+    for name, value in over_phases(solution, solution.costs).items():
+        more = "" if exact[name] == value else f" as optimised, {exact[name]:.8g} exact"
         rows.append((f"  {name}", f"{value:.8g}{more}"))
     rest = [name for name in solution.unsmoothed if name not in solution.costs]
     return [*rows, *((name, f"{solution.unsmoothed[name]:.8g} exact") for name in rest)]
+
+
+def _exact_costs(solution: Solution) -> dict[str, float]:
+    return {name: x for name, x in solution.unsmoothed.items() if name in solution.costs}
+
+
+def over_phases(solution: Solution, costs: Mapping[str, float]) -> dict[str, float]:
+    """Costs of the same name in several phases, added up."""
+    found: dict[str, float] = {}
+    for name, value in costs.items():
+        phase, colon, rest = name.partition(": ")
+        key = rest if colon and phase in solution.phase_names else name
+        found[key] = found.get(key, 0.0) + value
+    return found
 
 
 def _first(rows: Rows, what: str) -> Rows:

@@ -12,6 +12,7 @@ import numpy as np
 from predyn.model import PRISMATIC, Model
 from predyn.solution import EXCEEDS, SUCCESS, Solution, Violation
 from predyn.solution.evaluation import passive_joints
+from predyn.solution.summary import linear_algebra_share, over_phases
 from predyn.view.numbers import NOTHING, seconds, shown
 
 MOST_ROWS = 40
@@ -125,7 +126,7 @@ def key_numbers(solution: Solution, more: Sequence[Card] = (), first: Sequence[C
         Card("Objective", shown(solution.objective, 7)),
         Card("Duration", f"{shown(solution.duration, 5)} s", _phases(solution)),
         Card("Iterations", str(solution.iterations)),
-        Card("Solve time", seconds(solution.solve_seconds)),
+        Card("Solve time", seconds(solution.solve_seconds), _share(solution)),
         Card(
             "Worst violation at imposed points",
             shown(solution.max_violation, 2),
@@ -150,6 +151,11 @@ def card_list(cards: Iterable[Card]) -> str:
         + "</dd></div>"
         for card in cards
     )
+
+
+def _share(solution: Solution) -> str:
+    share = linear_algebra_share(solution)
+    return "" if np.isnan(share) else f"{share:.0%} of it linear algebra"
 
 
 def _phases(solution: Solution) -> str:
@@ -210,7 +216,7 @@ def costs(solution: Solution) -> str:
         for name, value in exact.items()
     ]
     note = f"<p>Integrated exactly along the motion: {'; '.join(more)}.</p>" if more else ""
-    together = _over_phases(solution)
+    together = over_phases(solution, solution.costs)
     if len(together) == len(solution.costs):
         return _cost_table(solution.costs) + note
     ordered = dict(sorted(together.items(), key=lambda item: -abs(item[1])))
@@ -218,16 +224,6 @@ def costs(solution: Solution) -> str:
         f"{_cost_table(ordered)}{note}<details><summary>By phase</summary>"
         f"{_cost_table(solution.costs)}</details>"
     )
-
-
-def _over_phases(solution: Solution) -> dict[str, float]:
-    """Costs of the same name in several phases, added up."""
-    found: dict[str, float] = {}
-    for name, value in solution.costs.items():
-        phase, colon, rest = name.partition(": ")
-        key = rest if colon and phase in solution.phase_names else name
-        found[key] = found.get(key, 0.0) + value
-    return found
 
 
 def _cost_table(costs: dict[str, float]) -> str:
@@ -298,9 +294,7 @@ def links(model: Model) -> str:
         parent = "world" if model.parent[j] < 0 else model.link_names[model.parent[j]]
         rows.append((name, parent, shown(mass, 5), com))
     head = ("Link", "Parent", "Mass [kg]", "Centre of mass in link axes [m]")
-    return (
-        table(head, rows, "wwnn") + f"<p>Total mass {shown(model.inertia[:, 0].sum(), 5)} kg.</p>"
-    )
+    return table(head, rows, "wwnn") + f"<p>Total mass {shown(model.mass, 5)} kg.</p>"
 
 
 def provenance(solution: Solution) -> str:
