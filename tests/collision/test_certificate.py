@@ -306,8 +306,9 @@ def test_bad_arguments() -> None:
         certify([[0.0], [1.0]], scene, rod())
     with pytest.raises(InputError, match="motion: expected 1 joints"):
         certify(JointPath([[0.0, 1.0], [1.0, 2.0]], "linear"), scene, rod())
-    with pytest.raises(InputError, match="margin: expected a finite number"):
-        certify(path, scene, rod(), margin=float("nan"))
+    for margin in (float("nan"), -0.01, "wide"):
+        with pytest.raises(InputError, match="margin: expected a distance of at least 0 m"):
+            certify(path, scene, rod(), margin=margin)
     with pytest.raises(InputError, match="depth: expected a whole number from 0 to 50"):
         certify(path, scene, rod(), depth=51)
     with pytest.raises(InputError, match="the checker has another model"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from predyn.collision import certify_kernel as kernel
-from predyn.collision.checker import Checker
+from predyn.collision.checker import Checker, checked_margin
 from predyn.collision.motions import JointPath, Spans, spans_of
 from predyn.collision.scene import Scene
 from predyn.collision.view import Floats
@@ -86,14 +86,14 @@ def certify(
     motion  a Solution, or a JointPath with its interpolation
     scene   a Scene, or a Checker that is used again and again
     model   of the robot; that of the solution or checker if not given
-    margin  distance (m) that must be kept
+    margin  distance (m) that must be kept, at least 0
     depth   how many times a piece of the motion is halved before the answer is "undecided"
 
     The proof covers the capsules of the robot, not its meshes: they must contain these, as
     `fit_capsules` ensures. It holds for the motion as given, not for what a controller makes of it.
     """
     checker = _checker(motion, scene, model)
-    margin = _number("margin", margin)
+    margin = checked_margin(margin)
     if isinstance(depth, bool) or not isinstance(depth, int) or not 0 <= depth <= 50:
         raise InputError(f"depth: expected a whole number from 0 to 50, got {depth!r:.40}")
     return certify_spans(checker, spans_of(motion, checker.model.n), margin=margin, depth=depth)
@@ -108,16 +108,6 @@ def _checker(motion: object, scene: Scene | Checker, model: Model | None) -> Che
     if not isinstance(model, Model):
         raise InputError("model: expected a predyn.Model, since the motion does not include one")
     return Checker(model, scene)
-
-
-def _number(name: str, value: float) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not np.isfinite(number):
-        raise InputError(f"{name}: expected a finite number, got {value!r:.40}")
-    return number
 
 
 def certify_spans(

@@ -97,7 +97,7 @@ class Checker:
         edges = np.stack(np.broadcast_arrays(self.expand(start), self.expand(end)), axis=-2)
         edges = np.ascontiguousarray(edges.reshape(-1, 2, edges.shape[-1]))
         verdicts = np.empty(len(edges), np.int64)
-        self._edges.run(edges, float(margin), EDGE_DEPTH, verdicts)
+        self._edges.run(edges, checked_margin(margin), EDGE_DEPTH, verdicts)
         return verdicts
 
     def scratch(self, points: int = 2, depth: int = EDGE_DEPTH) -> Scratch:
@@ -143,6 +143,17 @@ class Checker:
         select = np.zeros((len(self._source), self.model.n))
         select[np.arange(len(self._source)), self._source] = self._factor
         return gradient @ select
+
+
+def checked_margin(value: float) -> float:
+    """A distance of at least 0: depths of overlap may be bounds, and prove nothing."""
+    try:
+        margin = float(value)
+    except (TypeError, ValueError):
+        margin = float("nan")
+    if not 0.0 <= margin < np.inf:
+        raise InputError(f"margin: expected a distance of at least 0 m, got {value!r:.40}")
+    return margin
 
 
 def _lines(model: Model) -> tuple[Floats, Floats, NDArray[np.int64]]:
