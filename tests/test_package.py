@@ -15,7 +15,7 @@ import pytest
 
 import predyn
 
-PACKAGES = ("analysis", "dynamics", "models", "movements", "terms")
+PACKAGES = ("analysis", "collision", "dynamics", "models", "movements", "terms")
 NAMES = [name for name in dir(predyn) if name != "__version__" and name not in PACKAGES]
 
 

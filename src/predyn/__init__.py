@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from predyn import analysis as analysis
+    from predyn import collision as collision
     from predyn import dynamics as dynamics
     from predyn import models as models
     from predyn import movements as movements
     from predyn import terms as terms
+    from predyn.collision.certificate import Certificate as Certificate
+    from predyn.collision.certificate import certify as certify
+    from predyn.collision.motions import JointPath as JointPath
+    from predyn.collision.scene import Obstacle as Obstacle
+    from predyn.collision.scene import Scene as Scene
+    from predyn.collision.scene_file import load_scene as load_scene
     from predyn.config import load_task as load_task
     from predyn.curves.profile import Profile as Profile
     from predyn.dynamics.aba import forward_dynamics as forward_dynamics
@@ -58,6 +65,7 @@ if TYPE_CHECKING:
     from predyn.model import Model as Model
     from predyn.model import Shape as Shape
     from predyn.model.builder import ModelBuilder as ModelBuilder
+    from predyn.model.capsules import Capsule as Capsule
     from predyn.model.contacts import ContactPoint as ContactPoint
     from predyn.model.couplings import Coupling as Coupling
     from predyn.model.couplings import PiecewisePolynomial as PiecewisePolynomial
@@ -97,10 +105,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.3.0.dev0"
 
-_PACKAGES = ("analysis", "dynamics", "models", "movements", "terms")
+_PACKAGES = ("analysis", "collision", "dynamics", "models", "movements", "terms")
 
 # public name -> the module that defines it
 _NAMES = {
+    "Capsule": "predyn.model.capsules",
+    "Certificate": "predyn.collision.certificate",
     "Constraint": "predyn.problem",
     "Contact": "predyn.problem",
     "ContactPoint": "predyn.model.contacts",
@@ -119,6 +129,7 @@ _NAMES = {
     "Dmoc": "predyn.problem",
     "Hybrid": "predyn.problem",
     "InputError": "predyn.errors",
+    "JointPath": "predyn.collision.motions",
     "Limits": "predyn.model",
     "Loop": "predyn.model.loops",
     "MeasuredForce": "predyn.recordings.measurements",
@@ -128,6 +139,7 @@ _NAMES = {
     "ModelError": "predyn.errors",
     "ModelWarning": "predyn.errors",
     "NotConverged": "predyn.errors",
+    "Obstacle": "predyn.collision.scene",
     "Parameter": "predyn.problem",
     "Payload": "predyn.dynamics.system",
     "Phase": "predyn.problem",
@@ -140,6 +152,7 @@ _NAMES = {
     "Profile": "predyn.curves.profile",
     "Replay": "predyn.simulation.replaying",
     "Retiming": "predyn.planning.retimed_motion",
+    "Scene": "predyn.collision.scene",
     "Sensitivities": "predyn.solving.sensitivity_table",
     "Shape": "predyn.model",
     "Signal": "predyn.problem",
@@ -149,6 +162,7 @@ _NAMES = {
     "State": "predyn.problem",
     "System": "predyn.problem",
     "Trajectory": "predyn.simulation.trajectories",
+    "certify": "predyn.collision.certificate",
     "close_loops": "predyn.dynamics.loop_closing",
     "estimate_torques": "predyn.estimate.estimating",
     "forward_dynamics": "predyn.dynamics.aba",
@@ -165,6 +179,7 @@ _NAMES = {
     "load_external_loads": "predyn.load.external_loads",
     "load_measurements": "predyn.recordings.loading",
     "load_osim": "predyn.load.osim",
+    "load_scene": "predyn.collision.scene_file",
     "load_solution": "predyn.solution.file",
     "load_task": "predyn.config",
     "load_urdf": "predyn.load.urdf",

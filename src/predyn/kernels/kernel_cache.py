@@ -36,7 +36,7 @@ from predyn.kernels.lanes import WIDTH, entry
 from predyn.model import PRISMATIC, REVOLUTE, SCREW
 from predyn.storage.interrupts import held_back
 
-FOLDERS = ("kernels", "dynamics", "published")  # their kernels inline each other
+FOLDERS = ("kernels", "dynamics", "collision", "published")  # their kernels inline each other
 _KEPT_FOLDERS = 4
 _MARK = "predyn-kernels"  # a file in each folder created by this module
 _SUFFIXES = (".kernel", ".kernel-part")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from predyn.errors import InputError, unknown_name
+from predyn.model.capsules import Capsule, capsule_shape
 from predyn.model.contacts import ContactPoint
 from predyn.model.coupled import couple, entries_of
 from predyn.model.loops import Loop, open_loops
@@ -91,6 +92,12 @@ def with_frame(model: Model, name: str, link: str, point: ArrayLike) -> Model:
     on = model.frame(link)
     p = on.p + on.R @ frozen(point, f"frame {name!r:.60}", (3,))
     return replace(model, frames=(*model.frames, Frame(name, on.link, on.R, p)))
+
+
+def with_capsules(model: Model, capsules: Iterable[Capsule]) -> Model:
+    shown = [shape for shape in model.shapes if shape.role != "collision"]
+    added = [capsule_shape(model, k, capsule) for k, capsule in enumerate(capsules)]
+    return replace(model, shapes=(*shown, *added))
 
 
 def with_loop(model: Model, loop: Loop) -> Model:

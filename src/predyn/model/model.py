@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from predyn.display import Shown
 from predyn.errors import InputError, ModelError, unknown_name
 from predyn.model import checks, edits
+from predyn.model.capsules import Capsule
 from predyn.model.contacts import ContactPoint, patches_of
 from predyn.model.coupled import couple, entries_of, renewed_tree
 from predyn.model.couplings import Coupling
@@ -267,6 +268,13 @@ class Model(Shown):
         one of its own.
         """
         return edits.with_contact(self, name, link, point, patch)
+
+    def with_capsules(self, capsules: Iterable[Capsule]) -> Model:
+        """Replace all collision shapes by capsules, each on a link, on a frame or on "world".
+
+        `predyn.collision.fit_capsules` finds capsules that contain the collision meshes.
+        """
+        return edits.with_capsules(self, capsules)
 
     def with_frame(self, name: str, link: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Model:
         """Add a frame at `point` (m) of a link, another frame or "world", with the same axes."""

@@ -1,0 +1,147 @@
+"""Motions as Bézier spans: of a solution, and of joint positions from elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from predyn.collision.view import Floats
+from predyn.curves.bezier import bezier_spans
+from predyn.curves.bspline import BSpline
+from predyn.errors import FileError, InputError
+from predyn.model import Model
+from predyn.model.parts import rebuilt
+from predyn.storage.reading import read_at_most
+
+if TYPE_CHECKING:
+    from predyn.solution import Solution
+
+MOST_BYTES = 100 * 2**20
+INTERPOLATIONS = ("linear", "cubic")
+
+
+@dataclass(frozen=True, eq=False)
+class JointPath:
+    """Joint positions (K, n) at times (K,), in the order of model.joint_names, and what happens
+    between them: a proof about samples alone would say nothing about the motion.
+
+    interpolation  "linear": straight lines; "cubic": the cubic spline with continuous acceleration
+                   through all points, whose first two and last two pieces are one polynomial each
+                   (SciPy's CubicSpline, "not-a-knot")
+    times          increasing, in s; 0, 1, 2, ... if not given
+    """
+
+    positions: ArrayLike
+    interpolation: Literal["linear", "cubic"]
+    times: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        if self.interpolation not in INTERPOLATIONS:
+            raise InputError(
+                f"interpolation: expected one of {INTERPOLATIONS}, got {self.interpolation!r:.40}"
+            )
+        try:
+            q = np.array(self.positions, float)
+            t = (
+                np.arange(len(q), dtype=float)
+                if self.times is None
+                else np.array(self.times, float)
+            )
+        except (TypeError, ValueError):
+            raise InputError("path: expected numbers: positions (K, n) and times (K,)") from None
+        if q.ndim != 2 or len(q) < 2 or not np.isfinite(q).all():
+            raise InputError(f"positions: expected finite numbers (K, n), K > 1, got {q.shape}")
+        if t.shape != q.shape[:1] or not np.isfinite(t).all() or (np.diff(t) <= 0.0).any():
+            raise InputError(f"times: expected {len(q)} increasing numbers, one for each position")
+        for name, value in (("positions", q), ("times", t)):
+            value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
+    __reduce__ = rebuilt
+
+
+class Spans(NamedTuple):
+    """Bézier control points (S, points, n) of consecutive pieces between times (S, 2) in s."""
+
+    control: Floats
+    times: Floats
+
+
+def spans_of(motion: Solution | JointPath, n: int) -> list[Spans]:
+    """The pieces of a motion, those of one degree together."""
+    if isinstance(motion, JointPath):
+        found = [_spans_of_path(motion)]
+    elif hasattr(motion, "curves"):
+        found, begin = [], 0.0
+        for curve in motion.curves:
+            spline = BSpline(curve.degree, curve.knots)
+            breaks, control = bezier_spans(spline, curve.control)
+            times = begin + curve.duration * np.stack([breaks[:-1], breaks[1:]], axis=1)
+            found.append(Spans(np.ascontiguousarray(control), times))
+            begin += curve.duration
+    else:
+        raise InputError(
+            f"motion: expected a Solution or a predyn.JointPath, got {type(motion).__name__}"
+        )
+    for spans in found:
+        if spans.control.shape[2] != n:
+            raise InputError(
+                f"motion: expected {n} joints, as the model has, got {spans.control.shape[2]}"
+            )
+        if not np.isfinite(spans.control).all():
+            raise InputError("motion: the curves contain numbers that are not finite")
+    return found
+
+
+def _spans_of_path(path: JointPath) -> Spans:
+    t, q = np.asarray(path.times), np.asarray(path.positions)
+    times = np.stack([t[:-1], t[1:]], axis=1)
+    if path.interpolation == "linear":
+        return Spans(np.stack([q[:-1], q[1:]], axis=1), times)
+    from scipy.interpolate import CubicSpline
+
+    slope = CubicSpline(t, q)(t, 1)
+    third = np.diff(t)[:, None] / 3.0
+    inner = q[:-1] + third * slope[:-1], q[1:] - third * slope[1:]
+    return Spans(np.stack([q[:-1], *inner, q[1:]], axis=1), times)
+
+
+def load_joint_path(
+    path: str | os.PathLike[str], model: Model, interpolation: Literal["linear", "cubic"]
+) -> JointPath:
+    """A CSV file with a header: a column `time` or `t` (s) and one for each joint, by its name.
+
+    Other columns are not read. Angles in rad, slides in m.
+    """
+    name = os.fsdecode(path)
+    try:
+        text = read_at_most(name, MOST_BYTES, "divide it").decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(f"{name}: not UTF-8 text: {error}") from None
+    rows = list(csv.reader(io.StringIO(text)))
+    header = [cell.strip() for cell in rows[0]] if rows else []
+    time = next((x for x in ("time", "t") if x in header), None)
+    missing = [joint for joint in model.joint_names if joint not in header]
+    if time is None or missing:
+        wanted = "a column 'time'" if time is None else f"a column for joint {missing[0]!r:.60}"
+        raise FileError(f"{name}: line 1: expected {wanted}, got {', '.join(header)!r:.120}")
+    columns = [header.index(x) for x in (time, *model.joint_names)]
+    table = []
+    for line, row in enumerate(rows[1:], start=2):
+        if not row:
+            continue
+        try:
+            table.append([float(row[k]) for k in columns])
+        except (ValueError, IndexError):
+            raise FileError(f"{name}: line {line}: expected a number in each column") from None
+    values = np.array(table).reshape(-1, len(columns))
+    try:
+        return JointPath(values[:, 1:], interpolation, values[:, 0])
+    except InputError as error:
+        raise FileError(f"{name}: {error}") from None
