@@ -71,6 +71,8 @@ if TYPE_CHECKING:
     from predyn.model.couplings import PiecewisePolynomial as PiecewisePolynomial
     from predyn.model.loops import Loop as Loop
     from predyn.nlp import SolverOptions as SolverOptions
+    from predyn.planning.retimed_motion import Retiming as Retiming
+    from predyn.planning.retiming import retime as retime
     from predyn.problem import Constraint as Constraint
     from predyn.problem import Contact as Contact
     from predyn.problem import Cost as Cost
@@ -149,6 +151,7 @@ _NAMES = {
     "ProblemWarning": "predyn.errors",
     "Profile": "predyn.curves.profile",
     "Replay": "predyn.simulation.replaying",
+    "Retiming": "predyn.planning.retimed_motion",
     "Scene": "predyn.collision.scene",
     "Sensitivities": "predyn.solving.sensitivity_table",
     "Shape": "predyn.model",
@@ -183,6 +186,7 @@ _NAMES = {
     "mass_matrix": "predyn.dynamics.crba",
     "place_markers": "predyn.estimate.placing",
     "replay": "predyn.simulation.replaying",
+    "retime": "predyn.planning.retiming",
     "sensitivities": "predyn.solving.kkt_sensitivities",
     "simulate": "predyn.simulation",
     "solve": "predyn.solving",

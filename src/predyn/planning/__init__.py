@@ -1,0 +1,1 @@
+"""Motions along given paths."""
