@@ -114,14 +114,9 @@ def capsule_around(points: Array) -> tuple[Array, Array, float]:
     def volume(x: Array) -> float:
         return _volume(_about(local, x))
 
-    best = None
-    for axis in axes:
-        start = np.concatenate([np.zeros(3), axis, [0.0]])
-        found = minimize(volume, start, method="Nelder-Mead",
-                         options={"maxiter": 600, "xatol": 1e-5, "fatol": 1e-8})  # fmt: skip
-        if best is None or found.fun < best.fun:
-            best = found
-    assert best is not None
+    starts = [np.concatenate([np.zeros(3), axis, [0.0]]) for axis in axes]
+    options = {"maxiter": 600, "xatol": 1e-5, "fatol": 1e-8}
+    best = minimize(volume, min(starts, key=volume), method="Nelder-Mead", options=options)
     a, b, _ = _about(local, best.x)
     a, b = centre + size * a, centre + size * b
     return a, b, _radius_about(points, a, b)

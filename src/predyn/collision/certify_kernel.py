@@ -33,16 +33,15 @@ from predyn.collision.view import HALF_SPACE, MESH, View
 from predyn.dynamics.forward import ORIGIN, POSE
 from predyn.kernels.batch import aligned
 from predyn.kernels.kernel_cache import keeper
-from predyn.kernels.lanes import jit
+from predyn.kernels.lanes import jit, shared
 from predyn.kernels.spatial import add, cross, dot, load3, scale, sub
 from predyn.model import PRISMATIC
 
 CERTIFIED, COLLISION, UNDECIDED = 1, 0, -1
 ROUNDING = 1e-10  # m; a proof needs this much more than the bound
 # what the kernel reports besides its verdict
-PAIR, SPAN, DEPTH = 0, 1, 2  # integers: pair of the verdict and of the least distance, counts
-LEAST_PAIR, SPANS, TESTS = 3, 4, 5
-TIME, DISTANCE, LEAST, LEAST_TIME, PROVED = 0, 1, 2, 3, 4  # floats
+PAIR, SPAN, DEPTH, LEAST_PAIR, SPANS, TESTS = range(6)  # integers
+TIME, DISTANCE, LEAST, LEAST_TIME, PROVED = range(5)  # floats
 kept = keeper(__file__)
 
 
@@ -83,7 +82,7 @@ def _axis_distance(row, x, work):
     return np.sqrt(dot(away, away))
 
 
-@jit
+@shared
 def bound_motion(view, reach, motion, work):
     """Fill motion[k, row]: how far the joints from the row outwards move capsule k at most."""
     tree, first = view.tree, view.parent.shape[0] + 1
@@ -104,7 +103,7 @@ def bound_motion(view, reach, motion, work):
         motion[k, 0] = moved
 
 
-@jit
+@shared
 def _halve(top, scratch):
     """De Casteljau's steps at the middle: the span at `top` becomes its second half, and the one
     above its first; fills q and the reach of the joints."""
@@ -149,9 +148,10 @@ def _axis_enters(view, o, R, p, x, u):
     return t0 <= t1
 
 
-@jit
+@shared
 def _check_world(view, pair, margin, start, middle, end, scratch):
-    """(distance or a lower bound of it, bound on motion, whether it is a touch)."""
+    """(distance, bound on motion, whether it is a touch, whether the distance is only that of the
+    bounding balls)."""
     k, o = view.world[pair, 0], view.world[pair, 1]
     work, first = scratch.work, view.parent.shape[0] + 1
     bound = scratch.motion[k, 0]
@@ -166,17 +166,18 @@ def _check_world(view, pair, margin, start, middle, end, scratch):
         away = sub(add(x, scale(0.5, u)), p)
         ball = np.sqrt(dot(away, away)) - view.ball[o] - 0.5 * np.sqrt(dot(u, u)) - view.radius[k]
         if ball > bound + margin + ROUNDING:
-            return ball, bound, False
+            return ball, bound, False, True
     d = obstacle_distance(view, o, R, p, x, u)[0] - view.radius[k]
     scratch.ints[TESTS] += 1
     touches = d <= margin
     if touches and view.kind[o] == MESH:
         touches = _axis_enters(view, o, R, p, x, u)
-    return d, bound, touches
+    return d, bound, touches, False
 
 
-@jit
+@shared
 def _check_own(view, own, margin, scratch):
+    """The same for two capsules of the robot."""
     i, j = view.own[own, 0], view.own[own, 1]
     bound = 0.0
     if view.own[own, 2] > 0:
@@ -190,10 +191,10 @@ def _check_own(view, own, margin, scratch):
     ball = np.sqrt(dot(away, away)) - 0.5 * (np.sqrt(dot(u, u)) + np.sqrt(dot(v, v)))
     ball -= view.radius[i] + view.radius[j]
     if ball > bound + margin + ROUNDING:
-        return ball, bound, False
+        return ball, bound, False, True
     d = own_distance(view, i, j, work)[0]
     scratch.ints[TESTS] += 1
-    return d, bound, d <= margin
+    return d, bound, d <= margin, False
 
 
 @jit
@@ -202,7 +203,7 @@ def _report(scratch, pair, span, depth, time, d):
     scratch.floats[TIME], scratch.floats[DISTANCE] = time, d
 
 
-@jit
+@shared
 def _check_middle(view, top, span, margin, scratch):
     """Check the open pairs in the middle of a span: (a collision, number of pairs still open)."""
     ints, floats, waiting = scratch.ints, scratch.floats, scratch.open
@@ -215,10 +216,10 @@ def _check_middle(view, top, span, margin, scratch):
     for at in range(scratch.count[top]):
         pair = waiting[top, at]
         if pair < count:
-            d, bound, touches = _check_world(view, pair, margin, start, middle, end, scratch)
+            d, bound, touches, far = _check_world(view, pair, margin, start, middle, end, scratch)
         else:
-            d, bound, touches = _check_own(view, pair - count, margin, scratch)
-        if d < floats[LEAST] and not (d > bound + margin + ROUNDING):
+            d, bound, touches, far = _check_own(view, pair - count, margin, scratch)
+        if d < floats[LEAST] and not far:
             floats[LEAST], floats[LEAST_TIME], ints[LEAST_PAIR] = d, middle, pair
         if touches:
             _report(scratch, pair, span, scratch.depth[top], middle, d)
@@ -233,7 +234,7 @@ def _check_middle(view, top, span, margin, scratch):
     return False, left
 
 
-@jit
+@shared
 def certify_spans(view, spans, times, margin, deepest, scratch):
     """Verdict on spans (S, points, n) between times (S, 2): CERTIFIED, COLLISION or UNDECIDED.
 

@@ -12,7 +12,7 @@ from predyn.collision.segment_planes import segment_half_space, segment_planes
 from predyn.collision.segment_segment import segment_segment
 from predyn.collision.view import BOX, CYLINDER, HALF_SPACE, MESH
 from predyn.dynamics.forward import END, ORIGIN, POSE, column, place, vector, world_row
-from predyn.kernels.lanes import jit
+from predyn.kernels.lanes import jit, shared
 from predyn.kernels.spatial import (
     add,
     apply,
@@ -32,7 +32,7 @@ def work_shape(view):
     return len(view.parent) + 1 + len(view.row), END
 
 
-@jit
+@shared
 def place_capsules(view, c, q, work):
     """Fill the workspace for row c of q."""
     tree = view.tree
@@ -56,7 +56,7 @@ def fixed_pose(view, o, zero):
     return (add(X, nothing), add(Y, nothing), add(Z, nothing)), add(p, nothing)
 
 
-@jit
+@shared
 def obstacle_distance(view, o, R, p, x, u):
     """(signed distance of the axis x + t u, normal, t) of an obstacle with the pose (R, p)."""
     a, w = apply_transposed(R, sub(x, p)), apply_transposed(R, u)
@@ -86,7 +86,7 @@ def world_distance(view, k, o, R, p, work):
     return d - view.radius[k], n, add(x, scale(t, u))
 
 
-@jit
+@shared
 def own_distance(view, i, j, work):
     """(distance, normal from j to i, points of both axes) of two capsules of the robot."""
     first = view.parent.shape[0] + 1

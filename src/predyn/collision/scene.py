@@ -109,7 +109,7 @@ class Part:
 def _place(solid: Any, what: str) -> None:
     """Check the fields of an obstacle or part, and freeze them."""
     if solid.kind not in KINDS:
-        raise unknown_name(f"{what}: kind", solid.kind, KINDS)
+        raise unknown_name(f"kind of {what}", solid.kind, KINDS)
     set_ = object.__setattr__
     set_(solid, "size", check_solid(what, solid.kind, solid.size, solid.triangles))
     p = np.zeros(3) if solid.position is None else solid.position

@@ -106,7 +106,7 @@ def _solid(item: Any, what: str, finder: MeshFinder, more: tuple[str, ...]) -> d
         raise FileError(f"{what}: expected a table, got {item!r:.60}")
     kind = item.get("kind")
     if kind not in KINDS:
-        raise unknown_name(f"{what}: kind", kind, KINDS)
+        raise unknown_name(f"kind of {what}", kind, KINDS)
     sizes = ("size",) if kind == "box" else ("file", "scale") if kind == "mesh" else SIZES[kind]
     for key in item:
         if key not in (*PLACED, *sizes, *more):
