@@ -1,0 +1,96 @@
+"""Shortcuts: a polyline made shorter by straight lines between points on it, all proved.
+
+Geraerts and Overmars, "Creating high-quality paths for motion planning", IJRR 26(8), 2007: pairs of
+random points on the path are joined where a straight line is possible. Then corners that are not
+needed are removed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from predyn.kernels.kernel_cache import keeper
+from predyn.kernels.lanes import jit
+from predyn.planning import rrt_connect
+from predyn.planning.rrt_connect import Edges, proved_share
+
+kept = keeper(__file__, rrt_connect.__file__)
+
+
+@jit
+def _is_free(view, x, y, edges):
+    for i in range(x.shape[0]):
+        edges.points[0, 0, i], edges.points[0, 1, i] = x[i], y[i]
+    return proved_share(view, edges) == 1.0
+
+
+@jit
+def _place(path, lengths, at, x):
+    """Fill x with the point at a length along the path; the edge it is on."""
+    k = 0
+    while k < lengths.shape[0] - 2 and lengths[k + 1] < at:
+        k += 1
+    step = lengths[k + 1] - lengths[k]
+    share = (at - lengths[k]) / step if step > 0.0 else 0.0
+    for i in range(x.shape[0]):
+        x[i] = path[k, i] + share * (path[k + 1, i] - path[k, i])
+    return k
+
+
+@jit
+def _remove_corners(view, path, count, edges):
+    """Remove corners whose neighbours can be joined: the number of points left."""
+    k = 0
+    while k + 2 < count:
+        if _is_free(view, path[k], path[k + 2], edges):
+            for row in range(k + 1, count - 1):
+                path[row] = path[row + 1]
+            count -= 1
+            k = max(k - 1, 0)
+        else:
+            k += 1
+    return count
+
+
+@kept
+def shorten(view, path, count, pairs, edges):
+    """Shorten the first `count` points of a path in place with random pairs (T, 2) from 0 to 1:
+    the number of points left. Each pair may add a point."""
+    n = path.shape[1]
+    x, y, lengths = np.empty(n), np.empty(n), np.zeros(path.shape[0])
+    count = _remove_corners(view, path, count, edges)
+    for t in range(pairs.shape[0]):
+        if count < 3:
+            break
+        for k in range(1, count):
+            total = 0.0
+            for i in range(n):
+                away = edges.weight[i] * (path[k, i] - path[k - 1, i])
+                total += away * away
+            lengths[k] = lengths[k - 1] + np.sqrt(total)
+        whole = lengths[count - 1]
+        first, last = whole * min(pairs[t]), whole * max(pairs[t])
+        a = _place(path, lengths[:count], first, x)
+        b = _place(path, lengths[:count], last, y)
+        if a == b or not _is_free(view, x, y, edges):
+            continue
+        tail = count - b - 1
+        if a + 3 > b + 1:  # one more point than before
+            for row in range(tail - 1, -1, -1):
+                path[a + 3 + row] = path[b + 1 + row]
+        else:
+            for row in range(tail):
+                path[a + 3 + row] = path[b + 1 + row]
+        path[a + 1], path[a + 2] = x, y
+        count = a + 3 + tail
+    return _remove_corners(view, path, count, edges)
+
+
+def shorter(view: Any, path: np.ndarray, tries: int, edges: Edges, seed: int) -> np.ndarray:
+    """A shorter path (K, n) between the same ends."""
+    room = np.empty((len(path) + tries + 1, path.shape[1]))
+    room[: len(path)] = path
+    pairs = np.random.default_rng([seed, 1]).random((tries, 2))
+    return room[: shorten(view, room, len(path), pairs, edges)].copy()
