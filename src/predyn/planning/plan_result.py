@@ -16,7 +16,12 @@ from predyn.solution import Curve
 
 Floats = NDArray[np.float64]
 Status = Literal[
-    "certified", "time_limit", "start_in_collision", "goal_in_collision", "goal_out_of_reach"
+    "certified",
+    "time_limit",
+    "start_in_collision",
+    "goal_in_collision",
+    "goal_out_of_reach",
+    "no_curve",
 ]
 
 
@@ -27,7 +32,7 @@ class Plan:
     status       "certified": the curve is proved to keep clear; "time_limit": no path was found,
                  which does not prove that there is none; "start_in_collision";
                  "goal_in_collision": of every goal; "goal_out_of_reach": no joint positions were
-                 found for the pose
+                 found for the pose; "no_curve": a path was found, but no curve along it was proved
     path         (K, n) corners of the shortened polyline, also proved; None without success
     curve        a cubic B-spline along it, its parameter from 0 to 1 and not a time: for
                  `predyn.retime`; `predyn.certify` takes the plan itself
@@ -46,13 +51,13 @@ class Plan:
     model: Model
     status: Status
     message: str
-    path: Floats | None
-    curve: Curve | None
-    certificate: Certificate | None
     goals: Floats
-    margin: float
+    margin: float  # m
     seed: int
     seconds: Mapping[str, float]
+    path: Floats | None = None
+    curve: Curve | None = None
+    certificate: Certificate | None = None
     iterations: int = 0
     edges: int = 0
     gap: float = float("inf")

@@ -2,53 +2,37 @@
 
 A search by RRT-Connect with proved edges (rrt_connect.py), shortcuts (shortcuts.py), and a smooth
 curve along the polyline (polyline_spline.py). Random numbers come from the seed alone, and the
-clock is read between batches, so that equal seeds give equal paths.
+clock is read between batches only, so that equal seeds give equal paths.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.collision.certificate import certify_spans
+from predyn.collision.certificate import Certificate, certify_spans
 from predyn.collision.checker import Checker
 from predyn.collision.motions import Spans
 from predyn.collision.scene import Scene
 from predyn.curves.bezier import bezier_spans
 from predyn.curves.bspline import BSpline
 from predyn.errors import InputError
+from predyn.kernels.arguments import joints
 from predyn.model import Model
+from predyn.planning.path_search import edges_for, find_path
 from predyn.planning.plan_goals import PoseGoal, closest_pose, configuration, read_goals
-from predyn.planning.plan_result import Plan
+from predyn.planning.plan_result import Plan, Status
 from predyn.planning.polyline_spline import spline_along
-from predyn.planning.rrt_connect import EDGES, MET_START, Edges, Trees, grow, path_between
-from predyn.planning.sampling import Sampling, sampling_for
+from predyn.planning.sampling import sampling_for
 from predyn.planning.shortcuts import shorter
 from predyn.solution import Curve
 
 Floats = NDArray[np.float64]
-BATCH = 32  # samples between looks at the clock
-CAPACITY = 1024  # nodes of a tree at first
-LONGEST, SHORTEST = 0.07, 0.003  # of an edge, as shares of the sampled range's diagonal
-DEPTH = 12  # halvings of an edge
-SPARE = 1e-7  # m; edges keep this much more than the margin, so that curves near them can be proved
+SPARE = 1e-7  # m; edges keep this much more than the margin, so that a curve near them can too
 SHORTCUTS = 100
-
-
-class _Clock:
-    """Seconds of each stage."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._since = time.perf_counter()
-
-    def end(self, stage: str) -> None:
-        now = time.perf_counter()
-        self.seconds[stage] = now - self._since
-        self._since = now
 
 
 def plan(
@@ -65,7 +49,7 @@ def plan(
 
     scene        a Scene, or a Checker of this model that is used again and again
     start        (n,) joint positions
-    goal         (n,); (G, n), any of them; or a `PoseGoal`, for which up to 12 different joint
+    goal         (n,); (G, n), any of them; or a PoseGoal, for which up to 12 different joint
                  positions are looked for
     margin       distance (m) that is kept
     seed         of the random numbers: equal seeds give equal paths, unless time runs out
@@ -80,20 +64,118 @@ def plan(
     margin, limit = _number("margin", margin), _number("max_seconds", max_seconds)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"seed: expected a whole number of at least 0, got {seed!r:.40}")
-    clock = _Clock()
-    q = configuration(model, "start", start)
-    goals = read_goals(model, q, goal, int(seed))
-    refused = _refusal(checker, q, goals, goal, margin, int(seed))
-    if refused is not None:
-        clock.end("goals")
-        return Plan(path=None, curve=None, certificate=None, margin=margin, seed=int(seed),
-                    seconds=clock.seconds, **refused)  # fmt: skip
-    goals = goals[checker.distances(goals).min(axis=1, initial=np.inf) > margin + SPARE]
-    clock.end("goals")
-    return _search(checker, q, goals, margin, int(seed), limit, clock)
+    return _Planning(checker, margin, int(seed)).run(start, goal, limit)
+
+
+class _Planning:
+    """The stages of one plan, with the seconds that each took."""
+
+    def __init__(self, checker: Checker, margin: float, seed: int) -> None:
+        self.checker, self.model, self.margin, self.seed = checker, checker.model, margin, seed
+        self.seconds: dict[str, float] = {}
+        self._since = time.perf_counter()
+        self.goals = np.zeros((0, self.model.n))
+
+    def run(self, start: ArrayLike, goal: ArrayLike | PoseGoal, limit: float) -> Plan:
+        q = configuration(self.model, "start", start)
+        refused = self._refuse("start", q[None])
+        if refused is not None:
+            return refused
+        goals = read_goals(self.model, q, goal, self.seed)
+        if isinstance(goal, PoseGoal) and not len(goals):
+            return self._out_of_reach(goal, q)
+        refused = self._refuse("goal", goals)
+        if refused is not None:
+            return refused
+        self.goals = goals[self._clearance(goals)[0] > self.margin + SPARE]
+        self._end("goals")
+        return self._search(q, limit)
+
+    def _search(self, start: Floats, limit: float) -> Plan:
+        sampling = sampling_for(self.checker, start, self.goals)
+        edges = edges_for(self.checker, sampling, self.margin + SPARE)
+        search = find_path(self.checker, start, self.goals, edges, sampling,
+                           seed=self.seed, max_seconds=limit)  # fmt: skip
+        self._end("search")
+        counts = {"iterations": search.iterations, "edges": search.edges, "gap": search.gap}
+        if search.path is None:
+            return self._plan(
+                "time_limit",
+                f"no path in {limit:g} s and {search.iterations} iterations; the trees came within "
+                f"{search.gap:.3g} m of each other. Try more time, another seed or a smaller "
+                "margin; there may be no path",
+                **counts,
+            )
+        full = shorter(self.checker.view, search.path, SHORTCUTS, edges, self.seed)
+        path = self._coordinates(full)
+        self._end("shortcut")
+        curve = spline_along(self.checker, path, self.margin)
+        certificate = self._certificate(curve) if curve is not None else None
+        self._end("spline")
+        if curve is None:
+            return self._plan("no_curve", "a path was found, but no smooth curve along it was "
+                              "proved: it is too close to obstacles", path=path, **counts)  # fmt: skip
+        message = f"a path of {len(path)} points, {len(curve.control)} control points"
+        return self._plan("certified", message, path=path, curve=curve, certificate=certificate,
+                          **counts)  # fmt: skip
+
+    def _clearance(self, q: Floats) -> tuple[Floats, NDArray[np.int64]]:
+        """Least distance of configurations (B, n), inf without pairs, and its pair."""
+        distances = self.checker.distances(q)
+        if not distances.shape[1]:
+            return np.full(len(q), np.inf), np.full(len(q), -1)
+        return distances.min(axis=1), distances.argmin(axis=1)
+
+    def _refuse(self, name: str, q: Floats) -> Plan | None:
+        """A plan without success if all configurations are too close to something."""
+        least, pair = self._clearance(q)
+        best = int(least.argmax())
+        if least[best] > self.margin + SPARE:
+            return None
+        one, other = self.checker.pairs[pair[best]]
+        which = f"{name}" if len(q) == 1 else f"{name}: all {len(q)} are in collision; the best"
+        distance = float(least[best])
+        how = f"overlap by {-1e3 * distance:.3g} mm" if distance < 0.0 else (
+            f"are {1e3 * distance:.3g} mm apart, and the margin is {1e3 * self.margin:g} mm"
+        )  # fmt: skip
+        self._end("goals")
+        status: Status = "start_in_collision" if name == "start" else "goal_in_collision"
+        return self._plan(status, f"{which}: {one!r} and {other!r} {how}", pair=(one, other),
+                          distance=distance)  # fmt: skip
+
+    def _out_of_reach(self, goal: PoseGoal, start: Floats) -> Plan:
+        nearest = closest_pose(self.model, goal, start, self.seed)
+        self._end("goals")
+        return self._plan(
+            "goal_out_of_reach",
+            f"goal: inverse kinematics finds no joint positions for the pose of {goal.frame!r} "
+            f"(nearest: {nearest.position_error:.3g} m and {nearest.angle_error:.3g} rad off); "
+            "check the pose and the position limits",
+        )
+
+    def _coordinates(self, full: Floats) -> Floats:
+        """Coordinates (K, n) from positions of all joints."""
+        names = self.model.expanded.joint_names
+        return np.ascontiguousarray(full[:, [names.index(x) for x in self.model.joint_names]])
+
+    def _certificate(self, curve: Curve) -> Certificate:
+        breaks, control = bezier_spans(BSpline(curve.degree, curve.knots), curve.control)
+        times = np.stack([breaks[:-1], breaks[1:]], axis=1)
+        return certify_spans(self.checker, [Spans(control, times)], margin=self.margin)
+
+    def _end(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.seconds[stage], self._since = now - self._since, now
+
+    def _plan(self, status: Status, message: str, **found: Any) -> Plan:
+        return Plan(
+            self.model, status, message, goals=self.goals, margin=self.margin, seed=self.seed,
+            seconds=self.seconds, **found,
+        )  # fmt: skip
 
 
 def _checker(model: Model, scene: Scene | Checker) -> Checker:
+    joints(model)
     checker = scene if isinstance(scene, Checker) else Checker(model, scene)
     if checker.model is not model:
         raise InputError("scene: the checker has another model")
@@ -105,8 +187,9 @@ def _checker(model: Model, scene: Scene | Checker) -> Checker:
     return checker
 
 
-def _number(name: str, value: object) -> float:
+def _number(name: str, value: Any) -> float:
+    """A finite number that is not negative."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not 0.0 <= float(value) < np.inf:  # type: ignore[arg-type]
+    if not number or not 0.0 <= value < np.inf:
         raise InputError(f"{name}: expected a finite number of at least 0, got {value!r:.40}")
-    return float(value)  # type: ignore[arg-type]
+    return float(value)

@@ -40,13 +40,21 @@ def _place(path, lengths, at, x):
 
 
 @jit
+def _move(path, first, last, to):
+    """Move the rows from `first` to before `last`, so that they begin at row `to`."""
+    for k in range(last - first):
+        row = k if to <= first else last - first - 1 - k
+        for i in range(path.shape[1]):
+            path[to + row, i] = path[first + row, i]
+
+
+@jit
 def _remove_corners(view, path, count, edges):
     """Remove corners whose neighbours can be joined: the number of points left."""
     k = 0
     while k + 2 < count:
         if _is_free(view, path[k], path[k + 2], edges):
-            for row in range(k + 1, count - 1):
-                path[row] = path[row + 1]
+            _move(path, k + 2, count, k + 1)
             count -= 1
             k = max(k - 1, 0)
         else:
@@ -54,37 +62,37 @@ def _remove_corners(view, path, count, edges):
     return count
 
 
+@jit
+def _measure(path, count, weight, lengths):
+    """Fill the lengths along the path up to each point; the whole length."""
+    lengths[0] = 0.0
+    for k in range(1, count):
+        total = 0.0
+        for i in range(path.shape[1]):
+            away = weight[i] * (path[k, i] - path[k - 1, i])
+            total += away * away
+        lengths[k] = lengths[k - 1] + np.sqrt(total)
+    return lengths[count - 1]
+
+
 @kept
-def shorten(view, path, count, pairs, edges):
+def shorten(view, path, count, pairs, lengths, ends, edges):
     """Shorten the first `count` points of a path in place with random pairs (T, 2) from 0 to 1:
     the number of points left. Each pair may add a point."""
-    n = path.shape[1]
-    x, y, lengths = np.empty(n), np.empty(n), np.zeros(path.shape[0])
     count = _remove_corners(view, path, count, edges)
+    x, y = ends[0], ends[1]
     for t in range(pairs.shape[0]):
         if count < 3:
             break
-        for k in range(1, count):
-            total = 0.0
-            for i in range(n):
-                away = edges.weight[i] * (path[k, i] - path[k - 1, i])
-                total += away * away
-            lengths[k] = lengths[k - 1] + np.sqrt(total)
-        whole = lengths[count - 1]
-        first, last = whole * min(pairs[t]), whole * max(pairs[t])
-        a = _place(path, lengths[:count], first, x)
-        b = _place(path, lengths[:count], last, y)
+        whole = _measure(path, count, edges.weight, lengths)
+        a = _place(path, lengths[:count], whole * min(pairs[t, 0], pairs[t, 1]), x)
+        b = _place(path, lengths[:count], whole * max(pairs[t, 0], pairs[t, 1]), y)
         if a == b or not _is_free(view, x, y, edges):
             continue
-        tail = count - b - 1
-        if a + 3 > b + 1:  # one more point than before
-            for row in range(tail - 1, -1, -1):
-                path[a + 3 + row] = path[b + 1 + row]
-        else:
-            for row in range(tail):
-                path[a + 3 + row] = path[b + 1 + row]
-        path[a + 1], path[a + 2] = x, y
-        count = a + 3 + tail
+        _move(path, b + 1, count, a + 3)
+        for i in range(path.shape[1]):
+            path[a + 1, i], path[a + 2, i] = x[i], y[i]
+        count += a + 2 - b
     return _remove_corners(view, path, count, edges)
 
 
@@ -93,4 +101,5 @@ def shorter(view: Any, path: np.ndarray, tries: int, edges: Edges, seed: int) ->
     room = np.empty((len(path) + tries + 1, path.shape[1]))
     room[: len(path)] = path
     pairs = np.random.default_rng([seed, 1]).random((tries, 2))
-    return room[: shorten(view, room, len(path), pairs, edges)].copy()
+    lengths, ends = np.empty(len(room)), np.empty((2, path.shape[1]))
+    return room[: shorten(view, room, len(path), pairs, lengths, ends, edges)].copy()
