@@ -188,6 +188,7 @@ def test_an_obstacle_whose_way_is_left_out_gives_false_certificates_that_are_fou
     checker = Checker(model, scene)
     path = JointPath([[0.0], [0.0]], "linear")
     assert certify(path, checker).status == "collision"
+    checker = Checker(model, scene)
     keys = checker.view.keys
     checker.view = checker.view._replace(keys=keys._replace(travel=0.0 * keys.travel))
     assert certify(path, checker).status == "certified"

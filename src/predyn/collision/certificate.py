@@ -125,41 +125,28 @@ def certify_spans(
 ) -> Certificate:
     """A certificate of Bézier spans; the first piece that fails decides."""
     verdict, spans, tests, proved = kernel.CERTIFIED, 0, 0, np.inf
-    pair, time, least = -1, np.nan, np.inf
+    pair, time, least, distance = -1, np.nan, np.inf, np.inf
+    points: Floats | None = None
     for piece in motion:
         control = np.ascontiguousarray(checker.expand(piece.control))
-        scratch = checker.scratch(control.shape[1], depth)
         times = np.ascontiguousarray(piece.times)
-        verdict = kernel.certify_motion(checker.view, control, times, margin, depth, scratch)
-        ints, floats = scratch.ints, scratch.floats
+        verdict, found = checker.check_spans(control, times, margin, depth)
+        ints, floats = found.ints, found.floats
         spans, tests = spans + int(ints[kernel.SPANS]), tests + int(ints[kernel.TESTS])
         proved = min(proved, float(floats[kernel.PROVED]))
-        if floats[kernel.LEAST] < least:
+        nearer = float(floats[kernel.LEAST]) < least
+        if nearer:
             least, time = float(floats[kernel.LEAST]), float(floats[kernel.LEAST_TIME])
-            pair = int(ints[kernel.LEAST_PAIR])
+            pair, distance = int(ints[kernel.LEAST_PAIR]), least
         if verdict != kernel.CERTIFIED:
             pair, time = int(ints[kernel.PAIR]), float(floats[kernel.TIME])
+            distance = float(floats[kernel.DISTANCE])
+        if nearer or verdict != kernel.CERTIFIED:
+            points = found.points.copy()
+        if verdict != kernel.CERTIFIED:
             break
-    distance, points = least, None
-    if pair >= 0:
-        found = checker.gradients(_position(checker, motion, time), time)
-        distance = float(found.distance[pair])
-        points = np.stack([found.point_a[pair], found.point_b[pair]])
     return Certificate(
         STATUS[verdict], margin, least, proved if verdict == kernel.CERTIFIED else -np.inf,
         checker.pairs[pair] if pair >= 0 else None, time, distance, points, spans, tests,
         checker.never_apart,
     )  # fmt: skip
-
-
-def _position(checker: Checker, motion: Sequence[Spans], time: float) -> Floats:
-    """The configuration at a time, by de Casteljau's steps."""
-    for piece in motion:
-        k = int(np.clip(np.searchsorted(piece.times[:, 1], time), 0, len(piece.times) - 1))
-        start, end = piece.times[k]
-        if start <= time <= end:
-            break
-    x, points = (time - start) / (end - start), piece.control[k]
-    while len(points) > 1:
-        points = (1.0 - x) * points[:-1] + x * points[1:]
-    return np.asarray(points[0])

@@ -1,16 +1,9 @@
 """A proof that a motion keeps clear: adaptive bisection of Bézier spans with a bound on motion.
 
 Within a span, joint i stays within D_i of its value in the middle: the curve lies in the hull of
-its control points. From the joint that carries a body inwards, a point at the distance r_i from the
-axis of joint i is never farther from it than
-
-    rho_i = r_i + sum_{l outside i} m_l,       m_i = rho_i D_i,
-
-since the joints outside have moved it by at most the sum of their m_l; m is D for a prismatic joint
-and sqrt(rho^2 + pitch^2) D for a screw. No point of the body moves more than M = sum m_i; of two
-links, only the joints between them count, and a moving obstacle adds its own way. A distance above
-M + margin in the middle proves the pair for the whole span. Otherwise the span is halved, and the
-halves inherit the pairs that are still open.
+its control points. `motion_bound.py` turns this into a bound M on the motion of each body. A
+distance above M + margin in the middle proves the pair for the whole span. Otherwise the span is
+halved, and the halves inherit the pairs that are still open.
 """
 
 from __future__ import annotations
@@ -20,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from predyn.collision.given_paths import key_pose, travel
+from predyn.collision.motion_bound import bound_motion
 from predyn.collision.pair_distance import (
     ALONG,
     FROM,
@@ -28,14 +22,14 @@ from predyn.collision.pair_distance import (
     own_distance,
     place_capsules,
     work_shape,
+    world_distance,
 )
 from predyn.collision.view import HALF_SPACE, MESH, View
-from predyn.dynamics.forward import ORIGIN, POSE
 from predyn.kernels.batch import aligned
+from predyn.kernels.held import held
 from predyn.kernels.kernel_cache import keeper
 from predyn.kernels.lanes import jit, shared
-from predyn.kernels.spatial import add, cross, dot, load3, scale, sub
-from predyn.model import PRISMATIC
+from predyn.kernels.spatial import add, dot, load3, scale, sub
 
 CERTIFIED, COLLISION, UNDECIDED = 1, 0, -1
 ROUNDING = 1e-10  # m; a proof needs this much more than the bound
@@ -60,6 +54,8 @@ class Scratch(NamedTuple):
     work: Any  # of pair_distance.py
     ints: Any  # (6,) results
     floats: Any  # (5,)
+    seen: Any  # (2, n) configurations of the verdict and of the least distance
+    points: Any  # (2, 3) nearest points of the pair that is reported
 
 
 def scratch_for(view: View, points: int, depth: int) -> Scratch:
@@ -70,37 +66,8 @@ def scratch_for(view: View, points: int, depth: int) -> Scratch:
         np.empty((levels, max(pairs, 1)), np.int64), np.empty(levels, np.int64),
         np.empty((points, n)), np.empty((1, n)), np.empty(n),
         np.zeros((len(view.row), n + 1)), aligned(*work_shape(view)),
-        np.empty(6, np.int64), np.empty(5),
+        np.empty(6, np.int64), np.empty(5), np.zeros((2, n)), np.zeros((2, 3)),
     )  # fmt: skip
-
-
-@jit
-def _axis_distance(row, x, work):
-    """Distance of x from the axis of the joint of a row."""
-    z = load3(work, row, POSE + 6)
-    away = cross(sub(x, load3(work, row, ORIGIN)), z)
-    return np.sqrt(dot(away, away))
-
-
-@shared
-def bound_motion(view, reach, motion, work):
-    """Fill motion[k, row]: how far the joints from the row outwards move capsule k at most."""
-    tree, first = view.tree, view.parent.shape[0] + 1
-    for k in range(view.row.shape[0]):
-        x = load3(work, first + k, FROM)
-        y = add(x, load3(work, first + k, ALONG))
-        row, moved = view.row[k], 0.0
-        while row > 0:
-            D = reach[row - 1]
-            if tree.kind[row - 1] == PRISMATIC:
-                moved += D
-            else:
-                rho = max(_axis_distance(row, x, work), _axis_distance(row, y, work)) + moved
-                pitch = tree.pitch[row - 1]
-                moved += np.sqrt(rho * rho + pitch * pitch) * D
-            motion[k, row] = moved
-            row = tree.parent[row - 1]
-        motion[k, 0] = moved
 
 
 @shared
@@ -148,7 +115,7 @@ def _axis_enters(view, o, R, p, x, u):
     return t0 <= t1
 
 
-@shared
+@jit
 def _check_world(view, pair, margin, start, middle, end, scratch):
     """(distance, bound on motion, whether it is a touch, whether the distance is only that of the
     bounding balls)."""
@@ -175,7 +142,7 @@ def _check_world(view, pair, margin, start, middle, end, scratch):
     return d, bound, touches, False
 
 
-@shared
+@jit
 def _check_own(view, own, margin, scratch):
     """The same for two capsules of the robot."""
     i, j = view.own[own, 0], view.own[own, 1]
@@ -198,7 +165,14 @@ def _check_own(view, own, margin, scratch):
 
 
 @jit
+def _remember(scratch, at):
+    for i in range(scratch.reach.shape[0]):
+        scratch.seen[at, i] = scratch.q[0, i]
+
+
+@jit
 def _report(scratch, pair, span, depth, time, d):
+    _remember(scratch, 0)
     scratch.ints[PAIR], scratch.ints[SPAN], scratch.ints[DEPTH] = pair, span, depth
     scratch.floats[TIME], scratch.floats[DISTANCE] = time, d
 
@@ -221,6 +195,7 @@ def _check_middle(view, top, span, margin, scratch):
             d, bound, touches, far = _check_own(view, pair - count, margin, scratch)
         if d < floats[LEAST] and not far:
             floats[LEAST], floats[LEAST_TIME], ints[LEAST_PAIR] = d, middle, pair
+            _remember(scratch, 1)
         if touches:
             _report(scratch, pair, span, scratch.depth[top], middle, d)
             return True, left
@@ -277,14 +252,45 @@ def certify_spans(view, spans, times, margin, deepest, scratch):
     return CERTIFIED
 
 
-@kept
-def certify_motion(view, spans, times, margin, deepest, scratch):
-    return certify_spans(view, spans, times, margin, deepest, scratch)
+@shared
+def _locate(view, pair, time, at, scratch):
+    """Fill the nearest points of a pair at a configuration that was seen."""
+    for i in range(scratch.reach.shape[0]):
+        scratch.q[0, i] = scratch.seen[at, i]
+    place_capsules(view, 0, scratch.q, scratch.work)
+    if pair < view.world.shape[0]:
+        k, o = view.world[pair, 0], view.world[pair, 1]
+        R, p = fixed_pose(view, o, 0.0)
+        if view.slot[o] >= 0:
+            R, p = key_pose(view.keys, view.slot[o], time)
+        d, n, x = world_distance(view, k, o, R, p, scratch.work)
+    else:
+        own = pair - view.world.shape[0]
+        k = view.own[own, 0]
+        d, n, x, _ = own_distance(view, k, view.own[own, 1], scratch.work)
+    x = sub(x, scale(view.radius[k], n))
+    for i in range(3):
+        scratch.points[0, i] = x[i]
+        scratch.points[1, i] = x[i] - d * n[i]
 
 
 @kept
-def certify_edges(view, edges, margin, deepest, scratch, verdicts):
+def certify_motion(arguments, spans, times, margin, deepest):
+    """certify_spans, with the points of the pair that decides or is nearest."""
+    view, scratch = held(arguments)
+    verdict = certify_spans(view, spans, times, margin, deepest, scratch)
+    ints, floats = scratch.ints, scratch.floats
+    if verdict != CERTIFIED:
+        _locate(view, ints[PAIR], floats[TIME], 0, scratch)
+    elif ints[LEAST_PAIR] >= 0:
+        _locate(view, ints[LEAST_PAIR], floats[LEAST_TIME], 1, scratch)
+    return verdict
+
+
+@kept
+def certify_edges(arguments, edges, margin, deepest, verdicts):
     """Verdicts (B,) on straight lines between configurations, edges (B, 2, n), at time 0."""
+    view, scratch = held(arguments)
     times = scratch.times[:1]
     for k in range(edges.shape[0]):
         times[0, 0] = times[0, 1] = 0.0

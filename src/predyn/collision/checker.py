@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.collision.bodies import bodies_of
-from predyn.collision.certify_kernel import Scratch, certify_edges, scratch_for
+from predyn.collision.certify_kernel import Scratch, certify_edges, certify_motion, scratch_for
 from predyn.collision.distances import CURVATURE, DISTANCES, GRADIENTS, Distances
 from predyn.collision.given_paths import poses_at
 from predyn.collision.pairs import find_pairs
@@ -16,6 +16,7 @@ from predyn.collision.scene import Scene
 from predyn.collision.view import Floats, build_view
 from predyn.errors import InputError
 from predyn.kernels.arguments import Input, finite, joints, real
+from predyn.kernels.batch import Direct
 from predyn.model import Model
 from predyn.model.couplings import sources
 
@@ -31,7 +32,8 @@ class Checker:
                  checked, and need smaller capsules
     view         what compiled code reads (collision/view.py); `scratch()` is its memory
 
-    A model whose joints follow others must do so by straight lines.
+    A model whose joints follow others must do so by straight lines. `edges` and certificates of one
+    Checker must not run in several threads at once: they share memory.
     """
 
     def __init__(self, model: Model, scene: Scene | None = None) -> None:
@@ -65,13 +67,15 @@ class Checker:
         (distance,) = DISTANCES(self._tree, self._inputs(q, t), view=self.view)
         return distance
 
-    def gradients(self, q: ArrayLike, t: ArrayLike | None = None) -> Distances:
+    def gradients(
+        self, q: ArrayLike, t: ArrayLike | None = None, *, out: Distances | None = None
+    ) -> Distances:
         """Distances with gradients, witness points and normals; see `Distances`.
 
         Where the nearest points are not unique, such as between parallel faces, the distance has a
-        kink and the gradient is that of one side.
+        kink and the gradient is that of one side. out: arrays of an earlier result, to use again.
         """
-        result = Distances(*GRADIENTS(self._tree, self._inputs(q, t), view=self.view))
+        result = Distances(*GRADIENTS(self._tree, self._inputs(q, t), out=out, view=self.view))
         return result._replace(gradient=self._reduced(result.gradient))
 
     def curvature(self, q: ArrayLike, weights: ArrayLike, t: ArrayLike | None = None) -> Floats:
@@ -93,7 +97,7 @@ class Checker:
         edges = np.stack(np.broadcast_arrays(self.expand(start), self.expand(end)), axis=-2)
         edges = np.ascontiguousarray(edges.reshape(-1, 2, edges.shape[-1]))
         verdicts = np.empty(len(edges), np.int64)
-        certify_edges(self.view, edges, float(margin), EDGE_DEPTH, self._edge_scratch, verdicts)
+        self._edges.run(edges, float(margin), EDGE_DEPTH, verdicts)
         return verdicts
 
     def scratch(self, points: int = 2, depth: int = EDGE_DEPTH) -> Scratch:
@@ -105,9 +109,24 @@ class Checker:
         x = finite("q", real(self.model, "q", q, (self.model.n,)))
         return x[..., self._source] * self._factor + self._shift if self.model.couplings else x
 
+    def check_spans(
+        self, control: Floats, times: Floats, margin: float, depth: int
+    ) -> tuple[int, Scratch]:
+        """Verdict of `certify_motion` on Bézier spans of all joints, and where its results are."""
+        key = control.shape[1], depth
+        if key not in self._prepared:
+            scratch = self.scratch(*key)
+            self._prepared[key] = scratch, Direct(certify_motion, self.view, scratch)
+        scratch, function = self._prepared[key]
+        return int(function.run(control, times, margin, depth)), scratch
+
     @cached_property
-    def _edge_scratch(self) -> Scratch:
-        return self.scratch()
+    def _prepared(self) -> dict[tuple[int, int], tuple[Scratch, Direct]]:
+        return {}
+
+    @cached_property
+    def _edges(self) -> Direct:
+        return Direct(certify_edges, self.view, self.scratch())
 
     def _inputs(self, q: ArrayLike, t: ArrayLike | None) -> tuple[Input, Input]:
         full = self.expand(q)

@@ -73,11 +73,11 @@ def distances_only(view, loads, c, ins, outs, work):
 
 
 @jit
-def _add_gradient(view, c, at, row, top, sign, n, x, gradient, work):
-    """Add sign times the gradient of n . x for the joints from `row` up to `top`."""
+def _store_gradient(view, c, at, row, top, sign, n, x, gradient, work):
+    """Store sign times the gradient of n . x for the joints from `row` up to `top`."""
     while row > 0:
         g = dot(n, at_point(load6(work, row, AXIS), x))
-        store(gradient, c, at + row - 1, load(gradient, c, at + row - 1) + sign * g)
+        store(gradient, c, at + row - 1, sign * g)
         if row == top:
             break
         row = view.parent[row - 1]
@@ -100,26 +100,28 @@ def distances_with_gradients(view, loads, c, ins, outs, work):
     joints, count = view.parent.shape[0], view.world.shape[0]
     place_capsules(view, c, q, work)
     zero = 0.0 * load(work, 0, 0)
-    for x in range(joints * (count + view.own.shape[0])):
-        store(gradient, c, x, zero)
     for pair in range(count):
         k, o = view.world[pair, 0], view.world[pair, 1]
         R, p = obstacle_pose(view, o, c, poses, zero)
         d, n, x = world_distance(view, k, o, R, p, work)
         store(distance, c, pair, d)
+        for i in range(joints):
+            store(gradient, c, joints * pair + i, zero)
         _store_points(c, pair, d, n, x, view.radius[k], outs)
-        _add_gradient(view, c, joints * pair, view.row[k], 0, 1.0, n, x, gradient, work)
+        _store_gradient(view, c, joints * pair, view.row[k], 0, 1.0, n, x, gradient, work)
     for own in range(view.own.shape[0]):
         i, j, pair = view.own[own, 0], view.own[own, 1], count + own
         d, n, x, y = own_distance(view, i, j, work)
         store(distance, c, pair, d)
+        for joint in range(joints):
+            store(gradient, c, joints * pair + joint, zero)
         _store_points(c, pair, d, n, x, view.radius[i], outs)
         if view.own[own, 2] > 0:
             top = view.own[own, 2]
-            _add_gradient(view, c, joints * pair, view.row[i], top, 1.0, n, x, gradient, work)
+            _store_gradient(view, c, joints * pair, view.row[i], top, 1.0, n, x, gradient, work)
         if view.own[own, 3] > 0:
             top = view.own[own, 3]
-            _add_gradient(view, c, joints * pair, view.row[j], top, -1.0, n, y, gradient, work)
+            _store_gradient(view, c, joints * pair, view.row[j], top, -1.0, n, y, gradient, work)
 
 
 @jit

@@ -56,7 +56,7 @@ def fixed_pose(view, o, zero):
     return (add(X, nothing), add(Y, nothing), add(Z, nothing)), add(p, nothing)
 
 
-@shared
+@jit
 def obstacle_distance(view, o, R, p, x, u):
     """(signed distance of the axis x + t u, normal, t) of an obstacle with the pose (R, p)."""
     a, w = apply_transposed(R, sub(x, p)), apply_transposed(R, u)
@@ -86,7 +86,7 @@ def world_distance(view, k, o, R, p, work):
     return d - view.radius[k], n, add(x, scale(t, u))
 
 
-@shared
+@jit
 def own_distance(view, i, j, work):
     """(distance, normal from j to i, points of both axes) of two capsules of the robot."""
     first = view.parent.shape[0] + 1
