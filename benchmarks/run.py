@@ -26,11 +26,13 @@ import against_casadi  # noqa: E402
 import against_pinocchio  # noqa: E402
 import cold_start  # noqa: E402
 import discrete  # noqa: E402
+import discrete_motions  # noqa: E402
 import growth  # noqa: E402
 import hybrid  # noqa: E402
 import moco  # noqa: E402
 import neighbours  # noqa: E402
 import predict  # noqa: E402
+import retiming  # noqa: E402
 import swingup  # noqa: E402
 import variational  # noqa: E402
 import walking  # noqa: E402
@@ -96,6 +98,9 @@ def main() -> None:
         "Neighbouring problems in one program, milliseconds a solve, in and outside the solver": (
             neighbours.loops
         ),
+        "Motions by discrete mechanics, milliseconds, against CasADi with IPOPT": (
+            discrete_motions.against_casadi
+        ),
         "Swing-up of an acrobot by multiple shooting, milliseconds, against CasADi with IPOPT": (
             swingup.against_casadi
         ),
@@ -106,6 +111,10 @@ def main() -> None:
         "Standing up from a squat, seconds of CPU, against recorded runs of OpenSim Moco": (
             moco.squats
         ),
+        "Timing along a path, 200 intervals, milliseconds, against IPOPT and TOPP-RA": (
+            retiming.speed
+        ),
+        "Timing along a path, differences of durations on equal grids": retiming.durations,
         "Growth with control points per joint, milliseconds an iteration": predict.growth,
         "Torques from a noisy motion, milliseconds, against CasADi with IPOPT": (
             estimate.least_squares

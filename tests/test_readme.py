@@ -31,6 +31,7 @@ PAGES = (
     "solutions",
     "notebooks",
     "sensitivities",
+    "retiming",
     "simulation",
     "estimation",
     "gait",
@@ -152,6 +153,7 @@ LISTED = (
     *(
         "models",
         "nlp",
+        "planning",
         "problem",
         "published",
         "recordings",

@@ -180,6 +180,8 @@ def test_held_joints_and_limits() -> None:
         predyn.close_loops(model, FOUR_BAR_POSE, hold=["motor", "pivot"])
     with pytest.raises(InputError, match="unknown joint 'moto'"):
         predyn.close_loops(model, FOUR_BAR_POSE, hold="moto")
+    with pytest.raises(InputError, match="hold: expected names of joints, got 3"):
+        predyn.close_loops(model, FOUR_BAR_POSE, hold=3)
     with pytest.raises(NotConverged, match=r"loop 'pin' .* at sample \(1,\)"):
         predyn.close_loops(model, [q, FOUR_BAR_POSE], hold=["motor", "pivot"])
     with pytest.raises(NotConverged, match=r"loop 'pin' is open by 2\.\d* m .*check the lengths"):
@@ -428,6 +430,7 @@ REFUSED = {
     "nan": ({"v": (np.nan, 1.0, 1.0)}, "v: expected finite numbers, got nan"),
     "shape": ({"v": (1.0, 1.0)}, r"v: expected shape \(..., 3\)"),
     "loops": ({"loops": "pen"}, "did you mean 'pin'"),
+    "tolerance": ({"tolerance": "1e-6"}, "tolerance: expected a number above 0, got .1e-6."),
 }
 
 

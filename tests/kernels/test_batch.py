@@ -199,12 +199,18 @@ def test_every_function_with_out_writes_every_element(name: str) -> None:
         "a": case.x["a"],
         "tau": case.x["tau"],
         "weights": weights if name.startswith("joint") else case.x["tau"],
+        "q0": case.x["q"],
+        "q1": case.x["v"],
+        "q2": case.x["a"],
+        "h": 0.1,
         "active": np.arange(N) % 2 == 0,
         "forces": case.forces(),
         "frame": "tool",
         "link": "link5",
         "point": (0.1, 0.2, 0.3),
     }
+    if name == "energy_gradients_hessian":
+        given["weights"] = case.x["weights"][:, : 2 * N]
     if name == "frame_kinematics_hessian":
         given["weights"] = FrameMotion(np.ones((3, 3)), *np.ones((5, 3)))
     wanted = set(inspect.signature(function).parameters) - {"model", "out"}
@@ -212,6 +218,10 @@ def test_every_function_with_out_writes_every_element(name: str) -> None:
     expected = function(model, **arguments)
     results = (expected,) if isinstance(expected, np.ndarray) else expected
     results = [x for x in results if isinstance(x, np.ndarray)]  # not the mass, not the tuple qf
+    if name == "energy_gradients_derivatives":  # what it returns are halves of three arrays
+        f, p, *by_input = results
+        by_q, by_v = (np.concatenate(by_input[k::2], axis=-2) for k in range(2))
+        results = [np.concatenate([f, p], axis=-1), by_q, by_v]
     out = tuple(np.full_like(x, np.nan) for x in results)
     function(model, **arguments, out=out if len(out) > 1 else out[0])
     for x, y in zip(out, results, strict=True):

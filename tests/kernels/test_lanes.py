@@ -192,13 +192,25 @@ def test_load_and_store(shape: tuple[int, ...], dtype: type) -> None:
 OTHER_INPUTS = {
     "CRBA": ("q",),
     "ENERGIES": ("q", "v"),
+    "ENERGY_GRADIENTS": ("q", "v"),
+    "GRADIENTS_BY_PART": ("q", "v"),
+    "ENERGY_GRADIENTS_DERIVATIVES": ("q", "v"),
+    "ENERGY_GRADIENTS_HESSIAN": ("q", "v"),
+    "DISCRETE": ("q", "v", "a", "h", "unloaded", "unloaded"),
+    "DISCRETE_DERIVATIVES": ("q", "v", "a", "h", "unloaded", "unloaded"),
+    "DISCRETE_HESSIAN": ("q", "v", "a", "h", "tau", "unloaded", "unloaded"),
     "ABA": ("q", "v", "tau"),
     "HYBRID": ("q", "v", "a", "tau"),
     "HYBRID_PARTITIONED": ("q", "v", "a", "tau"),
     "HYBRID_RECURSION": ("q", "v", "a", "tau"),
     "HYBRID_RECURSION_SENSITIVITY": ("q", "v", "a", "tau"),
 }
-WEIGHTS = {"RNEA_HESSIAN": (9,), "REACTIONS_HESSIAN": (54,), "FRAME_HESSIAN": (9, 3, 3, 3, 3, 3)}
+WEIGHTS = {
+    "RNEA_HESSIAN": (9,),
+    "REACTIONS_HESSIAN": (54,),
+    "ENERGY_GRADIENTS_HESSIAN": (18,),
+    "FRAME_HESSIAN": (9, 3, 3, 3, 3, 3),
+}
 
 
 def kernels() -> dict[str, Kernel]:
@@ -224,6 +236,9 @@ def kernel_case(name: str) -> tuple[Case, tuple[str, ...]]:
         case = make_case(name, forest(5), 5, SITES, active=np.arange(9) % 3 != 1)
     elif KERNELS[name].view is dh_tree_of:
         case = make_case(name, dh_forest(2), 2, DH_SITES)
+    elif name.startswith("DISCRETE"):  # three nodes and a step
+        case = make_case(name, forest(5), 5)
+        case.x["h"], case.x["unloaded"] = 0.5 + np.abs(case.x["tau"][:, :1]), case.x["q"][:, :0]
     else:
         case = make_case(name, forest(5), 5, SITES)
     names = OTHER_INPUTS.get(name, ("q", "v", "a"))

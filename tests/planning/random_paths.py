@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,9 +26,11 @@ def random_arm(rng: np.random.Generator, n: int, path: np.ndarray, friction: str
 
     friction: "none", "coulomb" or "viscous" (both).
     """
-    model = models.random_tree(n, int(rng.integers(2**31)), depth_like=float(rng.choice([1.0, 0.8])))
-    dense = np.concatenate([a + np.linspace(0, 1, 30)[:, None] * (b - a)
-                            for a, b in zip(path[:-1], path[1:], strict=True)])  # fmt: skip
+    model = models.random_tree(
+        n, int(rng.integers(2**31)), depth_like=float(rng.choice([1.0, 0.8]))
+    )
+    share = np.linspace(0.0, 1.0, 30)[:, None]
+    dense = np.concatenate([a + share * (b - a) for a, b in pairwise(path)])
     hold = np.abs(inverse_dynamics(model, dense, np.zeros(n), np.zeros(n))).max(axis=0)
     effort = hold * rng.uniform(1.6, 4.0, n) + rng.uniform(1.0, 20.0, n)
     limits: dict[str, Any] = {"effort": effort}

@@ -27,7 +27,9 @@ def move(model: predyn.Model, **options) -> predyn.Retiming:
 
 
 def test_bang_bang() -> None:
-    assert move(slider()).duration == pytest.approx(2.0 * math.sqrt(LENGTH * MASS / FORCE), rel=1e-8)
+    assert move(slider()).duration == pytest.approx(
+        2.0 * math.sqrt(LENGTH * MASS / FORCE), rel=1e-8
+    )
 
 
 def test_velocity_limit_makes_a_trapezoid() -> None:
@@ -137,7 +139,9 @@ def test_pendulum_against_gravity() -> None:
     switch = brentq(lambda q: forward(q) - backward(q), 0.01, end - 0.01)
     # q = x^2 removes the root at the ends
     first = quad(lambda x: 2.0 * x / math.sqrt(forward(x * x)), 0.0, math.sqrt(switch))[0]
-    last = quad(lambda x: 2.0 * x / math.sqrt(backward(end - x * x)), 0.0, math.sqrt(end - switch))[0]
+    last = quad(lambda x: 2.0 * x / math.sqrt(backward(end - x * x)), 0.0, math.sqrt(end - switch))[
+        0
+    ]
     coarse, fine = (predyn.retime(model, [[0.0], [end]], intervals=N).check() for N in (500, 1000))
     check_limit(coarse.duration, fine.duration, first + last)
 

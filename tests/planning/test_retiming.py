@@ -48,7 +48,7 @@ def test_samples_are_the_derivatives_of_each_other(found: predyn.Retiming) -> No
 def test_torques_are_those_of_inverse_dynamics(found: predyn.Retiming) -> None:
     expected = predyn.inverse_dynamics(found.model, found.q, found.v, found.a)
     np.testing.assert_allclose(found.tau, expected, atol=1e-9)
-    q, v, a, tau = found.at(found.t)
+    q, v, _, _ = found.at(found.t)
     np.testing.assert_allclose(q, found.q, atol=1e-9)
     np.testing.assert_allclose(v, found.v, atol=1e-6)
     assert found.at(0.3)[3].shape == (2,)
@@ -209,7 +209,9 @@ def test_gravity_beyond_the_limits_is_reported() -> None:
         result.at(0.0)
     place = float(result.message.split(" % of the path")[0].split()[-1]) / 100.0
     path = predyn.retime(arm(), POINTS).path
-    hold = predyn.inverse_dynamics(model, path.at(np.array([place]), 0)[0], np.zeros(2), np.zeros(2))
+    hold = predyn.inverse_dynamics(
+        model, path.at(np.array([place]), 0)[0], np.zeros(2), np.zeros(2)
+    )
     needed = float(result.message.split(" needs ")[1].split()[0])
     assert hold[0, 1] == pytest.approx(needed, rel=0.05)
 
@@ -242,13 +244,20 @@ def test_bad_paths(path, message: str) -> None:
         ({"start_speed": 100.0}, "start_speed: 100 moves joint .* beyond its velocity limit"),
         ({"end_speed": 100.0}, "end_speed: 100 moves joint"),
         ({"start_speed": -1.0}, "start_speed"),
-        ({"max_excess": -1.0}, "max_excess"),
+        ({"max_excess": 0.0}, "max_excess: expected a finite number of at least 0.0001"),
+        ({"tolerance": 0.0}, "tolerance: expected a finite number of at least 1e-12"),
+        ({"payloads": [3.0]}, "payloads: expected a list of predyn.Payload, got 3.0"),
         ({"tolerance": "small"}, "tolerance"),
     ],
 )
 def test_bad_options(options: dict, message: str) -> None:
     with pytest.raises(predyn.InputError, match=message):
         predyn.retime(arm(), POINTS, **options)
+
+
+def test_no_model() -> None:
+    with pytest.raises(predyn.InputError, match="model"):
+        predyn.retime("robot", POINTS)
 
 
 def test_start_speed_that_cannot_be_braked() -> None:
@@ -260,7 +269,9 @@ def test_start_speed_that_cannot_be_braked() -> None:
 def test_missing_limits_are_named() -> None:
     model = arm().with_limits(effort={arm().joint_names[1]: np.inf})
     name = repr(model.joint_names[1])
-    with pytest.raises(predyn.InputError, match=f"effort or acceleration limits are missing .*{name}"):
+    with pytest.raises(
+        predyn.InputError, match=f"effort or acceleration limits are missing .*{name}"
+    ):
         predyn.retime(model, POINTS)
     limited = model.with_limits(acceleration=10.0)
     assert predyn.retime(limited, POINTS).success

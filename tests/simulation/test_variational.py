@@ -279,6 +279,30 @@ def test_a_function_acts_at_the_midpoints_of_steps() -> None:
     assert "choose a shorter step" in stiff.message
 
 
+def test_torques_that_are_no_numbers_stop_one_trajectory() -> None:
+    model, t = models.pendulum_chain(2), 0.1 * np.arange(11)
+
+    def fails(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        tau = np.zeros_like(q)
+        if t > 0.5:
+            tau[1:, 1] = np.nan
+        return tau
+
+    starts = np.array([[0.3, 0.0], [-0.5, 0.2]])
+    run = simulate(model, starts, [0.0, 0.0], fails, t, **VARIATIONAL)
+    assert run.statuses.tolist() == ["finished", "diverged"]
+    assert "at t = 0.55 s the velocity of joint 'joint2' was nan" in run.message
+    assert run.end_t.tolist() == [1.0, 0.5]
+
+
+def test_velocities_beyond_all_bounds_are_reported() -> None:
+    run = simulate(
+        models.pendulum_chain(2), [0.3, 0.0], [0.0, 0.0], None, [0.0, 1e9], **VARIATIONAL
+    )
+    assert run.status == "diverged"
+    assert "at t = 1e+09 s the velocity of joint 'joint1'" in run.message
+
+
 def test_events_stop_a_trajectory() -> None:
     model = rods((0.3, 0.9, 0.7))
     q, v = rods_start(model, 6.0)

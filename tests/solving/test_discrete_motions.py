@@ -11,14 +11,29 @@ import numpy as np
 import pytest
 
 import predyn
-from discrete_cases import GRAVITY, arm, five_bar, rest, rod, steps, turn_crank, two_link
+from closed_mechanisms import bennett, bennett_pose
+from discrete_cases import (
+    GRAVITY,
+    arm,
+    five_bar,
+    four_bar,
+    rest,
+    rise,
+    rod,
+    steps,
+    turn_crank,
+    two_link,
+)
 from predyn import Cost, Dmoc, Duration, Phase, Problem, Signal, SolverOptions, State
 from predyn.config import read_task
-from predyn.dynamics import close_loops, frame_kinematics
+from predyn.dynamics import close_loops, frame_kinematics, inverse_dynamics, loop_equations
 from predyn.errors import InputError
 from predyn.results.descriptions import problem_text
-from predyn.terms import JointTorque, Smoothness, TotalTime
+from predyn.terms import JointAcceleration, JointReaction, JointTorque, Smoothness, TotalTime
+from predyn.transcribe.methods import transcribe
 from predyn.view.report import report_html
+
+LOADED = 6.138021  # cost of order 4 with 60 steps in each phase
 
 
 def solved(problem: Problem, **options: Any) -> predyn.Solution:
@@ -66,12 +81,12 @@ def test_swing_up_with_three_methods() -> None:
 
 
 def test_walking_with_two_methods() -> None:
-    problem = read_task("planar-walker").problem
-    without = [cost for cost in problem.costs if not isinstance(cost.term, Smoothness)]
-    problem = replace(problem, costs=tuple(without))
-    spline = solved(replace(problem, transcription=predyn.Spline(degree=5, segments=16)))
-    found = {n: solved(replace(problem, transcription=steps(n))) for n in (8, 16)}
-    assert found[16].objective == pytest.approx(spline.objective, rel=0.02)
+    """The jerk, of differences, converges with the step; so do the optima."""
+    spline = solved(task("planar-walker", "spline", segments=16)).objective
+    found = {n: solved(task("planar-walker", "dmoc", steps=n)) for n in (8, 16, 32)}
+    errors = [abs(x.objective / spline - 1.0) for x in found.values()]
+    assert errors[1] < 0.8 * errors[0]
+    assert errors[2] < 0.7 * errors[1] < 0.03
     foot = found[16]
     flat = foot.phase == 0
     heel = frame_kinematics(foot.model, "right_heel", foot.q[flat]).p
@@ -124,6 +139,41 @@ def test_a_grasp_between_phases_is_without_impact(order: int) -> None:
     assert np.abs(hand.v - block.v)[[first - 1, first]].max() < 1e-7
     assert np.isnan(found.signals["grip"][~held]).all()
     assert np.abs(hand.v[first]).max() < 1e-2  # the block was at rest
+    replayed = predyn.replay(found)  # with the loop open, then closed
+    assert replayed.status == "finished"
+    assert replayed.max_position_error < 0.05
+
+
+@pytest.mark.parametrize(
+    ("method", "error"),
+    [(steps(30), 1e-3), (steps(15, 4), 1e-5), (predyn.Spline(degree=5, segments=20), 1e-4)],
+)
+def test_forces_of_loops_jump_with_the_load(method: predyn.Spline, error: float) -> None:
+    whole = turn_crank(method)
+    (own,) = whole.phases
+    load = predyn.Payload("coupler", 1.0, (0.5, 0.0, 0.0))
+    problem = replace(
+        whole,
+        phases=(
+            Phase(0.5, own.start, State((0.5 + np.pi / 2, None, None)), name="empty"),
+            Phase(0.5, end=own.end, name="loaded", system="loaded"),
+        ),
+        systems={"loaded": predyn.System(payloads=(load,))},
+        continuity=1,
+        solver=SolverOptions(),
+    )
+    found = solved(problem)
+    assert found.objective == pytest.approx(LOADED, rel=error)
+    first = np.flatnonzero(found.phase == 1)[0]
+    model = found.model
+    loaded = model.attach_payload("coupler", 1.0, (0.5, 0.0, 0.0))
+    for own, k in ((model, first - 1), (loaded, first)):
+        q, v, a = found.q[k], found.v[k], found.a[k]
+        rows = loop_equations(model, q, v).jacobian
+        assert np.abs(rows @ v).max() < 1e-4
+        if method.method == "spline":
+            balance = inverse_dynamics(own, q, v, a) - rows.T @ found.signals["pin"][k]
+            assert np.abs(balance[1:]).max() < 1e-6
 
 
 def test_durations_that_are_parameters() -> None:
@@ -182,6 +232,46 @@ def test_a_solution_is_stored_exported_and_reported(tmp_path: Path) -> None:
     assert "discrete mechanics of order 2" in page
 
 
+# -- accelerations --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_accelerations_and_jerks_are_bounded_and_smoothed(order: int) -> None:
+    problem = two_link(Dmoc(steps=40 // (order // 2), order=order))
+    (own,) = problem.phases
+    ends = [replace(x, a=(0.0, 0.0)) for x in (own.start, own.end)]
+    problem = replace(
+        problem,
+        phases=(replace(own, start=ends[0], end=ends[1]),),
+        costs=(*problem.costs, Cost(Smoothness(), 1e-3)),
+        constraints=(predyn.Constraint(JointAcceleration(["j1"]), -2.5, 2.5),),
+        solver=SolverOptions(),
+    )
+    program = transcribe(problem)
+    report = program.check_derivatives(np.random.default_rng(0).uniform(-1.0, 1.0, program.n))
+    assert report.ok, report
+    found = solved(problem)
+    assert np.abs(found.a[:, 0]).max() < 2.5 * 1.03
+    assert np.abs(found.a[:, 0]).max() > 2.4  # it is active
+    assert np.abs(found.a[[0, -1]]).max() < 1e-6
+    spline = solved(replace(problem, transcription=predyn.Spline(degree=5, segments=30)))
+    assert found.objective == pytest.approx(spline.objective, rel=1e-2)
+
+
+def test_reactions_can_be_bounded() -> None:
+    """The pull on the shoulder of an arm that swings up."""
+    problem = two_link(steps(40))
+    costs = (*problem.costs, Cost(Smoothness(), 1e-3))
+    problem = replace(problem, costs=costs, solver=SolverOptions())
+    free = solved(problem)
+    pull = np.abs(free.reactions[:, 0, 3:]).max()
+    limit = predyn.Constraint(JointReaction("j1"), -0.9 * pull, 0.9 * pull)
+    bounded = replace(problem, constraints=(limit,))
+    found = solved(bounded)
+    assert np.abs(found.reactions[1:-1, 0, 3:]).max() < 0.92 * pull
+    assert found.objective > free.objective
+
+
 # -- refusals -------------------------------------------------------------------------------------
 
 
@@ -196,7 +286,6 @@ def phase(**changes: Any) -> tuple[Phase, ...]:
 
 REFUSED: dict[str, tuple[Problem, str]] = {
     "hybrid": (crank(transcription=predyn.Hybrid()), "'hybrid' does not support closed loops"),
-    "jerk": (crank(costs=(Cost(Smoothness()),)), "'jerk', which method 'dmoc' does not provide"),
     "unknown loop": (crank(phases=phase(loops=("pim",))), r"loop 'pim'.*did you mean 'pin'"),
     "loops as text": (crank(phases=phase(loops="pin")), "expected a list of loops"),
     "open": (
@@ -207,16 +296,48 @@ REFUSED: dict[str, tuple[Problem, str]] = {
         crank(phases=phase(start=State(cranked().q[0], (1.0, 0.0, 0.0)))),
         "velocities open a loop: pin",
     ),
-    "acceleration": (
-        crank(phases=phase(end=State((None,) * 3, (0.0,) * 3, (0.0,) * 3))),
-        "'dmoc' has no accelerations",
+    "opening, whatever the others do": (
+        crank(phases=phase(start=State(cranked().q[0], (1.0, 0.0, None)))),
+        "velocities open a loop: pin",
+    ),
+    "accelerations": (
+        crank(phases=phase(start=State(cranked().q[0], np.zeros(3), (1.0, 0.0, 0.0)))),
+        "accelerations open a loop: pin",
+    ),
+    "accelerations of an unknown posture": (
+        crank(phases=phase(end=State((3.6, None, None), np.zeros(3), np.ones(3)))),
+        "accelerations of all joints are given, but not all positions",
+    ),
+    "unknown mass": (
+        crank(parameters=(predyn.Parameter("m", 0.5, 1.5, 1.0, quantity="mass of coupler"),)),
+        "'dmoc' does not combine unknown numbers of the model, such as 'mass of coupler'",
+    ),
+    "impact": (
+        crank(phases=(*phase(), Phase(1.0, impact=True))),
+        "loop 'pin' is closed, and an impact cannot be combined",
     ),
     "order": (crank(transcription=Dmoc(steps=10, order=3)), "order: expected 2 or 4, got 3"),
     "one step": (crank(transcription=Dmoc(steps=1)), "steps: expected a whole number from 2"),
     "no number": (crank(transcription=Dmoc(steps="10")), "steps: expected a whole number"),
     "knots": (replace(two_link(steps(9)), transcription=Dmoc(knots="free")), "equal steps"),
     "limits": (crank(transcription=Dmoc(steps=10, limits="everywhere")), "expected 'points'"),
-    "name of a force": (crank(signals=(Signal("pin", ("x",)),)), "'pin' is the name of a loop"),
+    "name of a force": (
+        crank(signals=(Signal("pin", ("x",)),)),
+        "force of loop 'pin' and of a signal",
+    ),
+    "names of two forces": (
+        crank(model=four_bar("hinge").with_loop("pin tilt", "point", "coupler_tip", "rocker")),
+        "'pin tilt' is the name of a force of loop 'pin tilt' and of a force of loop 'pin'",
+    ),
+    "minus": (
+        crank(model=arm().with_loop("-pin", "point", "lower", "world")),
+        "'-pin': the name of its force must not begin with a minus",
+    ),
+    "a guess for two joints": (
+        crank(guess=([0.0, 1.0], np.zeros((2, 2)))),
+        r"guess.curve.q: expected .* shape \(2, 3\).*got shape \(2, 2\)",
+    ),
+    "a guess that is no number": (crank(guess=([0.0, 1.0], "q")), "guess.curve.q: expected"),
     "name of torques": (
         replace(two_link(predyn.Spline()), signals=(Signal("tau", ("x",)),)),
         "'tau' is the name of the torques",
@@ -244,6 +365,45 @@ def test_a_step_that_is_too_coarse_is_no_success() -> None:
     found = predyn.solve(problem, verbose=False)
     assert not found.success
     assert found.status in ("exceeds_limits", "infeasible", "iteration_limit")
+
+
+@pytest.mark.parametrize("method", [steps(10), predyn.Spline(degree=5, segments=8)])
+def test_velocities_that_open_loops_have_no_solution(method: predyn.Spline) -> None:
+    """Postures that are not given completely cannot be checked before."""
+    turning = phase(start=State((0.5, None, None), (1.0, 0.0, 0.0)))
+    with pytest.warns(predyn.errors.ProblemWarning, match="loop rate pin"):
+        found = predyn.solve(crank(phases=turning, transcription=method), verbose=False)
+    assert found.status == "infeasible"
+
+
+def test_splines_close_loops_at_their_ends() -> None:
+    """Also where velocities are given and positions are not."""
+    spline = predyn.Spline(degree=5, segments=8)
+    ends = phase(start=State((0.5, None, None), (1.0, None, None)))
+    found = solved(crank(phases=ends, transcription=spline))
+    assert np.abs(loop_equations(found.model, found.q[[0, -1]]).values).max() < 1e-12
+    rates = loop_equations(found.model, found.q[0]).jacobian @ found.v[0]
+    assert np.abs(rates).max() < 1e-12
+
+
+@pytest.mark.parametrize("method", [steps(16), predyn.Spline(degree=5, segments=8)])
+def test_linkages_that_move_only_because_of_their_lengths(method: predyn.Spline) -> None:
+    """Equations that depend on each other in closed poses alone (Bennett 1903)."""
+    model, (s, up) = bennett(), rise()
+    path = np.array([bennett_pose(angle) for angle in 0.8 + 0.7 * up])
+    motor, *others = model.joint_names
+    problem = Problem(
+        model,
+        (Phase(1.0, rest(*path[0]), rest(*path[-1])),),
+        (Cost(JointTorque(joints=(motor,)), 0.5),),
+        passive=others,
+        transcription=method,
+        guess=(s, path),
+    )
+    found = solved(problem)
+    assert found.iterations <= 10
+    assert np.abs(loop_equations(model, found.q).values).max() < 1e-6  # also those left out
+    assert found.objective == pytest.approx(2.4702, rel=5e-3)  # of order 4
 
 
 def test_unused_frames_of_the_world_hold_loops() -> None:

@@ -97,11 +97,12 @@ def test_a_solution_is_its_own_guess() -> None:
 
 
 def test_splines_approach_the_same_motion() -> None:
-    spline = predyn.Spline(degree=5, segments=20)
-    problem = replace(turn_crank(spline), solver=predyn.SolverOptions())
-    coarse = predyn.solve(problem, verbose=False).check()
-    finer = replace(problem, transcription=replace(spline, segments=40))
-    fine = predyn.solve(finer, guess=coarse, verbose=False).check()
-    errors = [abs(x.objective / CONTINUOUS_CRANK - 1.0) for x in (coarse, fine)]
-    assert errors[0] < 2e-3
-    assert errors[1] < 0.5 * errors[0]
+    spline, guess, errors = predyn.Spline(degree=5), None, []
+    for segments in (10, 20, 80):
+        problem = turn_crank(replace(spline, segments=segments))
+        problem = replace(problem, solver=predyn.SolverOptions())
+        guess = predyn.solve(problem, guess=guess, verbose=False).check()
+        errors.append(abs(guess.objective / CONTINUOUS_CRANK - 1.0))
+    assert errors[0] < 5e-3
+    assert errors[1] < 0.1 * errors[0]
+    assert errors[2] < 0.1 * errors[1]

@@ -21,8 +21,9 @@ from predyn.solving import solve
 from predyn.solving.refinement import halved
 
 BUILT_IN = sorted(path.stem for path in Path(predyn.tasks.__file__).parent.glob("*.toml"))
-# acrobots have no limits; test_walking.py and test_published_gait.py solve the steps of people
-LIMITED = [x for x in BUILT_IN if "acrobot" not in x and not x.startswith("human-walk")]
+# acrobots have no limits; tests/movements solves the steps and lifts of people
+ELSEWHERE = ("human-walk", "human-lift")
+LIMITED = [x for x in BUILT_IN if "acrobot" not in x and not x.startswith(ELSEWHERE)]
 CONTINUOUS = {  # objective, relative distance
     "two-link-time-optimal": (0.3918545, 1e-3),
     "two-link-lifting": (0.8448780, 1e-4),

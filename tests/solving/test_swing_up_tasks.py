@@ -30,7 +30,8 @@ def solved(name: str) -> Solution:
 
 
 def test_the_list_of_swing_up_tasks_is_complete() -> None:
-    passive = [name for name in task_names() if read_task(name).problem.passive]
+    found = {name: read_task(name).problem for name in task_names()}
+    passive = [name for name, x in found.items() if x.passive and not x.phases[0].contacts]
     assert sorted(passive) == sorted(OPTIMA)
 
 

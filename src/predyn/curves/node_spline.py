@@ -20,6 +20,10 @@ from predyn.curves.bspline import BSpline, Side
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+# cubics of u = (s - s_k)/h: coefficients (control points, powers of u)
+# through nodes at u = -1, 0, 1, 2; with a slope at u = 0 and nodes at u = 0, 1, 2
+INSIDE = np.array([[0, -2, 3, -1], [6, -3, -6, 3], [0, 6, 3, -3], [0, -1, 0, 1]]) / 6
+AT_END = np.array([[0, 4, -6, 2], [4, 0, -7, 3], [0, 0, 8, -4], [0, 0, -1, 1]]) / 4
 
 
 class NodeSpline(BSpline):
@@ -85,6 +89,26 @@ class NodeSpline(BSpline):
             slopes = [4.0 * x - 3.0, 4.0 - 8.0 * x, 4.0 * x - 1.0]
         return np.stack([np.stack(values, axis=1), self.steps * np.stack(slopes, axis=1)])
 
+    def differences(self, s: ArrayLike) -> tuple[Floats, Ints]:
+        """(K, 4, 4): value and derivatives in s of a cubic through four control points, and the
+        first of these, (K,).
+
+        It runs through two nodes on either side; beside an end, through three nodes with the slope
+        of the end. Second derivatives at inner nodes are second differences, with errors of h^2.
+        """
+        s = self._instants(s)
+        last, h = self.n_control - 4, self.breaks[1]
+        k = np.clip(np.searchsorted(self.breaks, s, side="right") - 1, 0, last)
+        k -= (s == self.breaks[last]) & (last > 1)  # an inner node beside the end
+        u = (s - self.breaks[k]) / h
+        u = np.where(np.isin(s, self.breaks), u.round(), u)
+        out, start, end = _derivatives(INSIDE, u), k == 0, k == last
+        out[start] = _derivatives(AT_END, u[start]) * np.array([h, 1.0, 1.0, 1.0])
+        back = _derivatives(AT_END, 1.0 - u[end]) * np.array([-h, 1.0, 1.0, 1.0])
+        out[end] = back[:, :, ::-1] * np.array([[1.0], [-1.0], [1.0], [-1.0]])
+        out[np.abs(out) < 1e-14 * h] = 0.0  # rounding
+        return out / h ** np.arange(4)[:, None], k.astype(np.int64)
+
     def smooth(self, control: Floats) -> tuple[BSpline, Floats]:
         """The cubic spline through the nodes with the slopes of the ends, and its control points.
 
@@ -106,3 +130,16 @@ class NodeSpline(BSpline):
     def _step(self, s: Floats, side: Side) -> Ints:
         ends = np.arange(self.steps + 1) / self.steps
         return np.clip(np.searchsorted(ends, s, side=side) - 1, 0, self.steps - 1)
+
+
+def _derivatives(cubics: Floats, u: Floats) -> Floats:
+    """(K, 4 orders, 4): cubics and their derivatives in u (K,)."""
+    one, zero = np.ones_like(u), np.zeros_like(u)
+    powers = [
+        [one, u, u**2, u**3],
+        [zero, one, 2.0 * u, 3.0 * u**2],
+        [zero, zero, 2.0 * one, 6.0 * u],
+        [zero, zero, zero, 6.0 * one],
+    ]
+    out: Floats = np.einsum("omk,pm->kop", np.array(powers), cubics)
+    return out

@@ -23,6 +23,8 @@ def check_closed(
     names: tuple[str, str] = ("q", "v"),
 ) -> tuple[Floats, Floats, Floats]:
     """Values, Jacobian and bias of the loops at flat states; an InputError if they are open."""
+    if not isinstance(tolerance, float | int) or not tolerance > 0.0:
+        raise InputError(f"tolerance: expected a number above 0, got {tolerance!r:.60}")
     for loop, gap in zip(loops, gaps_of(model, loops, q), strict=True):
         wide = np.flatnonzero(~(gap.largest <= tolerance))
         if len(wide):

@@ -210,6 +210,8 @@ def _false_roots(model: Model, loops: Sequence[Loop], q: Floats) -> Mask:
 
 
 def _held(model: Model, hold: str | Sequence[str]) -> list[int]:
+    if not isinstance(hold, str | Sequence | np.ndarray):
+        raise InputError(f"hold: expected names of joints, got {hold!r:.60}")
     names = (hold,) if isinstance(hold, str) else tuple(hold)
     return [model.joint_index(name) for name in names]
 

@@ -163,6 +163,8 @@ def _march(tree, loads, loops, base, pieces, ins, state, outs, room):
                 break
             for i in range(n):
                 q_out[row, k, i], v_out[row, k, i] = q[0, i], state.node_v[row, i]
+                if not abs(v_out[row, k, i]) < LARGEST and np.isnan(state.stop[row, 1]):
+                    _stop(state.stop, row, state.t[row], n + i, v_out[row, k, i])
             if free:
                 for i in range(3):
                     q_out[row, k, 3 + i] = state.angles[row, i]

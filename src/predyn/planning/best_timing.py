@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from predyn.errors import InputError
 from predyn.model import Model
 from predyn.planning.path_rows import (
-    Cost,
     Effort,
     Grid,
     RowName,
@@ -31,18 +30,25 @@ from predyn.planning.speed_program import Speeds, best_speeds
 
 Floats = NDArray[np.float64]
 MARGINS = (0.2, 0.05, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)  # of a start, in half ranges
-TANGENTS = (0.25, 1e-2, 1e-4, 1e-6)  # of the speed bounds: where the first tangents are taken
+# shares of the speed bounds at which the first tangents are taken
+TANGENTS = (0.25, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
 MOST_TANGENTS = 50
 SETTLED = 1e-8  # relative change of the objective at which tangents stay
+
+
+class Rows(NamedTuple):
+    """The limits on one grid."""
+
+    rows: Floats  # (N, M, 5)
+    names: list[RowName]  # (M,)
+    upper: Floats  # (N + 1,) speed bounds
 
 
 class Timing(NamedTuple):
     """The optimum on one grid."""
 
     b: Floats  # (N + 1,) squared speeds
-    rows: Floats  # (N, M, 5)
-    names: list[RowName]  # (M,)
-    upper: Floats  # (N + 1,) speed bounds
+    limits: Rows
     speeds: Speeds  # of the last program
     duration: float
     energy: float  # integral of the squared relative torques, 0 if it is not part of the cost
@@ -73,26 +79,36 @@ def find_timing(
             break
     else:
         return _why_blocked(grid, rows, names, upper, ends)
-    iterations, objective, found = 0, np.inf, None
-    for _ in range(MOST_TANGENTS):
-        cost = _cost(grid, weight, effort, around)
-        speeds = best_speeds(*cost[:3], rows, upper, start, tolerance)
-        iterations += speeds.iterations
-        duration, energy = _parts(grid, effort, speeds.b)
-        before, objective = objective, duration + weight * energy
-        found = Timing(
-            speeds.b, rows, names, upper, speeds, duration, energy, objective, iterations,
-            speeds.trouble,
-        )  # fmt: skip
-        if not viscous or speeds.trouble or before - objective <= SETTLED * objective:
-            break
-        around = _with_ends(speeds.b, ends)
+    found = _solve(grid, weight, effort, around, Rows(rows, names, upper), start, tolerance)
+    for _ in range(MOST_TANGENTS if viscous else 0):
+        around = _with_ends(found.b, ends)
         rows, names = limit_rows(model, grid, around)
         start = inner_profile(rows, upper, *ends, MARGINS)
-        if start is None:  # the present solution is as good as tangents get
+        if start is None or found.trouble:
             break
-    assert found is not None
+        last = found
+        found = _solve(grid, weight, effort, around, Rows(rows, names, upper), start, tolerance)
+        found = found._replace(iterations=last.iterations + found.iterations)
+        if last.objective - found.objective <= SETTLED * found.objective:
+            break
     return found
+
+
+def _solve(
+    grid: Grid, weight: float, effort: Effort | None, around: Floats, limits: Rows, start: Floats,
+    tolerance: float,
+) -> Timing:  # fmt: skip
+    """The optimum of the program with tangents at `around`, from a start within its limits."""
+    cost = (
+        cost_of_time(grid.h) if effort is None else cost_with_energy(grid.h, weight, effort, around)
+    )
+    speeds = best_speeds(*cost, limits.rows, limits.upper, start, tolerance)
+    steps = 2.0 * grid.h / (np.sqrt(speeds.b[:-1]) + np.sqrt(speeds.b[1:]))
+    duration, energy = float(steps.sum()), 0.0
+    if effort is not None:
+        energy = float(steps @ (effort.values(speeds.b) ** 2).sum(axis=1))
+    return Timing(speeds.b, limits, speeds, duration, energy, duration + weight * energy,
+                  speeds.iterations, speeds.trouble)  # fmt: skip
 
 
 def _with_ends(b: Floats, ends: tuple[float, float]) -> Floats:
@@ -101,27 +117,20 @@ def _with_ends(b: Floats, ends: tuple[float, float]) -> Floats:
     return b
 
 
-def _cost(grid: Grid, weight: float, effort: Effort | None, around: Floats) -> Cost:
-    if effort is None:
-        return cost_of_time(grid.h)
-    return cost_with_energy(grid.h, weight, effort, around)
-
-
-def _parts(grid: Grid, effort: Effort | None, b: Floats) -> tuple[float, float]:
-    """Duration and energy."""
-    steps = 2.0 * grid.h / (np.sqrt(b[:-1]) + np.sqrt(b[1:]))
-    if effort is None:
-        return float(steps.sum()), 0.0
-    return float(steps.sum()), float(steps @ (effort.values(b) ** 2).sum(axis=1))
-
-
 def _why_blocked(
     grid: Grid, rows: Floats, names: list[RowName], upper: Floats, ends: tuple[float, float]
 ) -> Blocked:
-    """The blocking limit; an InputError if only the speed at the start is impossible."""
+    """The blocking limit; an InputError if only the speed at one end is impossible."""
     reach = reachable(rows, upper, ends[1], MARGINS[-1])
     if reach.blocked is not None:
-        return Blocked(reach.blocked[0], names[reach.blocked[1]])
+        node, name = reach.blocked[0], names[reach.blocked[1]]
+        if ends[1] > 0.0 and reachable(rows, upper, 0.0, MARGINS[-1]).blocked is None:
+            speed = np.sqrt(ends[1]) * np.linalg.norm(grid.at_nodes(1)[-1])
+            raise InputError(
+                f"end_speed: {speed:.6g} cannot be reached along the path, the limits allow no "
+                "speed from which it could be; choose a lower one"
+            )
+        return Blocked(node, name)
     scale = float(np.linalg.norm(grid.at_nodes(1)[0]))
     low, high = (scale * float(x) for x in np.sqrt(reach.sets[0]))
     first = scale * float(np.sqrt(ends[0]))

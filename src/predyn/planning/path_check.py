@@ -69,6 +69,8 @@ def find_excess(model: Model, motion: DenseMotion) -> tuple[Floats, list[Excess]
     worst, found = np.zeros(len(motion.t)), []
     for kind, x in zip(KINDS, (motion.v, motion.a, motion.tau), strict=True):
         limits = getattr(model.limits, kind)
+        if not np.isfinite(limits).any():
+            continue
         over = np.maximum(x - limits[:, 1], limits[:, 0] - x) / half_ranges(limits)
         worst = np.maximum(worst, over.max(axis=(1, 2)))
         for joint, name in enumerate(model.joint_names):

@@ -77,7 +77,7 @@ def limit_rows(model: Model, grid: Grid, around: Floats) -> tuple[Floats, list[R
     )
     columns, names = [], []
     for kind, limits, m, c, g, friction, viscous in kinds:
-        for end in (0, 1):
+        for end in (0, 1) if np.isfinite(limits).any() else ():
             at = slice(end, len(m) - 1 + end)
             across = m[at] / (2.0 * h)
             A, B = c[at] * (1 - end) - across, c[at] * end + across
@@ -162,12 +162,11 @@ def _natural_speed(model: Model, grid: Grid) -> float:
 
 
 class Cost(NamedTuple):
-    """Cost 2 h T / S + linear . b + constant; T as in speed_program.py, true by `exact`."""
+    """Cost of a program, without constants: see speed_program.py."""
 
     h: Floats
     quad: Floats  # (N, 6)
     linear: Floats  # (N + 1,)
-    constant: float
 
 
 class Effort(NamedTuple):
@@ -200,31 +199,29 @@ def effort_in_middles(model: Model, grid: Grid) -> Effort:
 def cost_of_time(h: Floats) -> Cost:
     quad = np.zeros((len(h), 6))
     quad[:, 0] = 1.0
-    return Cost(h, quad, np.zeros(len(h) + 1), 0.0)
+    return Cost(h, quad, np.zeros(len(h) + 1))
 
 
 def cost_with_energy(h: Floats, weight: float, effort: Effort, around: Floats) -> Cost:
     """Time plus weight times the integral of the squared relative torques.
 
     With L linear in b and D sqrt(b) viscous, (L + D S/2)^2 / S = L^2/S + L D + D^2 S/4. The last
-    part is concave; its tangent at `around` is above it, so that the cost is an upper bound that is
-    exact there.
+    part is concave; its tangent at `around` is above it, so that the cost is, up to a constant, an
+    upper bound that is exact there.
     """
     x, y, e, D = effort
+
     def sums(p: Floats, q: Floats) -> Floats:
-        return weight * (p * q).sum(axis=1)
+        return np.asarray(weight * (p * q).sum(axis=1))
+
     quad = np.stack(
         [1.0 + sums(e, e), 2.0 * sums(x, e), 2.0 * sums(y, e), sums(x, x), 2.0 * sums(x, y),
          sums(y, y)], axis=1)  # fmt: skip
-    linear, constant = np.zeros(len(h) + 1), 0.0
+    linear = np.zeros(len(h) + 1)
     if D.any():
         linear[:-1] += 2.0 * h * sums(x, D)
         linear[1:] += 2.0 * h * sums(y, D)
         bent = 0.5 * h * sums(D, D)
-        share = np.append(bent, 0.0) + np.append(0.0, bent)
-        root = np.sqrt(around)
-        given = np.zeros(len(around), dtype=bool)
-        given[[0, -1]] = True
-        linear += np.divide(share, 2.0 * root, out=np.zeros_like(share), where=~given)
-        constant = float(2.0 * h @ sums(e, D) + share @ np.where(given, root, 0.5 * root))
-    return Cost(h, quad, linear, constant)
+        share = (np.append(bent, 0.0) + np.append(0.0, bent))[1:-1]
+        linear[1:-1] += share / (2.0 * np.sqrt(around[1:-1]))
+    return Cost(h, quad, linear)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -123,7 +124,8 @@ class Retiming:
     def to_solution(self, name: str = "retimed") -> Solution:
         """A Solution with this motion: to save, export, plot, show, or start `predyn.solve` from.
 
-        Its curve is `curve`, and its torques are those of that curve.
+        Its samples are those of this result. At other times it evaluates `curve`, with the Coulomb
+        friction of `inverse_dynamics`.
         """
         return solution_of(self, name)
 
@@ -147,23 +149,39 @@ class Retiming:
     __repr__ = __str__
 
 
+class Task(NamedTuple):
+    """What moves, and at what cost."""
+
+    model: Model
+    loaded: Model  # with payloads
+    frictionless: Model  # with payloads, without friction
+    payloads: tuple[Payload, ...]
+    weight: float  # of the energy
+
+
+class Checked(NamedTuple):
+    """The motion between the nodes."""
+
+    motion: DenseMotion
+    excess: list[Excess]
+    allowed: float
+
+
 def build_retiming(
-    model: Model, loaded: Model, payloads: tuple[Payload, ...], path: Path, grid: Grid,
-    weight: float, timing: Timing, motion: DenseMotion, excess: list[Excess], allowed: float,
-    seconds: float,
-) -> Retiming:  # fmt: skip
+    task: Task, path: Path, grid: Grid, timing: Timing, checked: Checked, seconds: float
+) -> Retiming:
     """The result of a solved program."""
-    status, message = _ending(timing, excess, allowed)
-    samples = [_joined(x) for x in motion]
+    status, message = _ending(timing, checked.excess, checked.allowed)
+    samples = [_joined(x) for x in checked.motion]
     return Retiming(
-        model=model,
-        payloads=payloads,
+        model=task.model,
+        payloads=task.payloads,
         path=path,
         status=status,
         message=message,
         duration=timing.duration,
         energy=timing.energy,
-        weight=weight,
+        weight=task.weight,
         objective=timing.objective,
         gap=timing.speeds.gap + timing.speeds.residual,
         iterations=timing.iterations,
@@ -171,15 +189,15 @@ def build_retiming(
         u=grid.u,
         b=timing.b,
         node_times=samples[0][::DENSE],
-        limiting=_limiting(loaded, grid, timing),
-        excess=tuple(excess),
+        limiting=_limiting(task.loaded, grid, timing),
+        excess=tuple(checked.excess),
         t=samples[0],
         q=samples[1],
         v=samples[2],
         a=samples[3],
         tau=samples[4],
         solve_seconds=seconds,
-        loaded=loaded,
+        loaded=task.loaded,
     )
 
 
@@ -205,26 +223,25 @@ def _ending(timing: Timing, excess: list[Excess], allowed: float) -> tuple[str, 
 
 def _limiting(model: Model, grid: Grid, timing: Timing) -> tuple[str, ...]:
     """In each interval, the active limit with the largest multiplier."""
-    b, rows = timing.b, timing.rows
+    b, (rows, row_names, upper) = timing.b, timing.limits
     root = np.sqrt(b)
     slack = rows[..., 4] - sum(
-        rows[..., i] * x[:, None]
-        for i, x in enumerate((b[:-1], b[1:], -root[:-1], -root[1:]))
+        rows[..., i] * x[:, None] for i, x in enumerate((b[:-1], b[1:], -root[:-1], -root[1:]))
     )
     force = np.where(slack < ACTIVE, timing.speeds.multipliers, 0.0)
-    best = force.argmax(axis=1) if force.size else np.zeros(len(b) - 1, int)
-    fast = timing.speeds.bound_multipliers[:, 1] * timing.upper
-    fast = np.where(timing.upper - b < ACTIVE * timing.upper, fast, 0.0)
+    best = force.argmax(axis=1)
+    fast = timing.speeds.bound_multipliers[:, 1] * upper
+    fast = np.where(upper - b < ACTIVE * upper, fast, 0.0)
     ahead = np.maximum(fast[:-1], fast[1:])
     with np.errstate(divide="ignore"):
         speed_joint = np.argmax(_velocity_use(model, grid), axis=1)
     names = []
     for k in range(len(b) - 1):
-        strength = force[k, best[k]] if force.size else 0.0
+        strength = force[k, best[k]]
         if max(strength, ahead[k]) == 0.0:
             names.append("")
         elif strength >= ahead[k]:
-            row = timing.names[best[k]]
+            row = row_names[best[k]]
             names.append(f"{row.kind} of {model.joint_names[row.joint]}")
         else:
             node = k + int(fast[k + 1] >= fast[k])
@@ -239,11 +256,11 @@ def _velocity_use(model: Model, grid: Grid) -> Floats:
     return np.asarray(np.abs(slope) / limit)
 
 
-def without_motion(model: Model, loaded: Model, payloads: tuple[Payload, ...], path: Path,
-                   weight: float, message: str, seconds: float) -> Retiming:  # fmt: skip
+def without_motion(task: Task, path: Path, message: str, seconds: float) -> Retiming:
     """The result for a path that cannot be followed."""
-    none, nothing = np.zeros(0), np.zeros((0, model.n))
+    none, nothing = np.zeros(0), np.zeros((0, task.model.n))
     return Retiming(
-        model, payloads, path, "infeasible", message, np.inf, np.inf, weight, np.inf, np.inf, 0,
-        False, none, none, none, (), (), none, nothing, nothing, nothing, nothing, seconds, loaded,
+        task.model, task.payloads, path, "infeasible", message, np.inf, np.inf, task.weight,
+        np.inf, np.inf, 0, False, none, none, none, (), (), none, nothing, nothing, nothing,
+        nothing, seconds, task.loaded,
     )  # fmt: skip

@@ -32,9 +32,7 @@ def hermite_curve(t: Floats, q: Floats, v: Floats) -> Curve:
 def solution_of(result: Retiming, name: str) -> Solution:
     """The motion of a retiming, with its costs and its dense check."""
     result.check()
-    system = PhaseSystem(
-        result.loaded, result.payloads, (), (), result.model.limits, None
-    )
+    system = PhaseSystem(result.loaded, result.payloads, (), (), result.model.limits, None)
     found = [
         Violation(x.name, abs(x.value - x.limit), x.relative, x.value, -np.inf, np.inf, x.time)
         for x in result.excess

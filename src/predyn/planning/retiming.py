@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from predyn.dynamics.system import Payload, loaded_model
 from predyn.errors import InputError
+from predyn.kernels.arguments import joints
 from predyn.model import Model
 from predyn.planning.best_timing import Blocked, find_timing
 from predyn.planning.infeasible_paths import explain_blocked
@@ -23,10 +24,16 @@ from predyn.planning.path_check import dense_motion, find_excess
 from predyn.planning.path_rows import grid_of
 from predyn.planning.path_torques import without_friction
 from predyn.planning.paths import Path, path_of
-from predyn.planning.retimed_motion import Retiming, build_retiming, without_motion
+from predyn.planning.retimed_motion import (
+    Checked,
+    Retiming,
+    Task,
+    build_retiming,
+    without_motion,
+)
 
 Floats = NDArray[np.float64]
-MOST_ROUNDS = 12  # of refinement
+SHORTEST = 1e-7  # of the path: an interval that is not halved
 NEIGHBOURS = 2  # intervals on each side of one that is halved, halved with it
 MOST_INTERVALS = 20_000
 POSITION = 1e-9  # rad or m beyond a position limit that are rounding
@@ -53,7 +60,7 @@ def retime(
                    meaning; or a Solution, on whose motion 201 points are taken
     interpolation  of points: "cubic", the spline through all of them, or "rounded", the polyline
                    with rounded corners
-    energy         weight of the energy, s; 0: least time
+    energy         weight of the energy; 0: least time
     payloads       bodies carried along the path
     start_speed,
     end_speed      norm of the joint velocities at the two ends; 0: at rest
@@ -71,44 +78,62 @@ def retime(
     message. Bad arguments raise an InputError.
     """
     began = time.perf_counter()
-    carried = tuple(payloads)
+    joints(model)  # an InputError if it is no model
+    carried = _payloads(payloads)
     loaded = loaded_model(model, carried)
-    frictionless = without_friction(loaded)
-    weight = _number("energy", energy)
-    _require_limits(loaded, weight)
+    task = Task(model, loaded, without_friction(loaded), carried, _number("energy", energy))
+    _require_limits(loaded, task.weight)
     curve = path_of(loaded, path, interpolation)
     ends = _squared_ends(loaded, curve, start_speed, end_speed)
-    accuracy = _number("tolerance", tolerance)
-    allowed = np.inf if max_excess is None else _number("max_excess", max_excess)
+    accuracy = _number("tolerance", tolerance, 1e-12)
+    allowed = np.inf if max_excess is None else _number("max_excess", max_excess, 1e-4)
     u = curve.grid(_count(intervals), loaded.coulomb != 0.0)
-    for _ in range(MOST_ROUNDS):
-        grid = grid_of(loaded, frictionless, curve, u)
+    while True:
+        grid = grid_of(loaded, task.frictionless, curve, u)
         _require_positions(loaded, grid.dense[0])
-        timing = find_timing(loaded, grid, weight, ends, accuracy)
+        timing = find_timing(loaded, grid, task.weight, ends, accuracy)
         if isinstance(timing, Blocked):
             message = explain_blocked(loaded, grid, timing)
-            seconds = time.perf_counter() - began
-            return without_motion(model, loaded, carried, curve, weight, message, seconds)
-        motion = dense_motion(loaded, frictionless, grid, timing.b)
+            return without_motion(task, curve, message, time.perf_counter() - began)
+        motion = dense_motion(loaded, task.frictionless, grid, timing.b)
         over, excess = find_excess(loaded, motion)
-        if not (over > allowed).any():
-            break
-        bad = np.convolve(over > 0.5 * allowed, np.ones(1 + 2 * NEIGHBOURS), mode="same") > 0.0
-        if len(u) + bad.sum() > MOST_INTERVALS:
-            break
-        u = np.sort(np.append(u, 0.5 * (u[:-1] + u[1:])[bad]))
-    seconds = time.perf_counter() - began
-    return build_retiming(
-        model, loaded, carried, curve, grid, weight, timing, motion, excess, allowed, seconds
-    )
+        finer = _refined(u, over, allowed)
+        if finer is None:
+            checked = Checked(motion, excess, allowed)
+            return build_retiming(task, curve, grid, timing, checked, time.perf_counter() - began)
+        u = finer
 
 
-def _number(name: str, value: Any) -> float:
-    """A finite number that is not negative."""
+def _refined(u: Floats, over: Floats, allowed: float) -> Floats | None:
+    """Nodes with intervals halved that exceed a limit too much, and their neighbours.
+
+    over (N,) is the excess of each interval. None if there are no such intervals, or too many or
+    too short ones.
+    """
+    if not (over > allowed).any():
+        return None
+    bad = np.convolve(over > 0.5 * allowed, np.ones(1 + 2 * NEIGHBOURS), mode="same") > 0.0
+    if len(u) + bad.sum() > MOST_INTERVALS or np.diff(u)[bad].min() < SHORTEST:
+        return None
+    return np.sort(np.append(u, 0.5 * (u[:-1] + u[1:])[bad]))
+
+
+def _number(name: str, value: Any, least: float = 0.0) -> float:
+    """A finite number, at least `least`."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not 0.0 <= value < np.inf:
-        raise InputError(f"{name}: expected a finite number of at least 0, got {value!r:.40}")
+    if not number or not least <= value < np.inf:
+        raise InputError(
+            f"{name}: expected a finite number of at least {least:g}, got {value!r:.40}"
+        )
     return float(value)
+
+
+def _payloads(given: Any) -> tuple[Payload, ...]:
+    found = tuple(given) if isinstance(given, Sequence) else (given,)
+    for load in found:
+        if not isinstance(load, Payload):
+            raise InputError(f"payloads: expected a list of predyn.Payload, got {load!r:.60}")
+    return found
 
 
 def _count(intervals: Any) -> int:

@@ -24,10 +24,19 @@ from numpy.typing import NDArray
 
 from predyn.kernels.kernel_cache import keeper
 from predyn.kernels.lanes import shared
+from predyn.planning import speed_functions
+from predyn.planning.speed_functions import (
+    add_cost_derivatives,
+    barrier_of,
+    cost_of,
+    curved_cost,
+    slacks_of,
+    slopes_of,
+)
 
 Floats = NDArray[np.float64]
 
-kept = keeper(__file__)
+kept = keeper(__file__, speed_functions.__file__)
 MOST_ITERATIONS = 200
 TO_BOUNDARY = 0.995  # share of the way to the boundary that a step may go
 ARMIJO, SHORTEST = 1e-4, 1e-12
@@ -36,98 +45,7 @@ FIRST_GAP = 0.1  # gap of the first iterate over the objective
 
 
 @shared
-def interval_cost(h, quad, x, y):
-    """2 h T / S of one interval; quad: coefficients of 1, x, y, x^2, x y, y^2 in T."""
-    T = quad[0] + quad[1] * x + quad[2] * y + quad[3] * x * x + quad[4] * x * y + quad[5] * y * y
-    return 2.0 * h * T / (math.sqrt(x) + math.sqrt(y))
-
-
-@shared
-def cost_of(h, quad, linear, b):
-    total = linear[0] * b[0]
-    for k in range(len(h)):
-        total += interval_cost(h[k], quad[k], b[k], b[k + 1]) + linear[k + 1] * b[k + 1]
-    return total
-
-
-@shared
-def add_cost_derivatives(h, quad, linear, b, g, D, E):
-    """Gradient g and Hessian (diagonal D, next to it E) of the cost, in the inner b."""
-    N = len(h)
-    for k in range(N + 1):
-        g[k], D[k] = linear[k], 0.0
-    for k in range(N):
-        x, y, c = b[k], b[k + 1], quad[k]
-        p, q = math.sqrt(x), math.sqrt(y)
-        w = 1.0 / (p + q)
-        f = 2.0 * h[k] * w
-        T = c[0] + c[1] * x + c[2] * y + c[3] * x * x + c[4] * x * y + c[5] * y * y
-        Tx, Ty = c[1] + 2.0 * c[3] * x + c[4] * y, c[2] + c[4] * x + 2.0 * c[5] * y
-        Sx = 0.5 / p if k > 0 else 0.0
-        Sy = 0.5 / q if k < N - 1 else 0.0
-        if k > 0:
-            Sxx = -0.5 * Sx / x
-            g[k] += f * (Tx - T * Sx * w)
-            D[k] += f * (2.0 * c[3] - w * (2.0 * Tx * Sx + T * (Sxx - 2.0 * Sx * Sx * w)))
-        if k < N - 1:
-            Syy = -0.5 * Sy / y
-            g[k + 1] += f * (Ty - T * Sy * w)
-            D[k + 1] += f * (2.0 * c[5] - w * (2.0 * Ty * Sy + T * (Syy - 2.0 * Sy * Sy * w)))
-        E[k] = f * (c[4] - w * (Tx * Sy + Ty * Sx - 2.0 * T * Sx * Sy * w))
-
-
-@shared
-def slacks_of(rows, upper, b, s, t):
-    """Slacks s (N, M) of the rows and t (N + 1,) of the upper bounds; the smallest of them all."""
-    N, M = rows.shape[0], rows.shape[1]
-    least = math.inf
-    for k in range(N):
-        x, y = b[k], b[k + 1]
-        p, q = math.sqrt(x), math.sqrt(y)
-        for r in range(M):
-            c = rows[k, r]
-            slack = c[4] - c[0] * x - c[1] * y + c[2] * p + c[3] * q
-            s[k, r] = slack
-            least = min(least, slack)
-    for k in range(1, N):
-        t[k] = upper[k] - b[k]
-        least = min(least, t[k])
-    return least
-
-
-@shared
-def barrier_of(s, t, b):
-    """Sum of the logarithms of all slacks; several are multiplied before a logarithm is taken."""
-    N, M = s.shape
-    total = 0.0
-    for k in range(N):
-        product = 1.0
-        for r in range(M):
-            product *= s[k, r]
-            if not 1e-100 < product < 1e100:
-                total += math.log(product)
-                product = 1.0
-        if k > 0:
-            product *= t[k] * b[k]
-        total += math.log(product)
-    return total
-
-
-@shared
-def slopes_of(rows, b, G):
-    """Gradients G (N, M, 2) of the rows in the b of their two nodes, zero at given ones."""
-    N, M = rows.shape[0], rows.shape[1]
-    for k in range(N):
-        p = 0.5 / math.sqrt(b[k]) if k > 0 else 0.0
-        q = 0.5 / math.sqrt(b[k + 1]) if k < N - 1 else 0.0
-        for r in range(M):
-            c = rows[k, r]
-            G[k, r, 0] = c[0] - p * c[2] if k > 0 else 0.0
-            G[k, r, 1] = c[1] - q * c[3] if k < N - 1 else 0.0
-
-
-@shared
-def add_rows(rows, G, b, s, t, lam, z, dual, D, E):
+def add_rows(rows, G, b, inverse, t, lam, z, dual, D, E):
     """Add rows and bounds to the gradient of the Lagrangian and to Newton's matrix.
 
     Returns the rounding of the gradient times b.
@@ -139,7 +57,7 @@ def add_rows(rows, G, b, s, t, lam, z, dual, D, E):
         later = 0.25 / (b[k + 1] * math.sqrt(b[k + 1])) if k < N - 1 else 0.0
         for r in range(M):
             m = lam[k, r]
-            d = m / s[k, r]
+            d = m * inverse[k, r]
             x, y = G[k, r, 0], G[k, r, 1]
             dual[k] += m * x
             dual[k + 1] += m * y
@@ -181,15 +99,15 @@ def substitute(D, E, x):
 
 
 @shared
-def find_steps(G, D, E, dual, b, s, t, lam, z, mu, second, second_z, dx, ds, dlam, dz):
-    """Newton's steps towards s lam = mu - second for all slacks; D, E are factors."""
-    N, M = s.shape
+def find_steps(G, D, E, dual, b, inverse, t, lam, z, mu, second, second_z, dx, ds, dlam, dz):
+    """Newton's steps towards s lam = mu - second for all slacks s; D, E are factors."""
+    N, M = inverse.shape
     for k in range(N + 1):
         dx[k] = -dual[k]
     for k in range(N):
         left, right = 0.0, 0.0
         for r in range(M):
-            v = (mu - second[k, r]) / s[k, r] - lam[k, r]
+            v = (mu - second[k, r]) * inverse[k, r] - lam[k, r]
             dlam[k, r] = v
             left += v * G[k, r, 0]
             right += v * G[k, r, 1]
@@ -203,7 +121,7 @@ def find_steps(G, D, E, dual, b, s, t, lam, z, mu, second, second_z, dx, ds, dla
     for k in range(N):
         for r in range(M):
             ds[k, r] = -G[k, r, 0] * dx[k] - G[k, r, 1] * dx[k + 1]
-            dlam[k, r] -= lam[k, r] * ds[k, r] / s[k, r]
+            dlam[k, r] -= lam[k, r] * ds[k, r] * inverse[k, r]
     for k in range(1, N):
         dz[k, 0] -= z[k, 0] * dx[k] / b[k]
         dz[k, 1] += z[k, 1] * dx[k] / t[k]
@@ -241,13 +159,13 @@ def gap_after(b, s, t, lam, z, dx, ds, dlam, dz, primal, dual):
 
 
 @shared
-def barrier_slope(g, b, s, t, mu, dx, ds):
+def barrier_slope(g, b, inverse, t, mu, dx, ds):
     """Derivative of the barrier function along the step."""
-    N, M = s.shape
+    N, M = inverse.shape
     total = 0.0
     for k in range(N):
         for r in range(M):
-            total -= mu * ds[k, r] / s[k, r]
+            total -= mu * ds[k, r] * inverse[k, r]
     for k in range(1, N):
         total += dx[k] * (g[k] - mu / b[k] + mu / t[k])
     return total
@@ -270,6 +188,14 @@ def search_line(h, quad, linear, rows, upper, b, mu, value, slope, step, least, 
                 return step
         step *= 0.5
     return 0.0
+
+
+@shared
+def invert(s, inverse):
+    """Reciprocals of the slacks: a division costs as much as several products."""
+    for k in range(s.shape[0]):
+        for r in range(s.shape[1]):
+            inverse[k, r] = 1.0 / s[k, r]
 
 
 @shared
@@ -330,38 +256,43 @@ def solve_speeds(h, quad, linear, rows, upper, tolerance, b, lam, z, nodes, pair
     g, dual, D, E, dx, trial = nodes[0], nodes[1], nodes[2], nodes[3], nodes[4], nodes[5]
     t, new_t, dz, second_z = nodes[6], nodes[7], pairs[0], pairs[1]
     s, ds, dlam, second, new_s = wide[0], wide[1], wide[2], wide[3], wide[4]
+    inverse = wide[5]
     slacks_of(rows, upper, b, s, t)
     cost = cost_of(h, quad, linear, b)
-    centre_multipliers(b, s, t, FIRST_GAP * abs(cost) / count, lam, z)
+    centre_multipliers(b, s, t, FIRST_GAP * curved_cost(h, quad, b) / count, lam, z)
     set_second(s, lam, b, z, 0.0, second, second_z)
     for iteration in range(MOST_ITERATIONS):
         add_cost_derivatives(h, quad, linear, b, g, D, E)
         for k in range(len(g)):
             dual[k] = g[k]
         slopes_of(rows, b, G)
-        rounding = add_rows(rows, G, b, s, t, lam, z, dual, D, E)
+        invert(s, inverse)
+        rounding = add_rows(rows, G, b, inverse, t, lam, z, dual, D, E)
         gap = gap_after(b, s, t, lam, z, dx, s, lam, z, 0.0, 0.0)
         residual = weighted_size(dual, b)
         last[0], last[1], last[2], last[3] = cost, gap, residual, iteration
-        if gap <= tolerance * abs(cost) and residual <= tolerance * abs(cost) + rounding:
+        least_gap = tolerance * curved_cost(h, quad, b)
+        if gap <= least_gap and residual <= least_gap + rounding:
             return 0
         if not factor(D, E):
             return 3
-        find_steps(G, D, E, dual, b, s, t, lam, z, 0.0, second, second_z, dx, ds, dlam, dz)
+        find_steps(G, D, E, dual, b, inverse, t, lam, z, 0.0, second, second_z, dx, ds, dlam, dz)
         p, d = longest_steps(b, s, t, lam, z, dx, ds, dlam, dz)
         ahead = gap_after(b, s, t, lam, z, dx, ds, dlam, dz, p, d)
         # slacks that vanish before the residual does would drown in rounding
-        left = max((ahead / gap) ** 3 * gap, 0.1 * min(residual, gap), 0.2 * tolerance * abs(cost))
+        left = max((ahead / gap) ** 3 * gap, 0.1 * min(residual, gap), 0.2 * least_gap)
         mu = left / count
         value = cost - mu * barrier_of(s, t, b)
         step = 0.0
         for corrected in (1.0, 0.0):  # with the corrector, then as Newton's step for the barrier
             set_second(ds, dlam, dx, dz, corrected, second, second_z)
             if step == 0.0:
-                find_steps(G, D, E, dual, b, s, t, lam, z, mu, second, second_z, dx, ds, dlam, dz)
+                find_steps(
+                    G, D, E, dual, b, inverse, t, lam, z, mu, second, second_z, dx, ds, dlam, dz
+                )
                 p, d = longest_steps(b, s, t, lam, z, dx, ds, dlam, dz)
                 p, d = min(1.0, TO_BOUNDARY * p), min(1.0, TO_BOUNDARY * d)
-                slope = barrier_slope(g, b, s, t, mu, dx, ds)
+                slope = barrier_slope(g, b, inverse, t, mu, dx, ds)
                 least = 0.5 * p if corrected > 0.0 else SHORTEST
                 if slope < 0.0 or corrected == 0.0:
                     step = search_line(h, quad, linear, rows, upper, b, mu, value, slope, p, least,
@@ -397,8 +328,9 @@ def best_speeds(
     N, M = rows.shape[:2]
     b, lam, z, last = b.copy(), np.empty((N, M)), np.zeros((N + 1, 2)), np.zeros(4)
     nodes, pairs = np.zeros((8, N + 1)), np.zeros((2, N + 1, 2))
-    wide, G = np.empty((5, N, M)), np.empty((N, M, 2))
+    wide, G = np.empty((6, N, M)), np.empty((N, M, 2))
     code = solve_speeds(
         h, quad, linear, rows, upper, tolerance, b, lam, z, nodes, pairs, wide, G, last
     )
-    return Speeds(b, lam, z, *last[:3].tolist(), int(last[3]), TROUBLES[code])
+    objective, gap, residual, iterations = last.tolist()
+    return Speeds(b, lam, z, objective, gap, residual, int(iterations), TROUBLES[code])

@@ -35,10 +35,15 @@ STEEPEST = 1.0  # slope
 
 def can_be_written_out(problem: Problem) -> bool:
     """Whether the loops, the contacts, the ground and the cycle have no errors."""
+    from predyn.problem.contact_program import written_out
+
     try:
-        return not list(loop_problems(problem)) and not list(contact_problems(problem))
+        if list(loop_problems(problem)) or list(contact_problems(problem)):
+            return False
+        written_out(problem)
     except (AttributeError, KeyError, TypeError, ValueError):
         return False  # something beside them has a wrong type
+    return True
 
 
 def contact_problems(problem: Problem) -> Iterator[Finding]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from predyn.dynamics.loop_kinematics import describe_gap, gaps_of, loop_equations
 from predyn.errors import unknown_name
-from predyn.problem.check_phases import Finding, Path
-from predyn.problem.loop_program import loops_of
+from predyn.model.parts import Array
+from predyn.problem.check_phases import Finding, Path, numbers
+from predyn.problem.independent_loops import loops_of
+from predyn.problem.loop_program import force_names
 from predyn.problem.offers import phase_name
+from predyn.samples.registry import TORQUES
 
 if TYPE_CHECKING:
     from predyn.problem.problem import Problem
@@ -41,13 +44,20 @@ def loop_problems(problem: Problem) -> Iterator[Finding]:
     closed = not wrong and any(loops_of(problem, p) for p in range(len(problem.phases)))
     if closed:
         method = list(_method(problem))
-        yield from method or [*_names(problem), *_ends(problem)]
+        yield from method or [*_names(problem), *_impacts(problem), *_ends(problem)]
 
 
 def _method(problem: Problem) -> Iterator[Finding]:
-    from predyn.problem.problem import Hybrid
+    from predyn.problem.problem import Dmoc, Hybrid
 
     method = problem.transcription
+    for k, parameter in enumerate(problem.parameters if isinstance(method, Dmoc) else ()):
+        if getattr(parameter, "quantity", ()):
+            yield (
+                ("parameters", k, "quantity"),
+                f"method 'dmoc' does not combine unknown numbers of the model, such as "
+                f"{parameter.quantity!r:.60}, with closed loops; use method 'spline'",
+            )
     if isinstance(method, Hybrid):
         yield (
             ("transcription",),
@@ -62,12 +72,34 @@ def _method(problem: Problem) -> Iterator[Finding]:
 
 
 def _names(problem: Problem) -> Iterator[Finding]:
-    """Signals whose names the forces of loops need."""
-    taken = {signal.name for signal in problem.signals}
-    taken |= {parameter.name for parameter in problem.parameters}
+    """Names of loops that their forces, which are signals, cannot have."""
+    taken = {signal.name: "signal" for signal in problem.signals}
+    taken |= {parameter.name: "parameter" for parameter in problem.parameters}
+    taken |= {TORQUES: "signal of the torques"}
     for loop in problem.model.loops:
-        if loop.name in taken:
-            yield ("signals",), f"{loop.name!r:.60} is the name of a loop, whose force has it"
+        what = f"loop {loop.name!r:.60}"
+        if loop.name.startswith("-"):
+            yield ("model", "loops"), f"{what}: the name of its force must not begin with a minus"
+        for name in force_names(loop):
+            if name in taken:
+                yield (
+                    ("model", "loops"),
+                    f"{name!r:.60} is the name of a force of {what} and of a {taken[name]}; rename "
+                    "one of them",
+                )
+            taken[name] = f"force of {what}"
+
+
+def _impacts(problem: Problem) -> Iterator[Finding]:
+    """Impacts whose impulses closed loops would pass on, which no equation describes."""
+    for p, phase in enumerate(problem.phases):
+        loops = [*loops_of(problem, p), *(loops_of(problem, p - 1) if p else ())]
+        if phase.impact and loops:
+            yield (
+                ("phases", p, "impact"),
+                f"loop {loops[0].name!r:.60} is closed, and an impact cannot be combined with the "
+                "impulses of loops; leave it out, so that the load has the velocity of the link",
+            )
 
 
 def _ends(problem: Problem) -> Iterator[Finding]:
@@ -77,6 +109,15 @@ def _ends(problem: Problem) -> Iterator[Finding]:
         loops = loops_of(problem, p)
         for end in ("start", "end") if loops else ():
             state = getattr(phase, end)
+            rest = all(_complete(x, n) and not np.any(x) for x in (state.v, state.a))
+            known = rest or all(_complete(x, n) for x in (state.q, state.v))
+            if _complete(state.a, n) and not known:
+                yield (
+                    ("phases", p, end, "a"),
+                    "accelerations of all joints are given, but not all positions and velocities, "
+                    "on which those that keep loops closed depend; give these too, or leave "
+                    "accelerations free",
+                )
             if not _complete(state.q, n):
                 continue
             q = np.broadcast_to(np.asarray(state.q, float), (n,))
@@ -89,19 +130,49 @@ def _ends(problem: Problem) -> Iterator[Finding]:
                     f"{describe_gap(loop, gap, 0)} {at}; give a posture with closed loops, such as "
                     "predyn.close_loops(model, q)",
                 )
-            if open_ or not _complete(state.v, n):
+            v, a = (_of_joints(x, n) for x in (state.v, state.a))
+            if open_ or v is None:
                 continue
-            v = np.broadcast_to(np.asarray(state.v, float), (n,))
-            found = loop_equations(problem.model, q, loops=[loop.name for loop in loops])
-            rates = found.jacobian @ v
-            worst = int(np.argmax(np.abs(rates)))
-            if abs(rates[worst]) > MOVING:
+            moves = np.isfinite(v).all()
+            names = [loop.name for loop in loops]
+            found = loop_equations(problem.model, q, v if moves else None, loops=names)
+            moving = _fastest(found.names, _least_rates(found.jacobian, 0.0 * found.values, v))
+            if moving:
                 yield (
                     ("phases", p, end, "v"),
-                    f"the given velocities open a loop: {found.names[worst]} changes at "
-                    f"{rates[worst]:.3g} m/s or rad/s {at}; project them with "
-                    "predyn.dynamics.project_velocities(model, q, v)",
+                    f"the given velocities open a loop: {moving}/s or rad/s {at}; project them "
+                    "with predyn.dynamics.project_velocities(model, q, v)",
                 )
+            elif moves and a is not None:
+                moving = _fastest(found.names, _least_rates(found.jacobian, found.bias, a))
+                if moving:
+                    yield (
+                        ("phases", p, end, "a"),
+                        f"the given accelerations open a loop: {moving}/s^2 or rad/s^2 {at}; leave "
+                        "those of joints free that the loop moves",
+                    )
+
+
+def _of_joints(value: Any, n: int) -> Array | None:
+    """Given numbers (n,), NaN where they are free; None if there are none."""
+    array = numbers(value)
+    return array if array is not None and array.shape == (n,) else None
+
+
+def _fastest(names: Sequence[str], rates: Array) -> str:
+    """The equation that changes most, up to the unit; empty if all stay as they are."""
+    worst = int(np.argmax(np.abs(rates)))
+    if not abs(rates[worst]) > MOVING:
+        return ""
+    return f"{names[worst]} changes at {rates[worst]:.3g} m"
+
+
+def _least_rates(jacobian: Array, bias: Array, v: Array) -> Array:
+    """Rates (m,) of the equations at velocities (n,); those that are NaN reduce them."""
+    free = ~np.isfinite(v)
+    rates = jacobian @ np.where(free, 0.0, v) + bias
+    others = np.linalg.lstsq(jacobian[:, free], -rates, rcond=1e-9)[0]
+    return np.asarray(rates + jacobian[:, free] @ others)
 
 
 def _complete(value: Any, n: int) -> bool:

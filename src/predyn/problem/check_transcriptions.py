@@ -62,13 +62,6 @@ def _dmoc(problem: Problem, method: Dmoc) -> Iterator[Finding]:
                 f"method 'dmoc' has equal steps, and limits at its nodes: expected {usual!r}, got "
                 f"{got}; leave it out, or use method 'spline'",
             )
-    for p, phase in enumerate(problem.phases):
-        for end in ("start", "end"):
-            if getattr(getattr(phase, end), "a", None) is not None:
-                yield (
-                    ("phases", p, end, "a"),
-                    "method 'dmoc' has no accelerations; leave it out, or use method 'spline'",
-                )
     if any(not coupling.is_linear for coupling in problem.model.couplings):
         yield (
             (AT,),

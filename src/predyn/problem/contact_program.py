@@ -22,13 +22,10 @@ from predyn.errors import InputError
 from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
 from predyn.model.floating_base import floating_base, slides_of_base
+from predyn.problem.accelerations import needs_accelerations
 from predyn.problem.contacts import ImposedCycle, imposed
-from predyn.problem.loop_program import (
-    carried_orders,
-    known_orders,
-    loops_of,
-    with_loops_written_out,
-)
+from predyn.problem.independent_loops import loops_of
+from predyn.problem.loop_program import carried_orders, known_orders, with_loops_written_out
 from predyn.problem.offers import offer_in, phase_name
 from predyn.problem.problem import At, Constraint, Cost, Dmoc, Points, Problem
 from predyn.problem.stances import AXES, Neighbours, Node, Stances
@@ -270,7 +267,8 @@ class _Writer:
         offset = _advancing(model, cycle.advance)
         passive = set(self.problem.passive)
         driven = tuple(name for name in model.joint_names if name not in passive)
-        of_driven = (() if self.discrete else ("a",), driven)
+        fast = not self.discrete or needs_accelerations(self.problem)
+        of_driven = (("a",) if fast else (), driven)
         for channels, joints in ((("q", "v"), None), of_driven):
             if channels and (joints is None or joints):
                 gain = offset if "q" in channels else {}

@@ -4,23 +4,22 @@ The forces that hold a loop are signals: a force in world axes at both frames, w
 and for welds a moment in the axes of the frames. The moment of a hinge and the force of a distance
 have given directions; these are equations of their own, with multipliers as further signals.
 
-Only independent equations are imposed, and only their forces are unknown. At an end where a loop is
-not given at rest and does not go on in the neighbouring phase, the rates of its equations are zero
-too: the impulse of its forces there would otherwise be undetermined.
+Only independent equations are imposed, and only their forces are unknown. At an end of a phase of a
+discrete motion that is not given at rest, the rates of its equations are zero too: the impulse of
+its forces there would otherwise be undetermined.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.dynamics.loop_rank import independent_equations
 from predyn.kernels.forces import ExternalForce
-from predyn.model.loops import EQUATIONS, POSITION, Loop, named_loops
+from predyn.model.loops import EQUATIONS, POSITION, Loop
+from predyn.problem.independent_loops import Kept, independent_loops, loops_of, poses_near
 from predyn.problem.loop_guess import carrying_forces
 from predyn.problem.offers import phase_name
 from predyn.problem.problem import At, Constraint, Dmoc, Points, Problem, State
@@ -29,32 +28,7 @@ from predyn.problem.unknowns import Signal
 from predyn.terms.loops import LoopClosure, LoopForce, LoopRate
 
 AXES = "xyz"
-POSES = 8  # at which the equations are compared
-NEAR = 0.05  # rad or m, of these poses from those given
 ARM = 0.5  # m, from the weight to the size of moments
-
-
-class Kept(NamedTuple):
-    """The independent equations of a loop."""
-
-    loop: Loop
-    equations: tuple[str, ...]
-    phases: tuple[int, ...]  # in which it is closed
-
-    @property
-    def held(self) -> tuple[str, ...]:
-        """Axes of the world along which a force acts."""
-        return tuple(x for x in self.equations if x in POSITION)
-
-    @property
-    def turned(self) -> tuple[str, ...]:
-        """Equations of rotations."""
-        return tuple(x for x in self.equations if x not in (*POSITION, "distance"))
-
-
-def loops_of(problem: Problem, p: int) -> tuple[Loop, ...]:
-    """The loops that are closed in phase p."""
-    return named_loops(problem.model, problem.phases[p].loops)
 
 
 def with_loops_written_out(problem: Problem) -> Problem:
@@ -64,45 +38,6 @@ def with_loops_written_out(problem: Problem) -> Problem:
     return _Writer(problem).result()
 
 
-def independent_loops(problem: Problem) -> list[Kept]:
-    """The independent equations of the loops of a problem, near its guess."""
-    phases = range(len(problem.phases))
-    closed = {loop.name: loop for p in phases for loop in loops_of(problem, p)}
-    where = {
-        name: tuple(p for p in phases if name in [x.name for x in loops_of(problem, p)])
-        for name in closed
-    }
-    kept: dict[str, list[str]] = {name: [] for name in closed}
-    q = _poses(problem)
-    for together in dict.fromkeys(tuple(x.name for x in loops_of(problem, p)) for p in phases):
-        new = [name for name in together if not kept[name]]
-        if new:
-            for name in independent_equations(problem.model, q, loops=together).names:
-                loop = next(x for x in together if name in closed[x].equations)
-                if loop in new:
-                    kept[loop].append(name.removeprefix(f"{loop} "))
-    return [Kept(closed[name], tuple(kept[name]), where[name]) for name in closed]
-
-
-def _poses(problem: Problem) -> NDArray[np.float64]:
-    """Poses near those that a problem gives, away from singular ones."""
-    n, guess = problem.model.n, problem.guess
-    found = []
-    for phase in problem.phases:
-        for state in (phase.start, phase.end):
-            if state.q is not None:
-                q = np.broadcast_to(np.asarray(state.q, float), (n,))
-                found.append(np.where(np.isfinite(q), q, 0.0))
-    if isinstance(guess, tuple | list) and len(guess) == 2:
-        found += [*np.asarray(guess[1], float).reshape(-1, n)]
-    elif hasattr(guess, "q"):
-        found += [*np.asarray(guess.q, float).reshape(-1, n)]
-    given = np.array(found or [np.zeros(n)])
-    chosen = given[np.linspace(0, len(given) - 1, POSES).round().astype(int)]
-    away = np.random.default_rng(0).uniform(-NEAR, NEAR, chosen.shape)
-    return np.asarray(chosen + away)
-
-
 class _Writer:
     def __init__(self, problem: Problem) -> None:
         self.problem, self.model = problem, problem.model
@@ -110,7 +45,7 @@ class _Writer:
         weight = float(self.model.inertia[:, 0].sum() * np.linalg.norm(self.model.gravity))
         self.size = weight or 1.0
         self.discrete = isinstance(problem.transcription, Dmoc)
-        poses = _poses(problem)
+        poses = poses_near(problem)
         self.guesses = [self._carrying(p, poses) for p in range(len(problem.phases))]
 
     def _carrying(self, p: int, poses: NDArray[np.float64]) -> dict[str, float]:
@@ -176,7 +111,7 @@ class _Writer:
             }
             return Signal(name, components, -open_, open_, guess=guess if equations else 0.0,
                           scale=size, unit=unit, degree=degree, phases=where,
-                          continuity=0)  # fmt: skip
+                          continuity=self._continuity(kept))  # fmt: skip
 
         if loop.kind == "distance":
             yield signal(name, tuple(AXES), [True] * 3, False)
@@ -190,6 +125,14 @@ class _Writer:
         if loop.kind == "hinge" and kept.turned:
             yield signal(moment(loop), tuple(AXES), [True] * 3, True)
             yield signal(tilt(loop), kept.turned, [True] * len(kept.turned), True)
+
+    def _continuity(self, kept: Kept) -> int:
+        """Forces of a loop jump with the load if accelerations may, and in discrete motions."""
+        phases, jumps = self.problem.phases, self.problem.continuity < 2
+        changes = [
+            phases[p].system != phases[p + 1].system for p in kept.phases if p + 1 in kept.phases
+        ]
+        return -1 if self.discrete or (jumps and any(changes)) else 0
 
     def _forces(self, kept: Kept) -> Iterator[ExternalForce]:
         loop = kept.loop
@@ -209,22 +152,24 @@ class _Writer:
         if not kept.equations:
             return
         before, after = p - 1 in kept.phases, p + 1 in kept.phases
-        first = carried_orders(self.problem) if before else 0
-        if p == 0:
-            first = known_orders(self.problem, phases[0].start)
-        last = known_orders(self.problem, phases[-1].end) if p == len(phases) - 1 else 0
-        points = Points("motion", first, last)
+        first, last = carried_orders(self.problem) if before else 0, 0
         closure = LoopClosure(loop.name, kept.equations)
+        rate = LoopRate(loop.name, kept.equations)
+        ends: tuple[tuple[At, bool, State | None], ...] = (
+            ("start", before, phases[0].start if p == 0 else None),
+            ("end", after, phases[-1].end if p == len(phases) - 1 else None),
+        )
+        for end, goes_on, state in ends:
+            skipped, own_closure, own_rate = self._at_end(state)
+            if own_closure:
+                yield Constraint(closure, 0.0, 0.0, at=end, name="loop")
+            carried = end == "start" and self.problem.continuity > 0
+            if own_rate and not (goes_on and carried):
+                yield Constraint(rate, 0.0, 0.0, at=end, name="loop rate")
+            if state is not None:
+                first, last = (skipped, last) if end == "start" else (first, skipped)
+        points = Points("motion", first, last)
         yield Constraint(closure, 0.0, 0.0, name="loop", imposed_at=points)
-        if self.discrete:
-            ends: tuple[tuple[At, bool, bool, State], ...] = (
-                ("start", before, p == 0, phases[p].start),
-                ("end", after, p == len(phases) - 1, phases[p].end),
-            )
-            for end, goes_on, outer, state in ends:
-                if not goes_on and not (outer and _given(state.v, self.model.n)):
-                    rate = LoopRate(loop.name, kept.equations)
-                    yield Constraint(rate, 0.0, 0.0, at=end, name="loop rate")
         throughout = Points("motion")
         if loop.kind == "distance":
             force = LoopForce(loop.name, loop.name, tension(loop), kept.equations)
@@ -232,6 +177,36 @@ class _Writer:
         elif loop.kind == "hinge" and kept.turned:
             force = LoopForce(loop.name, moment(loop), tilt(loop), kept.turned)
             yield Constraint(force, 0.0, 0.0, name="loop moment", imposed_at=throughout)
+
+    def _at_end(self, state: State | None) -> tuple[int, bool, bool]:
+        """Points to leave out at an end of a phase, and whether it needs the equations of the loop
+        and their rates on its own: None is an end between phases.
+
+        At an end that gives derivatives but not all positions, the equations hold at the end itself
+        rather than beside it; velocities that may not keep the loop closed need its rates.
+        """
+        if state is None:
+            return 0, False, self.discrete
+        n, known = self.model.n, known_orders(self.problem, state)
+        own_rate = not _keeps_closed(state, n) and (self.discrete or state.v is not None)
+        partly = own_rate and not self.discrete and not _given(state.v, n)
+        own_closure = (known > 0 or partly) and not _given(state.q, n)
+        return known + own_closure + partly, own_closure, own_rate
+
+
+def _keeps_closed(state: State, n: int) -> bool:
+    """Whether given velocities are known to keep loops closed (check_loops.py)."""
+    if not _given(state.v, n):
+        return False
+    return _given(state.q, n) or not np.any(np.asarray(state.v, float))
+
+
+def force_names(loop: Loop) -> tuple[str, ...]:
+    """All signals that the forces of a loop may need."""
+    if loop.kind == "distance":
+        return loop.name, tension(loop)
+    turned = {"weld": (moment(loop),), "hinge": (moment(loop), tilt(loop))}
+    return loop.name, *turned.get(loop.kind, ())
 
 
 def moment(loop: Loop) -> str:
@@ -253,12 +228,14 @@ def carried_orders(problem: Problem) -> int:
 
 
 def known_orders(problem: Problem, state: State) -> int:
-    """How many of q, v and a an end gives for all joints; a discrete motion has only positions at
-    its nodes.
+    """How many of q, v and a an end gives for all joints.
+
+    For a discrete motion: of how many nodes beside it the end gives the positions. Given
+    accelerations are a relation between two of them.
     """
     n = problem.model.n
     if isinstance(problem.transcription, Dmoc):
-        return int(_given(state.q, n))
+        return int(_given(state.q, n)) + int(_given(state.a, n))
     return sum(_given(x, n) for x in (state.q, state.v, state.a))
 
 

@@ -198,7 +198,7 @@ class Dmoc(Spline):
     """Discrete mechanics and optimal control: positions at nodes, torques between them.
 
     The discrete Euler-Lagrange equations link neighbouring steps, and loops and contacts hold at
-    the nodes. Accelerations, jerks and joint reactions are not available to terms.
+    the nodes. Accelerations and jerks are differences of neighbouring nodes.
 
     steps  equal time steps in each phase; None: three for each segment
     order  2: straight lines between nodes, midpoint rule; 4: parabolas, Lobatto points, with nodes
@@ -211,7 +211,7 @@ class Dmoc(Spline):
     order: Literal[2, 4] = 2
 
     method: ClassVar[str] = "dmoc"
-    without: ClassVar[tuple[str, ...]] = ("a", "jerk", "reactions", "ground:")
+    without: ClassVar[tuple[str, ...]] = ("ground:",)
 
     def steps_of(self, segments: int | None) -> int:
         """Steps of a phase with its own number of segments, if it has one."""

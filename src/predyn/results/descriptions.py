@@ -25,13 +25,13 @@ from predyn.problem import (
     duration_of,
 )
 from predyn.problem.contact_program import without_motors
-from predyn.problem.loop_program import independent_loops
+from predyn.problem.independent_loops import independent_loops
 from predyn.problem.quantities import unit_of
 from predyn.recordings.measurements import AXES, Measurements
 from predyn.recordings.sampling import usual_interval
 from predyn.results.contact_text import contact_lines, ground_lines, patch_lines
 
-MOST = 60  # joints listed
+MOST = 120  # joints listed
 RATES = {"q": "", "v": "/s", "a": "/s^2"}
 
 
@@ -123,7 +123,7 @@ def problem_text(problem: Problem) -> str:
     if isinstance(spline, Hybrid):
         method = (
             f"hybrid: {method}, passive joints by {spline.shooting} shooting in "
-            f"{spline.steps or 'chosen'} RK4 steps per segment"
+            f"{spline.steps or '10 or more'} RK4 steps per segment"
         )
     if isinstance(spline, Dmoc):
         lines += _loop_lines(problem)

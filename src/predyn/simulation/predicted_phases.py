@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from predyn.curves.profile import Profile
 from predyn.dynamics.evaluations import Evaluation
 from predyn.dynamics.rnea import RNEA
 from predyn.kernels.forces import ExternalForce, forces_at, signal_of
+from predyn.model import Model
 from predyn.solution import Curve, Solution
 from predyn.solution.evaluation import Part, forces_in, has_motor
 
@@ -61,14 +63,19 @@ def _with_derivatives(series: Floats) -> Floats:
 class PredictedPhase:
     """One phase: what moves in it, which joints have a motor, and what acts on it."""
 
+    model: Model  # with the loops that are closed
+
     def __init__(self, solution: Solution, k: int, start: float) -> None:
         system = solution.system(k)
-        self.model, self.forces = system.model, system.forces
+        self.forces = system.forces
         self.driven = has_motor(solution, k)
         self._solution, self._k, self._start = solution, k, start
         self._duration = solution.curves[k].duration
         values = [x for force in self.forces for x in (force.force, force.moment)]
         names = {signal_of(x)[0] for x in values if isinstance(x, str)}
+        # loops without a force are open in this phase
+        loops = [x for x in system.model.loops if names & {x.name, f"{x.name} moment"}]
+        self.model = replace(system.model, loops=tuple(loops))
         profiles = [x for x in values if isinstance(x, Profile)]
         # an InputError if a signal is not there
         self.first_forces = self.forces_at(np.array([start]))

@@ -108,9 +108,9 @@ class VariationalSteps:
             after = state.copy()
             self._rule.march(after, piece, self._torques(piece))
             return after
-        q, v = self.joints(state)
-        tau, last = self._torques_of_function(t + 0.5 * h, q, v), np.inf
+        wanted, last = self._torques_of_function(t + 0.5 * h, *self.joints(state)), np.inf
         for _ in range(MOST_TRIES):
+            state, tau = _stop_unknown(state, wanted, t + 0.5 * h), np.nan_to_num(wanted)
             after = state.copy()
             self._rule.march(after, piece, tau[:, None])
             alive = np.isnan(after.stop[:, 1])
@@ -119,11 +119,13 @@ class VariationalSteps:
             own = after._replace(q=0.5 * (state.q + after.q), node_v=after.v)
             middle = self.joints(own._replace(angles=0.5 * (state.angles + after.angles)))
             wanted = self._torques_of_function(t + 0.5 * h, *middle)
+            if not np.isfinite(wanted[alive]).all():
+                continue
             change = np.abs(wanted - tau)[alive].max()
             size = max(np.abs(wanted)[alive].max(), np.finfo(float).tiny)
             if change <= AGREED * size or (change <= ROUNDED * size and change >= 0.5 * last):
                 return after
-            tau, last = np.where(alive[:, None], wanted, tau), change
+            wanted, last = np.where(alive[:, None], wanted, tau), change
         failed = state.copy()
         failed.stop[np.isnan(state.stop[:, 1])] = t + h, NOT_CONVERGED, h
         return failed
@@ -149,7 +151,7 @@ class VariationalSteps:
                 "method 'variational' does not have its hinges as coordinates; use forces=, "
                 "torques that are no function of the state, or another method"
             )
-        return np.array(finite("control(t, q, v)", tau), order="C")
+        return np.array(tau, order="C")
 
     def _to_joints(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         if self._base is None:
@@ -187,6 +189,15 @@ class VariationalStepper:
     def _state_of(self, state: State) -> Floats:
         y: Floats = np.concatenate(self._steps.joints(state), axis=1)[0]
         return y
+
+
+def _stop_unknown(state: State, tau: Floats, t: float) -> State:
+    """The same, without the trajectories whose torques (B, n) are not finite."""
+    after, alive = state.copy(), np.isnan(state.stop[:, 1])
+    for row in np.flatnonzero(alive & ~np.isfinite(tau).all(axis=1)):
+        j = int(np.argmin(np.isfinite(tau[row])))
+        after.stop[row] = t, tau.shape[1] + j, np.nan
+    return after
 
 
 def _drives_base(control: Control, plan: Plan) -> bool:

@@ -29,6 +29,7 @@ def summary_of(solution: Solution) -> dict[str, Any]:
         "duration": solution.duration,
         "iterations": solution.iterations,
         "solve_seconds": solution.solve_seconds,
+        "linear_algebra_share": linear_algebra_share(solution),
         "max_violation": solution.max_violation,
         "max_violation_dense": solution.max_violation_dense,
         "n_variables": solution.n_variables,
@@ -82,6 +83,20 @@ def largest_of(solution: Solution, name: str) -> list[float]:
     return [float(x) for x in np.where(known < 0.0, np.nan, known)]
 
 
+def linear_algebra_share(solution: Solution) -> float:
+    """Share of the solve that was not spent on evaluating the program; NaN if it is not known.
+
+    Almost all of it is the factorisation of linear equations.
+    """
+    solve, evaluate = (solution.timings.get(x, math.nan) for x in ("solve", "evaluate"))
+    return max(1.0 - evaluate / solve, 0.0) if solve > 0.0 else math.nan
+
+
+def _share(solution: Solution) -> str:
+    share = linear_algebra_share(solution)
+    return "" if math.isnan(share) else f", {share:.0%} of it linear algebra"
+
+
 def text_of(solution: Solution) -> str:
     """A short table: how it ended, what it cost, what moves how far."""
     message, status = solution.message, solution.status
@@ -93,7 +108,10 @@ def text_of(solution: Solution) -> str:
         *_first(_parameter_rows(solution), "parameters"),
         *_first(_signal_rows(solution), "signals"),
         *_payload_rows(solution),
-        ("iterations", f"{solution.iterations} in {solution.solve_seconds:.3g} s"),
+        (
+            "iterations",
+            f"{solution.iterations} in {solution.solve_seconds:.3g} s{_share(solution)}",
+        ),
         ("size", f"{solution.n_variables} variables, {solution.n_constraints} constraints"),
         *_passive_rows(solution),
         ("worst violation", _worst(solution.max_violation, solution.violations)),

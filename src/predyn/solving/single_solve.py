@@ -34,7 +34,9 @@ Report = Callable[[Iterate], bool | None]
 OBJECTIVE = 100.0  # scaled objective at the guess: the solver's tolerance is an absolute one
 # With unknown forces or torques, multipliers of the constraints are large, and a heavy objective
 # makes the solver follow curved constraints in short steps (planar-walker: 348 iterations, not 29).
-OBJECTIVE_WITH_FORCES = 2.0
+# In large discrete programs, a light one lets the barrier fall too early (a lift: 162 iterations,
+# not 78).
+OBJECTIVE_WITH_FORCES, OBJECTIVE_LARGE, LARGE = 2.0, 10.0, 5000  # variables
 RESCALED = 5  # at most, solves with the scale of the solution before
 TINY = 1e-4  # ratio of the objective's scales at the solution and at the guess
 NEAR = 1e-4  # initial barrier parameter where the guess is a motion on coarser points
@@ -187,6 +189,8 @@ def scale_objective(program: Program, x0: Floats) -> None:
     program.move(x0)
     unknown = program.problem.ground_forces or program.discrete
     wanted = OBJECTIVE_WITH_FORCES if unknown else OBJECTIVE
+    if program.discrete and program.n > LARGE:
+        wanted = OBJECTIVE_LARGE
     program.f_scale = size / wanted if 0.0 < size < np.inf else 1.0
 
 

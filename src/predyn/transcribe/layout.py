@@ -95,6 +95,7 @@ class PhaseLayout:
     given_breaks: Floats = field(default_factory=lambda: np.zeros(0), kw_only=True)  # of forces
     numbers: Floats = field(default_factory=lambda: np.zeros(0), kw_only=True)  # all control points
     places: Ints = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
+    least_points: int = field(default=0, kw_only=True)  # that act on an instant
 
     @cached_property
     def pieces(self) -> BSpline:
@@ -110,6 +111,7 @@ class PhaseLayout:
         """The joints and all signals and parameters; call this after adding those."""
         n = self.control.shape[1]
         points = 1 + max(x.degree for x in (self.spline, *(c.spline for c in self.curves)))
+        points = max(points, self.least_points)
         base, stride, signal = [*range(n)], [n] * n, [0] * n
         direct = {name: (0, n, o) for o, name in enumerate(("q", "v", "a", "jerk"))}
         start = n * max(len(self.control), points)
@@ -284,16 +286,14 @@ def lay_out_phases(problem: Problem, parameters: Sequence[Parameter]) -> list[Ph
     layouts: list[PhaseLayout] = []
     first, options = 0, problem.transcription
     for k, phase in enumerate(problem.phases):
-        name = phase_name(problem, k)
-        system = system_of(problem, k)
-        duration = duration_of(problem, phase)
         if isinstance(options, Dmoc):
             from predyn.transcribe.discrete.layout import lay_out_nodes
 
-            layout = lay_out_nodes(phase, duration, options, system, first, name)
+            layout = lay_out_nodes(problem, k, first)
         else:
-            mask = np.isin(problem.model.joint_names, system.passive)
-            layout = lay_out(phase, duration, options, mask, first, name)
+            mask = np.isin(problem.model.joint_names, system_of(problem, k).passive)
+            duration = duration_of(problem, phase)
+            layout = lay_out(phase, duration, options, mask, first, phase_name(problem, k))
         first += int((layout.columns >= 0).sum()) + int(layout.T_column >= 0)
         curves = [*layout.curves]
         for signal in problem.signals:

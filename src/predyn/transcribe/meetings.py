@@ -46,8 +46,8 @@ def meeting_rows(arrangement: Arrangement, p: int) -> list[Rows]:
     """
     problem, systems = arrangement.problem, arrangement.systems[p : p + 2]
     names, order = problem.model.joint_names, problem.continuity
-    if isinstance(problem.transcription, Dmoc):
-        order = min(order, 1)  # accelerations follow from the equations of motion
+    if isinstance(problem.transcription, Dmoc) and not arrangement.layouts[p].least_points:
+        order = min(order, 1)  # nothing looks at accelerations, so torques may jump
     ends = (arrangement.at(p, "end"), arrangement.at(p + 1, "start"))
     this, following = arrangement.layouts[p].name, arrangement.layouts[p + 1].name
     between = f"continuity {this} to {following}"

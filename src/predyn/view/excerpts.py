@@ -29,7 +29,7 @@ from predyn.view.systems import limit_range
 from predyn.view.tables import table
 
 MOST_POINTS = 600  # of a curve
-MOST_JOINTS = 60  # in the table of a model
+MOST_JOINTS = 120  # in the table of a model
 NOT_FINITE = "There is no motion to draw: it contains values that are not finite."
 NO_DURATION = "There is no motion to draw: it ended where it started."
 

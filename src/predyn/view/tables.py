@@ -12,6 +12,7 @@ import numpy as np
 from predyn.model import PRISMATIC, Model
 from predyn.solution import EXCEEDS, SUCCESS, Solution, Violation
 from predyn.solution.evaluation import passive_joints
+from predyn.solution.summary import linear_algebra_share
 from predyn.view.numbers import NOTHING, seconds, shown
 
 MOST_ROWS = 40
@@ -125,7 +126,7 @@ def key_numbers(solution: Solution, more: Sequence[Card] = (), first: Sequence[C
         Card("Objective", shown(solution.objective, 7)),
         Card("Duration", f"{shown(solution.duration, 5)} s", _phases(solution)),
         Card("Iterations", str(solution.iterations)),
-        Card("Solve time", seconds(solution.solve_seconds)),
+        Card("Solve time", seconds(solution.solve_seconds), _share(solution)),
         Card(
             "Worst violation at imposed points",
             shown(solution.max_violation, 2),
@@ -150,6 +151,11 @@ def card_list(cards: Iterable[Card]) -> str:
         + "</dd></div>"
         for card in cards
     )
+
+
+def _share(solution: Solution) -> str:
+    share = linear_algebra_share(solution)
+    return "" if np.isnan(share) else f"{share:.0%} of it linear algebra"
 
 
 def _phases(solution: Solution) -> str:

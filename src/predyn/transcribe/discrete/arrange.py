@@ -12,18 +12,17 @@ from typing import Literal
 import numpy as np
 
 from predyn.curves.node_spline import NodeSpline
-from predyn.errors import InputError
 from predyn.problem import At, Points
+from predyn.problem.accelerations import looks_at_accelerations
 from predyn.problem.offers import name_in
-from predyn.samples import FRAME_PARTS
 from predyn.samples.registry import units
 from predyn.terms.joints import JointTorque
-from predyn.terms.term import Residual, Term
+from predyn.terms.term import Residual
 from predyn.transcribe.arrange import Arrangement
 from predyn.transcribe.discrete.balance import Acting, balance
 from predyn.transcribe.discrete.layout import duration_channel
 from predyn.transcribe.discrete.node_rows import NodePart, NodeRows
-from predyn.transcribe.discrete.sets import HALVES, NODE_WEIGHTS, RULES, StepSet
+from predyn.transcribe.discrete.sets import HALVES, NODE_WEIGHTS, RULES, DifferenceSet, StepSet
 from predyn.transcribe.equalities import moves
 from predyn.transcribe.instants import Block, InstantSet
 from predyn.transcribe.kernels import Ints
@@ -35,16 +34,6 @@ BY_BOUNDS = ("position", "effort")  # limits that are bounds of variables
 
 class DiscreteArrangement(Arrangement):
     """All sets and rows of a problem on a discrete motion."""
-
-    def bind(self, p: int, term: Term) -> Residual:
-        residual = super().bind(p, term)
-        for _, channel, x in residual.entries:
-            if channel.startswith("frame:") and x >= FRAME_PARTS["alpha"].start:
-                raise InputError(
-                    f"term {term.kind!r}: it needs accelerations of {channel[6:]!r}, which method "
-                    "'dmoc' does not provide; use method 'spline'"
-                )
-        return residual
 
     def _spline(self, p: int) -> NodeSpline:
         spline = self.layouts[p].spline
@@ -65,8 +54,28 @@ class DiscreteArrangement(Arrangement):
         assert isinstance(found, StepSet)
         return found
 
+    def differences(self, p: int, residual: Residual, timed: bool = False) -> DifferenceSet:
+        """Where differences are symmetric: those of second order at the nodes, jerks in between."""
+        jerk = "jerk" in residual.channels
+        key = (p, "differences", jerk, timed)
+        if key not in self._sets:
+            s = self._spline(p).breaks
+            weights = np.diff(s)
+            if jerk:
+                s = s[:-1] + 0.5 * weights
+            else:
+                weights = 0.5 * (np.append(weights, 0.0) + np.insert(weights, 0, 0.0))
+            self._sets[key] = DifferenceSet(p, self.layouts[p].components, s, weights, timed)
+        found = self._sets[key]
+        assert isinstance(found, DifferenceSet)
+        return found
+
     def for_sum(self, p: int, at: At, residual: Residual, average: bool) -> InstantSet:
-        """As usual, but rates of signals, which jump at the nodes, are integrated between these."""
+        """As usual, but rates of signals, which jump at the nodes, are integrated between these,
+        and accelerations where they are known.
+        """
+        if at == "throughout" and looks_at_accelerations(residual):
+            return self.differences(p, residual, timed=not average)
         jumps = self._spline(p).degree == 2 and any(
             x.startswith("rate:") for x in residual.channels
         )
@@ -85,8 +94,13 @@ class DiscreteArrangement(Arrangement):
             x, weights = np.array(rule.x), np.array(rule.weights)
             return StepSet(p, self.layouts[p].components, x, weights, timed=not average)
         if at in ("throughout", "knots"):
-            at = self._spline(p).breaks.tolist()
-        return super()._choose(p, at, cost, average)
+            nodes = self._spline(p).breaks
+            return InstantSet(p, self.layouts[p].components, nodes, np.ones(len(nodes)), False)
+        points = super()._choose(p, at, cost, average)
+        if self.layouts[p].least_points:  # with the same positions at nodes, velocities at ends
+            ones = np.ones(len(points.s))
+            return DifferenceSet(p, points.components, points.s, ones, False)
+        return points
 
     def _instants(self, p: int, points: Points) -> list[float]:
         nodes = self._spline(p).breaks
@@ -97,6 +111,8 @@ class DiscreteArrangement(Arrangement):
 
     def for_inequality(self, p: int, residual: Residual) -> InstantSet:
         """The nodes, or the instants within the steps for what moves there."""
+        if looks_at_accelerations(residual):
+            return self.differences(p, residual)
         return self.within(p) if self._in_steps(p, residual) else self.at(p, "throughout")
 
     def _in_steps(self, p: int, residual: Residual) -> bool:

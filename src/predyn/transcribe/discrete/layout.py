@@ -8,7 +8,17 @@ from numpy.typing import NDArray
 from predyn.curves.node_spline import NodeSpline
 from predyn.dynamics.system import PhaseSystem
 from predyn.model.floating_base import floating_base
-from predyn.problem import Dmoc, Duration, Parameter, Phase
+from predyn.problem import (
+    Dmoc,
+    Duration,
+    Parameter,
+    Phase,
+    Problem,
+    duration_of,
+    system_of,
+)
+from predyn.problem.accelerations import needs_accelerations
+from predyn.problem.offers import phase_name
 from predyn.transcribe.layout import (
     CurveLayout,
     End,
@@ -22,19 +32,15 @@ Floats = NDArray[np.float64]
 DURATION = "duration of the phase"  # a parameter for rows that are products with T
 
 
-def lay_out_nodes(
-    phase: Phase,
-    duration: float | Duration,
-    options: Dmoc,
-    system: PhaseSystem,
-    first: int,
-    name: str,
-) -> PhaseLayout:
-    """Fix what the boundary values determine, number the rest from `first` on.
+def lay_out_nodes(problem: Problem, p: int, first: int) -> PhaseLayout:
+    """Fix what the boundary values of phase p determine, number the rest from `first` on.
 
     Velocities of a floating base at the end follow from momentum, if nothing acts on the mechanism
     from outside: they stay unknown even if they are given, because their rows would be dependent.
     """
+    phase, system, options = problem.phases[p], system_of(problem, p), problem.transcription
+    assert isinstance(options, Dmoc)
+    duration = duration_of(problem, phase)
     free_T, n = isinstance(duration, Duration), len(system.model.joint_names)
     own_T = free_T and not isinstance(phase.duration, str)
     spline = NodeSpline(options.order // 2, options.steps_of(phase.segments))
@@ -45,7 +51,7 @@ def lay_out_nodes(
     open_ends: list[tuple[End, str, Ints, Floats]] = []
     sides: tuple[tuple[End, int, int], ...] = (("start", 1, 0), ("end", -2, -1))
     for end, node, slope in sides:
-        q, v, _ = end_values(getattr(phase, end), n)
+        q, v, a = end_values(getattr(phase, end), n)
         given = np.isfinite(q)
         fixed[node, given], control[node, given] = True, q[given]
         given = np.isfinite(v)
@@ -56,12 +62,17 @@ def lay_out_nodes(
         rest = np.flatnonzero(given & ~sure)
         if len(rest):
             open_ends.append((end, "v", rest, v[rest]))
+        given = np.flatnonzero(np.isfinite(a))
+        if len(given):
+            open_ends.append((end, "a", given, a[given]))
     free = ~fixed
     columns = np.full((count, n), -1)
     columns[free] = first + int(own_T) + np.arange(free.sum())
     powers = (1.0, 1 / T, 1 / T**2, 1 / T**3)
     layout = PhaseLayout(
-        name, spline, control, columns, T, powers, first if own_T else -1, bounds, open_ends
+        phase_name(problem, p),
+        *(spline, control, columns, T, powers, first if own_T else -1, bounds, open_ends),
+        least_points=4 if needs_accelerations(problem) else 0,  # of cubics
     )
     if own_T:
         layout.curves = [_duration(layout)]

@@ -1,4 +1,6 @@
-"""Instants of a discrete motion: within the steps, where velocities and forces are looked at."""
+"""Instants of a discrete motion: within the steps, where velocities and forces are looked at, and
+between neighbouring nodes, whose differences are accelerations and jerks.
+"""
 
 from __future__ import annotations
 
@@ -57,3 +59,17 @@ class StepSet(InstantSet):
         basis = np.zeros((len(self.s), 4, spline.degree + 1))
         basis[:, :2] = spline.within(self._x).transpose(1, 0, 2)
         return basis, 1 + spline.degree * self._step
+
+
+class DifferenceSet(InstantSet):
+    """Instants at which accelerations and jerks are those of a cubic through neighbouring nodes."""
+
+    def _looks(self) -> tuple[Floats, Ints]:
+        joints, *others = self.components.splines
+        found = [self.of_joints(joints)]
+        found += [(x.basis(self.s).transpose(1, 0, 2), x.span(self.s)) for x in others]
+        return widened(self.components, found)
+
+    def of_joints(self, spline: BSpline) -> tuple[Floats, Ints]:
+        assert isinstance(spline, NodeSpline)
+        return spline.differences(self.s)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from predyn.curves.node_spline import NodeSpline
 from predyn.dynamics.reactions import joint_reactions
-from predyn.samples import Samples
+from predyn.samples import STATES, Samples
 from predyn.samples.registry import TORQUES, implementation
 from predyn.solution import Violation
 from predyn.solution.later_samples import SAMPLED
@@ -31,17 +31,9 @@ def sample_nodes(motion: Motion) -> dict[str, Any]:
     for p, curve in enumerate(motion.curves):
         spline, control = node_control(motion, p)
         s, T = spline.breaks, curve.duration
-        h, q = T * s[1], control[1:-1]
-        steps = np.diff(q, axis=0) / h
-        ends = control[[0, -1]] / T
-        v = np.concatenate([ends[:1], 0.5 * (steps[1:] + steps[:-1]), ends[1:]])
-        a = np.concatenate(
-            [
-                2.0 * (steps[:1] - ends[:1]) / h,
-                np.diff(steps, axis=0) / h,
-                2.0 * (ends[1:] - steps[-1:]) / h,
-            ]
-        )
+        q, ends = control[1:-1], control[[0, -1]] / T
+        v = np.concatenate([ends[:1], (q[2:] - q[:-2]) / (2.0 * s[1] * T), ends[1:]])
+        a = _differences(spline, control, s)[2] / T**2
         known = motion.signals[TORQUES].curves[p]
         assert known is not None
         tau = known.control
@@ -63,6 +55,13 @@ def node_control(motion: Motion, p: int) -> tuple[NodeSpline, Floats]:
     return spline, spline.sample(motion.splines[p], motion.curves[p].control)
 
 
+def _differences(spline: NodeSpline, control: Floats, s: Floats) -> Floats:
+    """(4, K, n): positions at s and their derivatives in s, by differences of nodes."""
+    basis, first = spline.differences(s)
+    found: Floats = np.einsum("koa,kaj->okj", basis, control[first[:, None] + np.arange(4)])
+    return found
+
+
 def node_violations(program: Program, motion: Motion) -> list[Violation]:
     """The largest excess of each named quantity that is bounded throughout, worst first.
 
@@ -79,10 +78,12 @@ def node_violations(program: Program, motion: Motion) -> list[Violation]:
         ]
         q = np.einsum("a,kaj->kj", values, local)
         v = np.einsum("a,kaj->kj", slopes, local) / T
+        _, _, a, jerk = _differences(spline, control, middle)
+        states = (q, v, a / T**2, jerk / T**3)
         for rows in program.rows:
             if rows.throughout and rows.parts[0].points.phase == p:
                 residual = rows.parts[0].block.residual
-                samples = _samples(motion, p, middle, (q, v), residual.channels)
+                samples = _samples(motion, p, middle, states, residual.channels)
                 bounded = Bounded(rows.name, residual, rows.lower, rows.upper)
                 value = bounded.values(samples, len(middle))
                 low, high = rows.lower[:, None], rows.upper[:, None]
@@ -94,11 +95,11 @@ def node_violations(program: Program, motion: Motion) -> list[Violation]:
 
 
 def _samples(
-    motion: Motion, p: int, s: Floats, states: tuple[Floats, Floats], channels: tuple[str, ...]
+    motion: Motion, p: int, s: Floats, states: tuple[Floats, ...], channels: tuple[str, ...]
 ) -> Samples:
-    """Channels (components, instants) of a discrete motion."""
-    q, v = states
-    found: dict[str, NDArray] = {"q": q.T, "v": v.T, "t": s[None] * motion.curves[p].duration}
+    """Channels (components, instants) of a discrete motion with q, v, a, jerk."""
+    found: dict[str, NDArray] = {name: x.T for name, x in zip(STATES, states, strict=True)}
+    found["t"] = s[None] * motion.curves[p].duration
     forces, model = motion.forces(p, s), motion.systems[p].model
     for name in channels:
         family, _, member = name.partition(":")
@@ -112,5 +113,5 @@ def _samples(
             found[name] = np.full((1, len(s)), motion.parameters[member])
         else:
             module, of = implementation(name)
-            found[name] = module.values(model, of, (q, v, np.zeros_like(q)), forces).T
+            found[name] = module.values(model, of, states[:3], forces).T
     return Samples(found)
