@@ -32,7 +32,6 @@ from predyn.solution import Curve
 
 Floats = NDArray[np.float64]
 SPARE = 1e-7  # m; edges keep this much more than the margin, so that a curve near them can too
-SHORTCUTS = 100
 
 
 def plan(
@@ -106,7 +105,7 @@ class _Planning:
                 "margin; there may be no path",
                 **counts,
             )
-        full = shorter(self.checker.view, search.path, SHORTCUTS, edges, self.seed)
+        full = shorter(self.checker.view, search.path, edges, self.seed)
         path = self._coordinates(full)
         self._end("shortcut")
         curve = spline_along(self.checker, path, self.margin)
@@ -121,9 +120,9 @@ class _Planning:
 
     def _clearance(self, q: Floats) -> tuple[Floats, NDArray[np.int64]]:
         """Least distance of configurations (B, n), inf without pairs, and its pair."""
-        distances = self.checker.distances(q)
-        if not distances.shape[1]:
+        if not self.checker.pairs:
             return np.full(len(q), np.inf), np.full(len(q), -1)
+        distances = self.checker.distances(q)
         return distances.min(axis=1), distances.argmin(axis=1)
 
     def _refuse(self, name: str, q: Floats) -> Plan | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.collision.certify_kernel import CERTIFIED, certify_edges
+from predyn.collision.certify_kernel import CERTIFIED
 from predyn.collision.checker import Checker
 from predyn.curves.bezier import bezier_spans
 from predyn.curves.bspline import BSpline
@@ -18,7 +18,8 @@ from predyn.solution import Curve
 
 Floats = NDArray[np.float64]
 DEGREE, FEWEST = 3, 2  # parts of an edge
-ROUNDS, DEPTH = 40, 20
+ROUNDS = 40  # of halving
+DEPTH = 20  # halvings of a piece
 
 
 def spline_along(checker: Checker, path: Floats, margin: float) -> Curve | None:
@@ -48,8 +49,6 @@ def _points_on(path: Floats, counts: NDArray[np.int64]) -> tuple[Floats, NDArray
 
 
 def _are_proved(checker: Checker, spans: Floats, margin: float) -> NDArray[np.bool_]:
-    full = np.ascontiguousarray(checker.expand(spans))
-    verdicts = np.empty(len(full), np.int64)
-    scratch = checker.scratch(DEGREE + 1, DEPTH)
-    certify_edges(checker.view, full, margin, DEPTH, scratch, verdicts)
-    return verdicts == CERTIFIED
+    full, times = np.ascontiguousarray(checker.expand(spans)), np.array([[0.0, 1.0]])
+    verdicts = [checker.check_spans(span[None], times, margin, DEPTH)[0] for span in full]
+    return np.array(verdicts) == CERTIFIED

@@ -60,9 +60,10 @@ def sampling_for(checker: Checker, start: Floats, goals: Floats) -> Sampling:
 
 
 def _weights(checker: Checker, low: Floats, high: Floats) -> Floats:
+    if not checker.pairs:
+        return np.ones(len(low))
     q = np.random.default_rng(0).uniform(low, high, (CONFIGURATIONS, len(low)))
     gradient = np.abs(checker.gradients(q).gradient)
-    weight = gradient.max(axis=1, initial=0.0).mean(axis=0)
-    if not weight.any():
-        return np.ones(len(low))
-    return np.maximum(weight, LEAST_WEIGHT * weight.max())
+    weight = gradient.max(axis=1).mean(axis=0)
+    most = weight.max()
+    return np.maximum(weight, LEAST_WEIGHT * most) if most > 0.0 else np.ones(len(low))

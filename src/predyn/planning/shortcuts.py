@@ -7,15 +7,19 @@ needed are removed.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
+from predyn.collision.view import View
 from predyn.kernels.kernel_cache import keeper
 from predyn.kernels.lanes import jit
 from predyn.planning import rrt_connect
 from predyn.planning.rrt_connect import Edges, proved_share
 
+Floats = NDArray[np.float64]
+TRIES = 100  # pairs of points
+DEPTH = 9  # halvings of a line: those that graze an obstacle are not worth their proof
+SAME = 1e-9  # rad or m: points this near are one
 kept = keeper(__file__, rrt_connect.__file__)
 
 
@@ -96,10 +100,13 @@ def shorten(view, path, count, pairs, lengths, ends, edges):
     return _remove_corners(view, path, count, edges)
 
 
-def shorter(view: Any, path: np.ndarray, tries: int, edges: Edges, seed: int) -> np.ndarray:
+def shorter(view: View, path: Floats, edges: Edges, seed: int) -> Floats:
     """A shorter path (K, n) between the same ends."""
-    room = np.empty((len(path) + tries + 1, path.shape[1]))
+    room = np.empty((len(path) + TRIES + 1, path.shape[1]))
     room[: len(path)] = path
-    pairs = np.random.default_rng([seed, 1]).random((tries, 2))
+    pairs = np.random.default_rng([seed, 1]).random((TRIES, 2))
     lengths, ends = np.empty(len(room)), np.empty((2, path.shape[1]))
-    return room[: shorten(view, room, len(path), pairs, lengths, ends, edges)].copy()
+    edges = edges._replace(depth=DEPTH)
+    points = room[: shorten(view, room, len(path), pairs, lengths, ends, edges)]
+    new = np.abs(np.diff(points[:-1], axis=0)).max(axis=1, initial=0.0) > SAME
+    return np.concatenate([points[:1], points[1:-1][new], points[-1:]])
