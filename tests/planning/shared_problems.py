@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from collision.robots import robot
 from predyn import Model, Scene, load_scene
 from predyn.collision import Checker
-from collision.robots import robot
 
 
 class Problem(NamedTuple):

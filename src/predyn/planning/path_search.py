@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from predyn.collision.checker import Checker
 from predyn.planning.rrt_connect import EDGES, MET_START, Edges, Trees, grow, path_between
-from predyn.planning.sampling import Sampling, sampling_for
+from predyn.planning.sampling import Sampling
 
 Floats = NDArray[np.float64]
 BATCH = 32  # samples between looks at the clock

@@ -112,8 +112,8 @@ class _Planning:
         certificate = self._certificate(curve) if curve is not None else None
         self._end("spline")
         if curve is None:
-            return self._plan("no_curve", "a path was found, but no smooth curve along it was "
-                              "proved: it is too close to obstacles", path=path, **counts)  # fmt: skip
+            message = "a path was found, but no curve along it was proved: too close to obstacles"
+            return self._plan("no_curve", message, path=path, **counts)
         message = f"a path of {len(path)} points, {len(curve.control)} control points"
         return self._plan("certified", message, path=path, curve=curve, certificate=certificate,
                           **counts)  # fmt: skip

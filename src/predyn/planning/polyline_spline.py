@@ -18,7 +18,7 @@ from predyn.solution import Curve
 
 Floats = NDArray[np.float64]
 DEGREE, FEWEST = 3, 2  # parts of an edge
-ROUNDS = 40  # of halving
+ROUNDS = 12  # of halving: up to 4096 times as many control points on an edge
 DEPTH = 20  # halvings of a piece
 
 
