@@ -25,6 +25,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 import against_casadi  # noqa: E402
 import against_pinocchio  # noqa: E402
 import cold_start  # noqa: E402
+import collisions  # noqa: E402
 import discrete  # noqa: E402
 import discrete_motions  # noqa: E402
 import growth  # noqa: E402
@@ -83,6 +84,10 @@ def main() -> None:
         "Discrete inverse dynamics, microseconds a sample, against CasADi SX": (
             discrete.against_casadi
         ),
+        "Distances of all pairs of a robot, microseconds a configuration, against Pinocchio": (
+            collisions.against_pinocchio
+        ),
+        "Certificates of paths, milliseconds, against dense checks": collisions.against_dense,
         "Growth of the gradients of energies with the number of links": discrete.chains,
         "Three formulations of inverse dynamics and its partials on DH chains": (
             growth.three_formulations

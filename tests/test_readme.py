@@ -25,6 +25,7 @@ PAGES = (
     "terms",
     "contact",
     "loops",
+    "two-step",
     "standing",
     "lifting",
     "solver",

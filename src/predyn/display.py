@@ -86,6 +86,26 @@ class Moving(Shown):
 
         animate(self, path, fps=fps, speed=speed, size=size, view=view, verbose=verbose)
 
+    def snapshots(
+        self: Any,
+        path: str | os.PathLike[str],
+        *,
+        count: int = 6,
+        size: tuple[int, int] = (240, 400),
+        view: tuple[float, float] | None = None,
+    ) -> None:
+        """Write a picture with a row of snapshots at equal time steps: .png.
+
+        count  snapshots, from the start to the end of the motion
+        size   width and height of each in pixels
+        view   azimuth about the vertical and elevation, degrees; by default as in the report
+
+        Needs the extra `predyn[pictures]`. The file appears when it is complete.
+        """
+        from predyn.view.snapshots import snapshots
+
+        snapshots(self, path, count=count, size=size, view=view)
+
 
 class Reported(Moving):
     """A result with a report."""

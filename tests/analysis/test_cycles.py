@@ -275,6 +275,22 @@ def test_a_missed_strike_is_skipped_with_a_note() -> None:
     assert len(gait.curves["knee_moment"].right) == kinetic < len(right)
 
 
+def test_lengths_on_a_slope_are_along_the_ground() -> None:
+    level, steep = walking(), 0.2
+    gravity = -9.81 * np.array([steep, 0.0, 1.0]) / np.hypot(1.0, steep)  # x is forward
+    inclined = replace(level, model=level.model.with_gravity(gravity))
+    on_slope = replace(inclined, normal=np.array([0.0, 0.0, 1.0]))
+    events = find_gait(level).events
+    expected, along, flat = (
+        gait_cycles(motion, events=events).parameters for motion in (level, on_slope, inclined)
+    )
+    for name in ("step length", "stride length", "walking speed"):
+        assert along[name].left == pytest.approx(expected[name].left, rel=1e-12)
+        assert flat[name].left != pytest.approx(expected[name].left, rel=1e-3)  # horizontally
+    cost = "mechanical cost of transport"
+    assert along[cost].right == pytest.approx(expected[cost].right, rel=1e-12)
+
+
 def test_base_joints() -> None:
     assert base_joints(person()) == {0, 1, 2}
     assert base_joints(person().lock({"pelvis_tx": 0.0, "pelvis_ty": 1.0})) == set()

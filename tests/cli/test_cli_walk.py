@@ -39,6 +39,11 @@ def test_export_of_ground_forces(step, tmp_path):
         ((), "expected --to FILE for the motion or --grf FILE"),
         (("--to", "a.mot", "--loads", "b.xml"), "--loads: it needs --grf"),
         (("--grf", "a.csv"), "expected a file that ends in .mot or .sto"),
+        (("--to", "a.mot", "--grf", "b.csv"), "expected a file that ends in .mot or .sto"),
+        (("--to", "a.mot", "--grf", "missing/b.mot"), "make the folder first"),
+        (("--to", "a.txt", "--grf", "b.mot"), "suffix"),
+        (("--to", "a.mot", "--grf", "b.mot", "--loads", "missing/c.xml"), "make the folder first"),
+        (("--to", "a.mot", "--grf", "./a.mot"), "expected different files"),
     ],
 )
 def test_export_options_that_do_not_fit(step, tmp_path, monkeypatch, options, message):
@@ -47,6 +52,17 @@ def test_export_options_that_do_not_fit(step, tmp_path, monkeypatch, options, me
     assert done.exit_code == 2
     assert message in done.output
     assert not list(tmp_path.iterdir())
+
+
+def test_check_with_options_of_a_movement(step):
+    slow, fast = (run("check", "human-walk", "--set", f"speed={x}") for x in (1.0, 1.5))
+    assert slow.exit_code == fast.exit_code == 0, slow.output + fast.output
+    assert slow.output != fast.output
+    assert "np.float64" not in slow.output
+    assert run("check", "human-walk", "--set", "speed").exit_code == 2
+    other = run("check", step, "--set", "speed=1.0")
+    assert other.exit_code == 2
+    assert "only the movement of a task has options" in other.output
 
 
 def test_report_with_norms(step, tmp_path):

@@ -44,6 +44,13 @@ def test_arrays_are_read_only_copies():
     assert model.parent.dtype == np.int64
 
 
+def test_mass_and_weight():
+    model = two_link().with_gravity((0.0, 3.0, -4.0))
+    masses = [model.inertia[k, 0] for k in range(model.n)]
+    assert model.mass == pytest.approx(sum(masses), rel=1e-15)
+    assert model.weight == pytest.approx(5.0 * sum(masses), rel=1e-15)
+
+
 def test_survives_pickling():
     model = pickle.loads(pickle.dumps(manutec_r3()))
     assert model.joint_names == ("joint1", "joint2", "joint3")

@@ -162,6 +162,7 @@ MISTAKES = {
     "cycle": (replace(walk(), cycle=True), "cycle: expected a Cycle, got bool"),
     "instants": (imposed("motion"), "imposed_at: expected Points such as"),
     "unknown instants": (imposed(Points("knots")), "imposed_at: expected Points such as"),
+    "no number": (imposed(Points("motion", first=True)), "with numbers from 0 on, got Points"),
     "no instants": (imposed(Points("motion", 9, 4)), "below the 13 points, got 13"),
     "no limit points": (imposed(Points("limits", 25)), "below the 25 points, got 25"),
     "instants of an end": (imposed(Points("motion"), at="end"), "constraints throughout a phase"),

@@ -24,6 +24,14 @@ def person() -> Solution:
     return unsolved_person()  # the image of a motion is exact whatever the motion is
 
 
+def test_the_summary_adds_up_costs_over_phases(step):
+    rows = [line.split() for line in str(step).splitlines() if line.startswith("  ")]
+    names = [name for name, _ in rows]
+    assert names == ["effort", "smoothness", "contact_force_rate"]
+    assert "flat: effort" in step.costs
+    assert sum(float(value) for _, value in rows) == pytest.approx(step.objective, rel=1e-7)
+
+
 def test_a_solution_knows_its_cycle_and_ground(step, tmp_path):
     assert step.cycle is not None
     assert step.cycle.advance == (0.6, 0.0, 0.0)

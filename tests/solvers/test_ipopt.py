@@ -1,7 +1,9 @@
 """Known optima, statuses, warm starts and repeatability of the solver."""
 
 import dataclasses
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -28,6 +30,18 @@ def test_a_known_optimum():
     assert [row[0] for row in result.history] == list(range(result.iterations + 1))
     assert len(result.history[0]) == len(HISTORY_FIELDS)
     assert 0.0 < result.evaluation_seconds < result.seconds
+
+
+def test_a_program_is_freed_without_garbage_collection():
+    program = HS071()
+    alive = weakref.ref(program)
+    gc.disable()
+    try:
+        solve_nlp(program, HS071.start, OPTIONS)
+        del program
+        assert alive() is None
+    finally:
+        gc.enable()
 
 
 def test_casadi_finds_the_same_optimum():

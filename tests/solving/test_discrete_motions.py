@@ -431,3 +431,15 @@ def test_check_lists_the_equations_of_loops() -> None:
     text = problem_text(turn_crank(steps(20), "hinge"))
     assert "loop 'pin' (hinge): equations x, y; z, tilt x, tilt y follow from others" in text
     assert "20 steps" in text
+
+
+def test_torques_of_order_4_are_parabolas() -> None:
+    """Their replay converges with the fourth power of the step, as the motion does."""
+    errors = []
+    for count in (20, 40):
+        found = solved(replace(turn_crank(steps(count, order=4)), solver=SolverOptions()))
+        errors.append(predyn.replay(found).max_position_error)
+        u = found.signal_curves["tau"].curves[0]
+        assert u.degree == 2
+        assert np.allclose(found.channel("tau"), found.tau)
+    assert errors[1] < errors[0] / 8.0

@@ -6,6 +6,7 @@ tests/transcribe/test_contacts.py compares the programs themselves.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
@@ -79,6 +80,11 @@ def test_optimum(segments: int) -> None:
     assert list(parts.values()) == pytest.approx(
         [known.effort, known.jerk, known.force_rate], rel=1e-4
     )
+
+
+def test_the_message_states_what_is_missing_at_the_base() -> None:
+    size = rf"a force of {KNOWN[4].residual} N \(0\.36 % of the weight\)"
+    assert re.search(f"{size} is missing at the floating base, z, at", walked(4).message)
 
 
 @pytest.mark.parametrize("segments", SEGMENTS)

@@ -218,6 +218,27 @@ def test_an_interrupt_gives_the_best_iterate() -> None:
     assert solve(TASK, guess=found).success  # it can be gone on from
 
 
+def test_an_interrupt_during_the_re_check_keeps_the_solve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    done = solve(TASK)
+    with monkeypatch.context() as patched:
+        patched.setattr("predyn.transcribe.unpack.dense_violations", interrupt)
+        found = solve(TASK)
+    assert found.status == "interrupted"
+    assert "interrupted during the re-check after the solve: converged" in found.message
+    np.testing.assert_array_equal(found.x, done.x)
+    assert found.objective == done.objective
+    assert np.isnan(found.max_violation_dense)
+    found.save(tmp_path / "found.h5")
+    again = solve(TASK, resume=tmp_path / "found.h5")
+    assert again.status == "optimal"
+    assert again.iterations < done.iterations
+
+
 def test_a_keyboard_interrupt_raised_in_a_report() -> None:
     def interrupt(iterate: Iterate) -> None:
         if iterate.iteration == 5:

@@ -45,6 +45,31 @@ def test_a_gif_has_its_frames_size_and_length(tmp_path):
     assert min(changes) > 50
 
 
+def test_snapshots_are_frames_side_by_side(tmp_path):
+    solution = fake_solution()
+    solution.snapshots(tmp_path / "a.png", count=3, size=(120, 100))
+    row = np.array(Image.open(tmp_path / "a.png"))
+    assert row.shape == (100, 360, 3)
+    times = np.linspace(0.0, solution.duration, 135)  # trails are finer: 67 steps a snapshot
+    painter = Painter(stage_at(solution, times), (120, 100))
+    assert np.array_equal(row[:, 240:], painter.frame(134))
+    assert np.abs(row[:, :120].astype(int) - row[:, 120:240]).max() > 50
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("a.gif", {}, r"expected a picture's suffix, \.png, got '\.gif'"),
+        ("a.png", {"count": 1}, "count: expected 2 to 50 snapshots, got 1"),
+        ("a.png", {"size": (3, 3)}, "size: expected width and height"),
+    ],
+)
+def test_wrong_snapshots_are_refused(tmp_path, name, options, message):
+    with pytest.raises(predyn.InputError, match=message):
+        fake_solution().snapshots(tmp_path / name, **options)
+    assert not (tmp_path / name).exists()
+
+
 def test_speed_stretches_the_film(tmp_path):
     solution = fake_solution()
     solution.animate(tmp_path / "a.gif", fps=10, speed=0.5, size=(100, 80))

@@ -192,7 +192,7 @@ def pressure_curves(motion: Motion, walk: Walk, cycles: Sequence[Cycle]) -> dict
     """
     if any(walk.foot(side).pressure is None for side in SIDES):
         return {}
-    axes = {"forward": {LEFT: walk.forward, RIGHT: walk.forward}}
+    axes = {"forward": {LEFT: walk.ahead, RIGHT: walk.ahead}}
     axes["medial"] = {LEFT: -walk.sideways, RIGHT: walk.sideways}
     curves = {}
     for name, axis in axes.items():

@@ -76,7 +76,7 @@ def gait_cycles(
     if norms is not None and not isinstance(norms, Norms):
         raise InputError(f"norms: expected those of load_norms, got {norms!r:.60}")
     _check_positive("threshold", threshold, "N")
-    body = float(motion.model.inertia[:, 0].sum()) if mass is None else mass
+    body = motion.model.mass if mass is None else mass
     _check_positive("mass", body, "kg")
     if not all(np.isfinite(x).all() for x in (motion.q, motion.v)):
         raise InputError(f"gait: the motion of {motion.name!r} is not finite")

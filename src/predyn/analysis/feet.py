@@ -43,6 +43,7 @@ class Walk(NamedTuple):
     up: Floats  # (3,)
     forward: Floats  # (3,) horizontal
     sideways: Floats  # (3,) horizontal, to the left
+    ahead: Floats  # (3,) forward along the ground: not horizontal on a slope
 
     def foot(self, side: str) -> Foot:
         return self.left if side == LEFT else self.right
@@ -66,7 +67,11 @@ def walk_of(motion: Motion, feet: Mapping[str, str] | None) -> Walk:
     if carrier >= 0:
         pelvis = frame_kinematics(motion.model, motion.model.link_names[carrier], motion.q).p
     forward = _direction(motion.t, pelvis, (left, right), up)
-    return Walk(left, right, pelvis, up, forward, np.cross(up, forward))
+    ahead = forward
+    if motion.normal is not None:
+        climb = -(motion.normal @ forward) / (motion.normal @ up)
+        ahead = (forward + climb * up) / np.hypot(1.0, climb)
+    return Walk(left, right, pelvis, up, forward, np.cross(up, forward), ahead)
 
 
 def find_feet(model: Model, loaded: Sequence[str]) -> dict[str, str]:

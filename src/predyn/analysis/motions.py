@@ -45,6 +45,7 @@ class Motion:
     reactions: Floats  # (K, links, 3) N, on each link through its joint, link axes
     forces: tuple[GroundForce, ...] = ()
     motors: Floats | None = None  # (K, n) of the motors alone; None: not known
+    normal: Floats | None = None  # (3,) of the ground; None: it is horizontal
 
     def position_at(self, joint: int, times: Floats) -> Floats:
         """A joint's position between the samples, cubic by positions and speeds."""
@@ -116,7 +117,8 @@ def _motion_of_solution(solution: Solution) -> Motion:
     moments = joint_moments(model, sample.q, sample.reactions)
     motors = np.where(has_motor(solution, solution.phase_at(t)), sample.tau, 0.0)
     loads = (moments, sample.reactions[:, :, 3:], tuple(forces), motors)
-    return Motion(solution.name, model, t, sample.q, sample.v, *loads)
+    normal = None if solution.ground is None else np.array([0.0, 0.0, 1.0])
+    return Motion(solution.name, model, t, sample.q, sample.v, *loads, normal)
 
 
 def _instants(solution: Solution) -> Floats:

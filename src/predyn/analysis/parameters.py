@@ -23,7 +23,7 @@ class Step(NamedTuple):
     """From the heel strike of the other foot to that of this one."""
 
     duration: float  # s
-    length: float  # m between the heels, forward
+    length: float  # m between the heels, forward along the ground
     width: float  # m between the heels, sideways
 
 
@@ -45,7 +45,7 @@ def spatiotemporal(
     for side in SIDES:
         own = [cycle for cycle in cycles if cycle.side == side]
         other = events[RIGHT if side == LEFT else LEFT].events
-        pelvis = walk.pelvis @ walk.forward
+        pelvis = walk.pelvis @ walk.ahead
         speeds = [
             float(np.diff(interpolated(t, pelvis, np.array([c.start, c.end])))[0]) / c.duration
             - ground
@@ -80,11 +80,11 @@ def spatiotemporal(
 
 
 def _ground_speed(motion: Motion, walk: Walk, cycles: Sequence[Cycle]) -> float:
-    """m/s forward, of the feet while they stand; 0 over ground."""
+    """m/s ahead, of the feet while they stand; 0 over ground."""
     speeds = []
     for cycle in cycles:
         foot = walk.foot(cycle.side)
-        middle = 0.5 * (foot.heel + foot.toe) @ walk.forward
+        middle = 0.5 * (foot.heel + foot.toe) @ walk.ahead
         stance = cycle.toe_off - cycle.start
         ends = cycle.start + stance * np.array(FLAT)
         speeds.append(float(np.diff(interpolated(motion.t, middle, ends))[0] / np.diff(ends)[0]))
@@ -108,13 +108,13 @@ def _steps(walk: Walk, side: str, t: Floats, events: Mapping[str, FootEvents]) -
         between = (
             interpolated(t, own, np.array([time])) - interpolated(t, others, np.array([stands]))
         )[0]
-        length, width = float(between @ walk.forward), abs(float(between @ walk.sideways))
+        length, width = float(between @ walk.ahead), abs(float(between @ walk.sideways))
         steps.append(Step(float(time - earlier[-1]), length, width))
     return steps
 
 
 def _cost_of_transport(motion: Motion, cycle: Cycle, stride: float) -> float:
-    """Integral of the sizes of all joints' powers over body weight and distance.
+    """Integral of the sizes of all joints' powers over the weight, with loads, and distance.
 
     Of the motors where they are known, else of the net moments; without the floating base.
     """
@@ -124,8 +124,7 @@ def _cost_of_transport(motion: Motion, cycle: Cycle, stride: float) -> float:
     times = np.linspace(cycle.start, cycle.end, INSTANTS)
     powers = np.abs(efforts * motion.v)[:, driven].sum(axis=1)
     work = float(np.trapezoid(interpolated(motion.t, powers, times), times))
-    weight = float(model.inertia[:, 0].sum() * np.linalg.norm(model.gravity))
-    return work / (weight * stride)
+    return work / (model.weight * stride)
 
 
 def _double_support(cycle: Cycle, other: Sequence[Event]) -> float | None:

@@ -50,7 +50,7 @@ from predyn.kernels.forces import ExternalForce, UnknownForce
 from predyn.kernels.lanes import WIDTH
 from predyn.kernels.tree import placed_tree_of, weightless_tree_of
 from predyn.model import Model
-from predyn.model.floating_base import base_joints, carrying_joints
+from predyn.model.floating_base import carrying_joints, require_free_base
 
 PER_JOINT = False  # not all components are forces of the joints
 
@@ -66,7 +66,7 @@ def values(model: Model, member: str, states: States, forces: Sequence[ExternalF
     own = carrying_joints(model, member)
     turn = frame_kinematics_derivatives(model, member, q).jacobian[:, :3, own]
     shifts = [np.einsum("bin,bi->bn", turn, np.cross(e, force)) for e in np.eye(3)[:2]]
-    tau[:, base_joints(model)] = 0.0
+    tau[:, require_free_base(model)] = 0.0
     return np.concatenate([tau, *shifts, wrench], axis=1)
 
 
@@ -85,7 +85,7 @@ class GroundTorques(Derived):
     ) -> None:
         if any(isinstance(force, UnknownForce) for force in forces):
             raise InputError(f"channel 'ground:{foot}': external forces must not be signals")
-        base, own = base_joints(model), carrying_joints(model, foot)
+        base, own = require_free_base(model), carrying_joints(model, foot)
         if len(base) != 6:
             raise InputError(
                 f"channel 'ground:{foot}': expected a base of six joints, got {len(base)}"

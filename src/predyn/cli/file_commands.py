@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from predyn.cli.guard import (
     NOT_CONVERGED,
     AllowAbsolute,
     AllowCode,
+    MovementOptions,
     NormsFile,
     Packages,
     ResultFile,
@@ -20,6 +22,7 @@ from predyn.cli.guard import (
     say,
     show,
 )
+from predyn.cli.option_values import read_movement_options
 from predyn.cli.stored import load_any, path_of_result
 from predyn.errors import InputError
 
@@ -39,6 +42,7 @@ def check(
         list[str] | None,
         typer.Option(help="Unit of a recording that states none: mm, deg (repeatable)."),
     ] = None,
+    set_: MovementOptions = None,
 ) -> None:
     """Show what a file contains and what is wrong with it."""
     from predyn.load import model_files
@@ -46,6 +50,9 @@ def check(
     from predyn.results import descriptions
 
     suffix = Path(file).suffix.lower()
+    is_task = suffix == ".toml" or file in tasks.NAMES
+    if set_ and not is_task:
+        raise InputError(f"--set: {file} is no task; only the movement of a task has options")
     if suffix in model_files.SUFFIXES:
         show(descriptions.model_text(model_files.load_model_file(file, packages)))
     elif suffix in READERS:
@@ -54,11 +61,14 @@ def check(
         suffix in (".h5", ".hdf5") or (Path(file).is_dir() and path_of_result(Path(file)).is_file())
     ):
         _check_result(Path(file))
-    elif suffix == ".toml" or file in tasks.NAMES:
-        from predyn.config import load_task
+    elif is_task:
+        from predyn.config import read_task
         from predyn.problem.plausibility import warn_if_implausible
 
-        problem = load_task(file, allow_absolute=allow_absolute, allow_code=allow_code)
+        options = read_movement_options(set_)
+        problem = read_task(
+            file, allow_absolute=allow_absolute, allow_code=allow_code, options=options
+        ).problem
         if (Path(file) / "solution.h5").is_file():
             say(f"predyn: note: this is the task; to check its solution: predyn check ./{file}")
         show(descriptions.problem_text(problem))
@@ -73,11 +83,12 @@ def check(
 
 def _check_result(path: Path) -> None:
     from predyn.results import descriptions
+    from predyn.results.solutions import solution_text
     from predyn.solution import Solution
 
     result = load_any(path)
     if isinstance(result, Solution):
-        show(str(result))
+        show(solution_text(result))
         show(descriptions.model_text(result.model, result.limits))
     else:
         from predyn.results.estimates import estimate_text
@@ -153,18 +164,21 @@ def export(
 ) -> None:
     """Export the motion of a solution or estimate, or its ground forces, for other programs."""
     from predyn.solution import Solution
+    from predyn.solution.force_export import force_texts
+    from predyn.storage.files import write_texts
 
     if to is None and grf is None:
         raise InputError("expected --to FILE for the motion or --grf FILE for the ground forces")
     if loads is not None and grf is None:
         raise InputError("--loads: it needs --grf, whose columns it names")
+    targets = [path.resolve() for path in (to, grf, loads) if path is not None]
+    if len(set(targets)) < len(targets):
+        raise InputError("--to, --grf, --loads: expected different files")
     loaded = load_any(path_of_result(result, "export"))
     if isinstance(loaded, Solution):
         motion = loaded.repeated(repeat) if repeat > 1 else loaded
-        if to is not None:
-            motion.export(to, rate)
-        if grf is not None:
-            motion.export_forces(grf, rate, loads=loads)
+        texts = [] if grf is None else force_texts(motion, grf, rate, loads)
+        write_texts(texts, None if to is None else partial(motion.export, to, rate))
     elif rate is not None:
         raise InputError("--rate: an estimate is written at its own times; omit this option")
     elif grf is not None or repeat > 1:

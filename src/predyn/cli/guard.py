@@ -49,6 +49,10 @@ AllowAbsolute = Annotated[
 AllowCode = Annotated[
     bool, typer.Option(help="Allow the task to run the Python functions it names.")
 ]
+MovementOptions = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="An option of a movement, such as speed=1.4."),
+]
 Packages = Annotated[
     list[Path] | None,
     typer.Option(help="Folder with meshes of a .urdf file, or with its packages (repeatable)."),

@@ -1,4 +1,4 @@
-"""Values of options of `predyn estimate`: numbers by name, links of forces, times."""
+"""Values of options: numbers by name, links of forces, times, options of movements."""
 
 from __future__ import annotations
 
@@ -80,3 +80,14 @@ def read_baseline(given: str | None) -> str | tuple[float, float] | None:
         return given
     low, _, high = given.partition(",")
     return read_number("--force-baseline", low), read_number("--force-baseline", high)
+
+
+def read_movement_options(given: Sequence[str] | None) -> dict[str, str]:
+    """KEY=VALUE pairs of --set as a table."""
+    found = {}
+    for text in given or ():
+        key, sign, value = text.partition("=")
+        if not sign or not key.strip() or not value.strip():
+            raise InputError(f"--set: expected KEY=VALUE, such as speed=1.4, got {text!r}")
+        found[key.strip()] = value.strip()
+    return found

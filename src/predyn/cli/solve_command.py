@@ -15,12 +15,14 @@ from predyn.cli.guard import (
     NOT_CONVERGED,
     AllowAbsolute,
     AllowCode,
+    MovementOptions,
     NormsFile,
     place,
     report_compiling,
     say,
     show,
 )
+from predyn.cli.option_values import read_movement_options
 from predyn.cli.stored import load
 from predyn.errors import InputError, PredynError, unknown_name
 
@@ -29,17 +31,6 @@ if TYPE_CHECKING:
     from predyn.analysis.norms import Norms
     from predyn.problem import Problem
     from predyn.solution import Solution
-
-
-def _options(given: list[str]) -> dict[str, str]:
-    """KEY=VALUE pairs as a table."""
-    found = {}
-    for text in given:
-        key, sign, value = text.partition("=")
-        if not sign or not key.strip() or not value.strip():
-            raise InputError(f"--set: expected KEY=VALUE, such as speed=1.4, got {text!r}")
-        found[key.strip()] = value.strip()
-    return found
 
 
 def examples() -> None:
@@ -85,12 +76,7 @@ def solve(
     segments: Annotated[int | None, typer.Option(min=1, help="Spline segments per phase.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Solver tolerance.")] = None,
     max_seconds: Annotated[float | None, typer.Option(help="Time limit of the solver, s.")] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="An option of a movement, such as speed=1.4."
-        ),
-    ] = None,
+    set_: MovementOptions = None,
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
@@ -116,7 +102,7 @@ def solve(
         allow_absolute=allow_absolute,
         allow_code=allow_code,
         method=method,
-        options=_options(set_ or []),
+        options=read_movement_options(set_),
     )
     problem = _changed(read.problem, segments, tolerance, max_seconds)
     folder = out or Path(results.folder_name(problem.name))
@@ -171,6 +157,7 @@ def _written(
     that is killed during the verification, which may take seconds.
     """
     from predyn.results import stored as results
+    from predyn.results.solutions import solution_text
     from predyn.solution import CONVERGED
     from predyn.storage.interrupts import held_back
 
@@ -202,7 +189,7 @@ def _written(
             cut_short = "while writing the report; to write it"
     finally:
         if written:
-            show(str(solution))
+            show(solution_text(solution))
             show("\n".join(["", *(f"wrote {path}" for path in written)]))
     return written, cut_short
 

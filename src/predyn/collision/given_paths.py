@@ -73,11 +73,8 @@ def poses_at(view: View, t: Floats) -> Floats:
         k = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2)
         x = np.clip((t - times[k]) / (times[k + 1] - times[k]), 0.0, 1.0)
         p = keys.p[span][k] + x[..., None] * (keys.p[span][k + 1] - keys.p[span][k])
-        flat = k.ravel(), x.ravel()
-        turns = [
-            turn(keys.axis[span][i], y * keys.angle[span][i]) for i, y in zip(*flat, strict=True)
-        ]
-        R = keys.R[span][k] @ np.reshape(turns, (*k.shape, 3, 3))
+        turns = turn(keys.axis[span][k.ravel()], (x * keys.angle[span][k]).ravel())
+        R = keys.R[span][k] @ turns.reshape(*k.shape, 3, 3)
         axes = np.swapaxes(R, -1, -2).reshape(*k.shape, 9)
         columns.append(np.concatenate([axes, p], axis=-1))
     return np.concatenate([np.zeros((*np.shape(t), 0)), *columns], axis=-1)

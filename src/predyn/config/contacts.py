@@ -43,8 +43,8 @@ def ground_of(table: GroundTable) -> Ground:
 def cycle_of(table: CycleTable | None) -> Cycle | None:
     if table is None:
         return None
-    advance = tuple(table.advance)
-    return Cycle(advance, table.swap, table.signs, table.mirror)  # type: ignore[arg-type]
+    mirror: Any = table.mirror  # checked with the problem
+    return Cycle(tuple(table.advance), table.swap, table.signs, mirror)
 
 
 def points_of(value: Any) -> Points | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -18,12 +18,13 @@ from predyn.config.model import Folder
 from predyn.errors import FileError, InputError, unknown_name
 from predyn.problem import At, Constraint, Cost, Duration
 from predyn.problem.check_bindings import Binder
+from predyn.problem.problem import When
 from predyn.terms import TERMS
-from predyn.terms.term import Residual, Term
+from predyn.terms.term import LOSSES, Loss, Residual, Term
 
 Row = dict[str, Any]
 MIXED = "time_effort"  # (1 - mix) * duration + mix * effort
-WHEN = ("throughout", "start", "end")
+WHEN: tuple[When, ...] = get_args(When)
 PLACE_KEYS = ("at", "fractions", "times")
 COST_KEYS = ("term", *PLACE_KEYS, "name", "weight", "loss", "average")
 CONSTRAINT_KEYS = (
@@ -33,7 +34,6 @@ CONSTRAINT_KEYS = (
 PART_KEYS = ("term", "factor")  # keys of a term in a sum
 BOUND_KEYS = ("lower", "upper", "target", "tolerance")
 ANGULAR = ("angular", "orientation")  # angles in terms that also have lengths
-LOSSES = ("linear", "square", "abs")
 
 
 class Context(NamedTuple):
@@ -54,13 +54,19 @@ def costs_of(rows: Sequence[Row], where: Path, c: Context) -> list[tuple[Path, C
         place = (*where, k)
         for term, weight in _weighted_terms(row, place, c):
             at, name = _at(row, term, place, c), _text(row, "name", place, c.findings)
-            loss = _text(row, "loss", place, c.findings)
-            if loss is not None and loss not in LOSSES:
-                c.findings.add((*place, "loss"), str(unknown_name("loss", loss, LOSSES)))
-            average = row.get("average", False)
-            cost = Cost(term, weight, at, loss, name, average)  # type: ignore[arg-type]
-            made.append((place, cost))
+            loss, average = _loss(row, place, c), row.get("average", False)
+            made.append((place, Cost(term, weight, at, loss, name, average)))
     return made
+
+
+def _loss(row: Row, where: Path, c: Context) -> Loss | None:
+    given = _text(row, "loss", where, c.findings)
+    for loss in LOSSES:
+        if loss == given:
+            return loss
+    if given is not None:
+        c.findings.add((*where, "loss"), str(unknown_name("loss", given, LOSSES)))
+    return None
 
 
 def constraints_of(rows: Sequence[Row], where: Path, c: Context) -> list[tuple[Path, Constraint]]:
@@ -125,7 +131,7 @@ def _term(row: Row, where: Path, c: Context, keys: Sequence[str]) -> Term | None
     if not isinstance(kind, str) or kind not in TERMS:
         c.findings.add((*where, "term"), str(unknown_name("term", kind, kinds)))
         return None
-    fields = {f.name: f for f in dataclasses.fields(TERMS[kind]) if f.init}  # type: ignore[arg-type]
+    fields = {f.name: f for f in _fields(TERMS[kind]) if f.init}
     values: Row = {}
     degrees = []
     good = True
@@ -188,9 +194,14 @@ def _parts(rows: Any, where: Path, c: Context) -> list[tuple[float, Term] | None
     return made
 
 
+def _fields(term: Any) -> tuple[dataclasses.Field[Any], ...]:
+    """The fields of a term or of its class: all of these are dataclasses."""
+    return dataclasses.fields(term)
+
+
 def _bounds(row: Row, term: Term, where: Path, c: Context) -> dict[str, Any]:
     """Bounds of a constraint as keyword arguments; empty if none are given."""
-    own = {f.name for f in dataclasses.fields(term)}  # type: ignore[arg-type]
+    own = {f.name for f in _fields(term)}
     given: dict[str, Any] = {}
     for key in BOUND_KEYS:
         for name in (key, f"{key}_deg"):
@@ -238,7 +249,7 @@ def _bounds(row: Row, term: Term, where: Path, c: Context) -> dict[str, Any]:
 
 
 def _at(row: Row, term: Term, where: Path, c: Context) -> At:
-    own = {f.name for f in dataclasses.fields(term)}  # type: ignore[arg-type]
+    own = {f.name for f in _fields(term)}
     given = [key for key in PLACE_KEYS if key in row and key not in own]
     if len(given) > 1:
         c.findings.add((*where, given[1]), f"expected one of {', '.join(PLACE_KEYS)}, got {given}")
@@ -247,14 +258,15 @@ def _at(row: Row, term: Term, where: Path, c: Context) -> At:
     key, value = given[0], row[given[0]]
     place = (*where, key)
     if key == "at":
-        if not isinstance(value, str) or value not in WHEN:
-            c.findings.add(
-                place,
-                f"expected 'throughout', 'start' or 'end', got {value!r:.60}; for other instants "
-                "write fractions = [...] (0 to 1) or times = [...] (s)",
-            )
-            return "throughout"
-        return value  # type: ignore[return-value]
+        for when in WHEN:
+            if when == value:
+                return when
+        c.findings.add(
+            place,
+            f"expected 'throughout', 'start' or 'end', got {value!r:.60}; for other instants "
+            "write fractions = [...] (0 to 1) or times = [...] (s)",
+        )
+        return "throughout"
     if not _is_list(value) or not value:
         c.findings.add(place, f"expected a list of numbers, got {value!r:.60}")
         return "throughout"

@@ -121,6 +121,14 @@ class NodeSpline(BSpline):
         cubic = make_interp_spline(self.breaks, control[1:-1], k=3, t=spline.knots, bc_type=ends)
         return spline, np.asarray(cubic.c)
 
+    def parabolas(self, values: Floats) -> tuple[BSpline, Floats]:
+        """Continuous parabolas through values at the nodes (degree 2), and their control points."""
+        ends = np.arange(self.steps + 1) / self.steps
+        knots = np.concatenate([[0.0], np.repeat(ends, 2), [1.0]])
+        control = values.copy()
+        control[1::2] = 2.0 * values[1::2] - 0.5 * (values[:-1:2] + values[2::2])
+        return BSpline(2, knots), control
+
     def sample(self, curve: BSpline, control: Floats) -> Floats:
         """Control points on a smooth curve: its values at the nodes, its slopes at the ends."""
         q = curve.evaluate(control, self.breaks, derivatives=0)[0]

@@ -159,7 +159,7 @@ CENTROIDAL_DERIVATIVES = Kernel(
 
 def _inputs(model: Model, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None) -> tuple:
     inputs = motion(model, q, v, a)
-    if not model.inertia[:, 0].any():
+    if model.mass == 0.0:
         raise ModelError(f"model {model.name!r} has no mass and so no centre of mass")
     return inputs
 
@@ -182,7 +182,7 @@ def spatial_momentum(
         chain = Chain(model, q, v, a)
         return spatial_momentum(chain.tree, *chain.motion, out=out)
     parts = CENTROIDAL_MOTION(model, inputs, out=out)
-    return CentroidalMotion(float(model.inertia[:, 0].sum()), *parts)
+    return CentroidalMotion(model.mass, *parts)
 
 
 def spatial_momentum_derivatives(

@@ -24,7 +24,7 @@ base, so that no division by the cosine of a base angle occurs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -37,7 +37,7 @@ from predyn.dynamics.rnea import inverse_dynamics
 from predyn.errors import InputError
 from predyn.kernels.forces import ExternalForce, vector
 from predyn.model import Model
-from predyn.model.floating_base import base_joints
+from predyn.model.floating_base import require_free_base
 
 Floats = NDArray[np.float64]
 Outside = Literal["clamp", "extend", "error"]
@@ -100,7 +100,7 @@ def two_step_dynamics(
     An InputError says where the vertical force is not positive, and where the edges of two feet do
     not face each other. Whether the zero-moment point lies under the feet is not checked.
     """
-    base = base_joints(model)
+    base = require_free_base(model)
     options = Arguments(model, feet, height, direction, outside)
     wrench = resultant_wrench(model, q, v, a, forces=forces)
     origins = [frame_kinematics(model, foot.link, q).p for foot in feet]
@@ -108,7 +108,7 @@ def two_step_dynamics(
     split = split_wrench(options, wrench, origins, edges)
     ground = [*forces, *ground_forces(feet, split.wrenches)]
     tau = inverse_dynamics(model, q, v, a, forces=ground)
-    return result_of(model, base, tau, wrench, split)
+    return result_of(base, tau, wrench, split)
 
 
 class Arguments:
@@ -140,8 +140,7 @@ class Arguments:
             raise InputError(f"outside: expected one of {', '.join(OUTSIDE)}, got {outside!r:.40}")
         self.feet, self.height, self.outside = feet, float(height), outside
         self.along: Floats = along / np.linalg.norm(along)
-        self.mass = float(model.inertia[:, 0].sum())
-        self.weight = self.mass * float(np.linalg.norm(model.gravity))
+        self.weight = model.weight
 
 
 class Split(NamedTuple):
@@ -242,13 +241,10 @@ def ground_forces(feet: Sequence[Foot], wrenches: Floats) -> list[ExternalForce]
     ]
 
 
-def result_of(
-    model: Model, base: NDArray[np.int64], tau: Floats, wrench: Floats, split: Split
-) -> TwoStep:
-    own = [k for k in base if k < model.n] if not model.couplings else _coordinates(model, base)
+def result_of(base: NDArray[np.int64], tau: Floats, wrench: Floats, split: Split) -> TwoStep:
     return TwoStep(
         tau,
-        tau[..., own],
+        tau[..., base],
         wrench,
         split.zmp,
         split.couple,
@@ -258,16 +254,11 @@ def result_of(
     )
 
 
-def _coordinates(model: Model, base: NDArray[np.int64]) -> list[int]:
-    names = {model.expanded.joint_names[k] for k in base}
-    return [k for k, name in enumerate(model.joint_names) if name in names]
-
-
-def _require(holds: NDArray[np.bool_], message: object) -> None:
+def _require(holds: NDArray[np.bool_], message: Callable[[tuple[int, ...]], str]) -> None:
     if not np.all(holds):
         at = tuple(int(k) for k in np.argwhere(~np.atleast_1d(holds))[0])
         at = at if np.ndim(holds) else ()
-        raise InputError(message(at))  # type: ignore[operator]
+        raise InputError(message(at))
 
 
 def _where(at: tuple[int, ...]) -> str:

@@ -36,7 +36,7 @@ from predyn.dynamics.two_step import (
 )
 from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
-from predyn.model.floating_base import base_joints
+from predyn.model.floating_base import require_free_base
 
 
 class TwoStepPartials(NamedTuple):
@@ -74,7 +74,7 @@ def two_step_dynamics_derivatives(
 
     Where a share is clamped, its partials are zero: they jump at the facing edges.
     """
-    base = base_joints(model)
+    base = require_free_base(model)
     options = Arguments(model, feet, height, direction, outside)
     resultant = resultant_wrench_derivatives(model, q, v, a, forces=forces)
     at_origins = [_point(model, foot.link, q, (0.0, 0.0, 0.0)) for foot in feet]
@@ -95,7 +95,7 @@ def two_step_dynamics_derivatives(
         for j, slopes in enumerate(by_force):
             total += slopes @ parts.wrenches[..., j, :, :]
         found.append(parts._replace(tau=total))
-    value = result_of(model, base, tau, resultant.wrench, split)
+    value = result_of(base, tau, resultant.wrench, split)
     return TwoStepDerivatives(value, *found)
 
 

@@ -170,7 +170,7 @@ def _moments(seen: Recorded, base: Base) -> Iterator[Finding]:
     """No body can produce the moments that wrong units ask for."""
     model = seen.model
     hinges = np.setdiff1d(np.flatnonzero(model.kind != PRISMATIC), base.joints)
-    mass = float(model.inertia[:, 0].sum())
+    mass = model.mass
     peaks = np.quantile(np.abs(seen.tau[:, hinges]), MOST, axis=0) / mass
     large = [
         f"{model.joint_names[j]} ({peak:.3g} N m/kg)"

@@ -23,10 +23,9 @@ from predyn.errors import InputError
 from predyn.estimate.result import Filtered, RootResidual
 from predyn.estimate.spline_grid import Floats, Ints
 from predyn.model import PRISMATIC, Model
-from predyn.model.floating_base import floating_base
+from predyn.model.floating_base import MOMENT_ARM, floating_base
 
 SHARE = 0.04  # standard deviation of the force over the weight
-ARM = 0.6  # m, from forces to moments
 SMALLEST = 1e-6  # share of the weight; less is zero to rounding
 LARGE = 0.1  # residual of the filter over the weight that shows forces to be missing or wrong
 WINDOW = 0.2  # s, over which it is averaged, so that noise does not count
@@ -43,7 +42,7 @@ class Base(NamedTuple):
     def sigma(self, model: Model) -> Floats:
         """Standard deviation of each generalised force, N or N m."""
         force = self.assumed * self.weight
-        return np.where(model.kind[self.joints] == PRISMATIC, force, ARM * force)
+        return np.where(model.kind[self.joints] == PRISMATIC, force, MOMENT_ARM * force)
 
 
 def assumed_base(
@@ -62,7 +61,7 @@ def assumed_base(
                 "hinge, or of three slides and three hinges, with mass at its end only); omit it"
             )
         return None
-    weight = float(model.inertia[:, 0].sum() * np.linalg.norm(model.gravity))
+    weight = model.weight
     listed = np.isin(joints, unactuated)
     if share is not None:
         if 0.0 < share < math.inf and weight == 0.0:

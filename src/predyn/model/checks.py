@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from predyn.errors import ModelError, ModelWarning
-from predyn.model.contacts import contact_problems
+from predyn.model.contacts import contact_point_problems
 from predyn.model.couplings import find_problems
 from predyn.model.ligaments import negative_parts
 from predyn.model.loops import loop_problems
@@ -39,7 +39,7 @@ def check(model: Model) -> None:
     if not problems:
         checks = (_check_tree, _check_joints, _check_inertias, _check_attached)
         problems = _check_numbers(tree) or [text for find in checks for text in find(tree)]
-        problems += contact_problems(model) + loop_problems(model)
+        problems += contact_point_problems(model) + loop_problems(model)
     if not problems:
         problems = singular_mass_matrix(model)
     if problems:

@@ -30,7 +30,7 @@ def patches_of(points: Sequence[ContactPoint]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def contact_problems(model: Model) -> list[str]:
+def contact_point_problems(model: Model) -> list[str]:
     """Contact points that are no frames of moving links, or that occur twice."""
     problems, seen = [], set()
     frames = {frame.name: frame.link for frame in model.frames}

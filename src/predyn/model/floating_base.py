@@ -18,30 +18,60 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 PLANAR, SPATIAL = (2, 1), (3, 3)  # slides and hinges
+MOMENT_ARM = 0.6  # m, from the size of forces at a floating base to that of moments
+INDEPENDENT = 1e-6  # least singular value of the directions of slides
 
 
 def floating_base(model: Model) -> IntArray | None:
-    """Joints of the root chain whose links have no mass but the last, if it floats.
+    """Joints of the floating base on which the whole model moves; None if there is none."""
+    bases = floating_bases(model)
+    return bases[0] if bases and len(_root_chains(model.expanded)) == 1 else None
 
-    It floats with two slides and a hinge, or three slides and three hinges.
+
+def floating_bases(model: Model) -> list[IntArray]:
+    """Joints of each floating base: a root chain that lets its last link move freely.
+
+    In the plane it has two slides and a hinge, in space three of each, in any order; the axes of
+    the slides are independent, and none of the joints follows another.
     """
-    chain, j = list[int](), -1
-    bare = ~model.inertia.any(axis=1) & ~np.isin(np.arange(len(model.parent)), model.parent)
-    while True:
-        following = np.flatnonzero((np.asarray(model.parent) == j) & ~bare)
-        if len(following) != 1:
-            return None
-        j = int(following[0])
-        chain.append(j)
-        if model.inertia[j, 0] > 0.0 or len(chain) > sum(SPATIAL):
-            break
-    links = independent(model)
-    if not np.isin(chain, links).all():  # a joint follows another
-        return None
-    joints = np.searchsorted(links, chain)
-    kinds = model.kind[joints]
-    counts = int((kinds == PRISMATIC).sum()), int((kinds == REVOLUTE).sum())
-    return joints.astype(np.int64) if counts in (PLANAR, SPATIAL) else None
+    tree, links = model.expanded, independent(model)
+    bases = []
+    for chain in _root_chains(tree):
+        kinds = tree.kind[chain].tolist()
+        slides, hinges = kinds.count(PRISMATIC), kinds.count(REVOLUTE)
+        counted = (slides, hinges) in (PLANAR, SPATIAL) and len(kinds) == slides + hinges
+        if not counted or not np.isin(chain, links).all():
+            continue
+        if np.linalg.matrix_rank(_axes_at_zero(tree, chain), tol=INDEPENDENT) == slides:
+            bases.append(np.searchsorted(links, chain).astype(np.int64))
+    return bases
+
+
+def root_chain(model: Model) -> list[int]:
+    """Links from the world to the first one with mass or with several children; none if several
+    links are fixed to the world.
+    """
+    chains = _root_chains(model.expanded)
+    return chains[0] if len(chains) == 1 else []
+
+
+def _root_chains(tree: Model) -> list[list[int]]:
+    """Each root with the links after it, up to the first one with mass or with several children.
+
+    Links without mass at the end of a branch do not count: these are coordinates or frames.
+    """
+    light = ~np.asarray(tree.inertia.any(axis=1))
+    counts = ~light | np.isin(np.arange(len(light)), tree.parent)
+    chains = []
+    for root in np.flatnonzero((tree.parent < 0) & counts).tolist():
+        chain = [root]
+        while light[chain[-1]]:
+            following = np.flatnonzero((tree.parent == chain[-1]) & counts).tolist()
+            if len(following) != 1:
+                break
+            chain += following
+        chains.append(chain)
+    return chains
 
 
 def slides_of_base(model: Model) -> dict[int, Floats]:
@@ -50,61 +80,35 @@ def slides_of_base(model: Model) -> dict[int, Floats]:
     if base is None:
         return {}
     slides = [int(j) for j in base if model.kind[j] == PRISMATIC]
-    return dict(zip(slides, _axes_at_zero(model.expanded, base.tolist()), strict=True))
+    axes = _axes_at_zero(model.expanded, independent(model)[base])
+    return dict(zip(slides, axes, strict=True))
 
 
-def root_chain(model: Model) -> list[int]:
-    """Links from the world to the first one with mass or with several children."""
-    tree, found, link = model.expanded, list[int](), -1
-    while True:
-        following = np.flatnonzero(np.asarray(tree.parent) == link)
-        if len(following) != 1:
-            return found
-        link = int(following[0])
-        found.append(link)
-        if tree.inertia[link, 0] > 0.0:
-            return found
-
-
-def base_joints(model: Model) -> NDArray[np.int64]:
-    """The joints between the world and the first link with mass, which must form a floating base.
-
-    In space these are three prismatic joints and three revolute ones, in the plane two and one, in
-    any order; the axes of the prismatic joints must be independent.
+def require_free_base(model: Model) -> IntArray:
+    """The joints of the floating base; an InputError if there is none, or if something acts at them
+    besides motors.
     """
-    tree = model.expanded
-    roots = np.flatnonzero(tree.parent < 0)
-    found = [int(roots[0])]
-    while len(roots) == 1 and not tree.inertia[found[-1]].any():
-        children = np.flatnonzero(tree.parent == found[-1])
-        if len(children) != 1:
-            break
-        found.append(int(children[0]))
-    kinds = [int(k) for k in tree.kind[found]]
-    slides, turns = kinds.count(PRISMATIC), kinds.count(REVOLUTE)
-    free = len(roots) == 1 and len(kinds) == slides + turns and (slides, turns) in ((3, 3), (2, 1))
-    if free:
-        free = np.linalg.matrix_rank(_axes_at_zero(tree, found), tol=1e-6) == slides
-    if not free:
-        names = ", ".join(tree.joint_names[k] for k in found)
+    base = floating_base(model)
+    if base is None:
+        names = ", ".join(model.expanded.joint_names[k] for k in root_chain(model))
         raise InputError(
             f"ground forces: model {model.name!r:.60} has no floating base; expected one "
             "root with three prismatic and three revolute joints (in the plane two and one) before "
-            f"the first link with mass, with independent slides; got {slides} prismatic and "
-            f"{turns} revolute: {names:.200}"
+            "the first link with mass, with independent slides; got "
+            f"{names or 'several roots':.200}"
         )
-    held = [tree.stiffness, tree.damping, tree.coulomb, tree.armature, np.abs(tree.rotor).sum(1)]
-    held.append(tree.ligaments[:, :, 0].sum(axis=1))
-    acting = [tree.joint_names[k] for k in found if any(x[k] for x in held)]
+    held = [model.stiffness, model.damping, model.coulomb, model.armature]
+    held += [np.abs(model.rotor).sum(axis=1), model.ligaments[:, :, 0].sum(axis=1)]
+    acting = [model.joint_names[j] for j in base if any(x[j] for x in held)]
     if acting:
         raise InputError(
             f"ground forces: the base of model {model.name!r:.60} must be free, but "
             f"springs, ligaments, friction, armature or rotors act at {', '.join(acting):.200}"
         )
-    return np.array(found, np.int64)
+    return base
 
 
-def _axes_at_zero(tree: Model, base: Sequence[int]) -> Floats:
+def _axes_at_zero(tree: Model, base: Sequence[int] | IntArray) -> Floats:
     """World axes of the prismatic joints of the base at q = 0, one per row."""
     R, rows = np.eye(3), []
     for k in base:
@@ -122,7 +126,7 @@ def carrying_joints(model: Model, frame: str) -> list[int]:
             f"ground forces: joints that follow others, such as {follower!r:.60}, are not "
             "supported; use contacts, whose forces are unknowns"
         )
-    base, link, found = set(base_joints(model).tolist()), model.frame(frame).link, []
+    base, link, found = set(require_free_base(model).tolist()), model.frame(frame).link, []
     while link >= 0 and link not in base:
         found.append(link)
         link = int(model.parent[link])

@@ -27,9 +27,15 @@ SHAPE = (len(SIDES), len(PARTS))
 LARGEST_EXPONENT = 40.0
 
 
+def no_ligaments() -> Array:
+    """(0, 2, 3), which stands for zeros of any number of joints."""
+    return np.zeros((0, *SHAPE))
+
+
 def frozen_ligaments(value: ArrayLike | None, n: int) -> Array:
-    """The ligaments (n, 2, 3) of n joints; None: no joint has any."""
-    return frozen(np.zeros((n, *SHAPE)) if value is None else value, "ligaments", (n, *SHAPE))
+    """The ligaments (n, 2, 3) of n joints; None or nothing: no joint has any."""
+    given = np.zeros((n, *SHAPE)) if value is None or np.size(value) == 0 else value
+    return frozen(given, "ligaments", (n, *SHAPE))
 
 
 def negative_parts(ligaments: Array) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from predyn.model.capsules import Capsule
 from predyn.model.contacts import ContactPoint, patches_of
 from predyn.model.coupled import couple, entries_of, renewed_tree
 from predyn.model.couplings import Coupling
-from predyn.model.ligaments import frozen_ligaments
+from predyn.model.ligaments import frozen_ligaments, no_ligaments
 from predyn.model.loops import Loop
 from predyn.model.parts import (
     KINDS,
@@ -105,7 +106,7 @@ class Model(Shown):
     notes: tuple[str, ...] = ()
     couplings: tuple[Coupling, ...] = ()
     tree: Model | None = None
-    ligaments: Array = None  # type: ignore[assignment]  # becomes zeros (n, 2, 3)
+    ligaments: Array = dataclasses.field(default_factory=no_ligaments)  # becomes zeros (n, 2, 3)
 
     def __post_init__(self) -> None:
         links = np.size(self.parent)
@@ -168,6 +169,16 @@ class Model(Shown):
     def expanded(self) -> Model:
         """The same mechanism with every joint independent; the model itself without couplings."""
         return self if self.tree is None else self.tree
+
+    @property
+    def mass(self) -> float:
+        """Total mass, kg."""
+        return float(self.inertia[:, 0].sum())
+
+    @property
+    def weight(self) -> float:
+        """Weight of the total mass, N."""
+        return self.mass * float(np.linalg.norm(self.gravity))
 
     @property
     def frame_names(self) -> tuple[str, ...]:

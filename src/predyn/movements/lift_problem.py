@@ -17,6 +17,7 @@ from predyn.models.humans.boxes import human_with_box
 from predyn.movements.lifting import (
     BOX,
     lift_contacts,
+    lift_distances,
     lift_guess,
     lift_heights,
     lift_limits,
@@ -24,13 +25,14 @@ from predyn.movements.lifting import (
     reaching_posture,
 )
 from predyn.nlp import SolverOptions
-from predyn.problem import Contact, Cost, Dmoc, Ground, Phase, Problem, State
-from predyn.terms import ContactForceRate, Effort, JointPosition, JointVelocity
+from predyn.problem import Constraint, Contact, Cost, Dmoc, Ground, Phase, Problem, State
+from predyn.terms import ContactForceRate, Effort, FrameDistance, JointPosition, JointVelocity
 
 Floats = NDArray[np.float64]
 BASE = "global_"  # beginning of the names of joints without motors, besides those of the box
 HEIGHT = 10.0  # cost of a metre less height
 SPEED = 0.025  # s^2/rad^2, cost of squared joint speeds; without it there are many equal motions
+TURNING = 0.25  # s^2/rad^2, the same of the box: without it, it swings below the handles
 FORCE_RATE = 1e-3  # s, of squared rates of ground forces over the weight; determines shares
 REACH = 0.45  # share of the time of the lift that reaching for the box takes in addition; taste
 GRIPS = ("grip_r", "grip_l")
@@ -40,7 +42,8 @@ CORNERS = {  # of a box on the ground: pushed along, held along
     "box_front_l": ("z", "z"),
     "box_rear_l": ("z", ""),
 }
-STEPS, SEGMENTS, DEGREE = 26, 10, 5
+STEPS = 26
+SEGMENTS, DEGREE = 16, 5  # of method spline; fewer segments leave forces at the base between points
 
 
 def human_lift_box(
@@ -72,7 +75,7 @@ def human_lift_box(
     box_size, handle_height  the box, as in predyn.models.human_with_box
     height, mass, sex, age, percentile, strength, load_back, detailed  the person
     friction      of the soles on the ground
-    steps         time steps of the lift
+    steps         time steps of each phase
 
     The feet are flat and stay in place. The box turns by at most 0.35 rad about each axis.
     """
@@ -96,9 +99,10 @@ def human_lift_box(
         model,
         tuple(lift.phases(steps)),
         tuple(lift.costs()),
+        constraints=tuple(lift.distances()),
         limits=lift_limits(model),
         guess=lift.guess(),
-        transcription=Dmoc(steps=None if reach else steps, segments=SEGMENTS, degree=DEGREE),
+        transcription=Dmoc(steps=steps, segments=SEGMENTS, degree=DEGREE),
         solver=SolverOptions(tolerance=1e-6),
         name="human-lift-box",
         passive=[name for name in model.joint_names if name not in lift.driven],
@@ -123,7 +127,7 @@ class _Lift:
         self.model, self.way, self.duration = model, way, duration
         self.shelf, self.reach = shelf, reach
         self.driven = [x for x in model.joint_names if not x.startswith((BASE, "box_"))]
-        self.weight = float(model.inertia[:, 0].sum() * np.linalg.norm(model.gravity))
+        self.weight = model.weight
         self.upright = reaching_posture(model) if reach else None
 
     def phases(self, steps: int) -> Iterator[Phase]:
@@ -161,7 +165,13 @@ class _Lift:
     def costs(self) -> Iterator[Cost]:
         yield Cost(Effort(self.driven, normalised=True), 0.5)
         yield Cost(JointVelocity(self.driven), SPEED, name="speed")
+        yield Cost(JointVelocity(BOX[3:]), TURNING, name="turning of the box")
         yield Cost(ContactForceRate(per=self.weight), FORCE_RATE)
+
+    def distances(self) -> Iterator[Constraint]:
+        """The box stays out of the body."""
+        for frame, least in lift_distances(self.model, self.way[0]).items():
+            yield Constraint(FrameDistance("box", frame), lower=least)
 
     def guess(self) -> tuple[Floats, Floats]:
         s, q = lift_guess(self.way)

@@ -36,13 +36,18 @@ NEAR = 0.40, 0.85  # m, heights of the handles between which the box comes close
 BALANCE = 0.45, 50.0  # share of the foot's length ahead of the heel; weight, 1/m; taste
 MOST_SPREAD = 3.0  # rad or m: joints may leave the preferred posture in proportion to their range
 UPRIGHT = 1.0  # rad, the same of the pelvis; taste
+HEAD_UP = -0.25  # rad, most flexion of the upper neck: at 0 both rotations of the neck are the same
+# m: spheres in the body that a sphere in the box must not meet, of the person of HIP_HEIGHT; taste
+BODY = {"pelvis": 0.12, "chest": 0.13, "eyes": 0.10, "lap": 0.11, "knee": 0.08}
 MARGIN = 0.01  # m of the soles that carry nothing in a posture
 # preferred postures in degrees by the beginnings of names, and heights of the handles; taste
-SQUAT = {"global_rotation_3": -35.0, "hip_flexion": 110.0, "knee_flexion": 105.0,
+NECK = "upper_neck_flexion"
+HEAD = {"lower_neck_flexion": -5.0, NECK: -18.0}
+SQUAT = HEAD | {"global_rotation_3": -35.0, "hip_flexion": 110.0, "knee_flexion": 105.0,
          "ankle_dorsiflexion": 18.0, "shoulder_flexion": 65.0, "elbow_flexion": 10.0}  # fmt: skip
-STAND = {"hip_flexion": 5.0, "knee_flexion": 10.0, "ankle_dorsiflexion": 5.0,
+STAND = HEAD | {"hip_flexion": 5.0, "knee_flexion": 10.0, "ankle_dorsiflexion": 5.0,
          "shoulder_flexion": 25.0, "elbow_flexion": 80.0}  # fmt: skip
-OVERHEAD = {"hip_flexion": 3.0, "knee_flexion": 6.0, "ankle_dorsiflexion": 3.0,
+OVERHEAD = HEAD | {"hip_flexion": 3.0, "knee_flexion": 6.0, "ankle_dorsiflexion": 3.0,
             "shoulder_flexion": 150.0, "elbow_flexion": 35.0}  # fmt: skip
 BACK_BENT = 30.0  # degrees of all joints of the spine together, squatting
 SHARES = 0.0, 0.17, 0.40, 0.63, 0.87, 1.0  # of the way upwards, of the postures of a lift
@@ -140,7 +145,7 @@ def reaching_posture(model: Model) -> Floats:
     place = place_of(model)
     given = dict.fromkeys(BOX, 0.0)
     given |= {"box_tx": _forward(place, 0.0), "box_tz": place.lowest}
-    wish = _posture(model, {"elbow_flexion": 10.0})
+    wish = _posture(model, HEAD | {"elbow_flexion": 10.0})
     q = _standing(replace(model, loops=()), place, wish, given, wish)
     assert q is not None  # upright, every person balances
     return q
@@ -158,11 +163,29 @@ def lift_guess(postures: Floats, count: int = 51) -> tuple[Floats, Floats]:
 
 
 def lift_limits(model: Model) -> Limits:
-    """The limits of the model, with a box that turns by at most TILT about each axis."""
+    """The limits of the model, with a raised head and a box that turns by at most TILT."""
     position = np.array(model.limits.position)
+    if NECK in model.joint_names:  # it may be locked
+        position[model.joint_index(NECK), 1] = HEAD_UP
     for name in BOX[3:]:
         position[model.joint_index(name)] = -TILT, TILT
     return model.limits._replace(position=position)
+
+
+def lift_distances(model: Model, start: Floats) -> dict[str, float]:
+    """Least distances (m) of the centre of the box from frames of the body; less where the given
+    posture at the start is nearer.
+    """
+    place, box = place_of(model), frame_kinematics(model, "box", start).p
+    inside = 0.5 * min(place.depth, 2.0 * place.lowest)
+    chest = model.link_names[model.frame("rucksack").link]
+    frames = {"pelvis": "pelvis", chest: "chest", "eyes": "eyes"}
+    frames |= {f"{part}_{side}": part for part in ("lap", "knee") for side, _ in SIDES}
+    found = {}
+    for name, part in frames.items():
+        far = float(np.linalg.norm(frame_kinematics(model, name, start).p - box))
+        found[name] = min(inside + place.size * BODY[part], far)
+    return found
 
 
 def lift_contacts(model: Model) -> list[Contact]:

@@ -135,7 +135,7 @@ class _Rise:
             model = model.with_contact(f"seat_{side}", f"thigh_{side}", point)
         self.model = model
         self.driven = model.joint_names[BASE:]
-        self.weight = float(model.inertia[:, 0].sum() * np.linalg.norm(model.gravity))
+        self.weight = model.weight
         self.seated = self._sitting(seat_height)
         self.standing = self._posture(STANDING)
 

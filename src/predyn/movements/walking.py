@@ -195,7 +195,7 @@ class _Walk:
     ) -> None:
         self.model, self.person, self.step = model, person, step
         self.free_step, self.free_durations = free_step, free_durations
-        self.weight = float(model.inertia[:, 0].sum() * np.linalg.norm(model.gravity))
+        self.weight = model.weight
         self.driven = model.joint_names[BASE:]
 
     def problem(self, slope: float, segments: int) -> Problem:

@@ -54,7 +54,8 @@ def without_friction(model: Model) -> Model:
             if friction and name in followers:
                 raise ModelError(
                     f"retime: joint {name!r} of model {model.name!r} follows another joint and has "
-                    "friction, which is not supported; give the friction to the joint it follows"
+                    "friction, which is not supported; give the friction to the joint it follows, "
+                    "or fix that joint with model.lock"
                 )
     if not model.damping.any() and not model.coulomb.any():
         return model

@@ -11,14 +11,13 @@ from predyn.errors import InputError, listed, unknown_name
 from predyn.problem.check_bindings import Binder
 from predyn.problem.check_phases import Finding, Path, finite, name_problems, not_a_list
 from predyn.terms.signals import ParameterValue
-from predyn.terms.term import Residual, Term
+from predyn.terms.term import LOSSES, Residual, Term
 
 if TYPE_CHECKING:
     from predyn.problem.problem import Constraint, Cost
 
 WHEN = ("throughout", "start", "end")
 OVER = ("phase", "motion")
-LOSSES = ("linear", "square", "abs")
 
 
 def entry_problems(

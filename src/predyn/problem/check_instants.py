@@ -34,7 +34,7 @@ def instant_problems(problem: Problem) -> Iterator[Finding]:
             yield place, f"{expected}, got {points!r:.60}"
             continue
         counts = (points.first, points.last)
-        whole = all(isinstance(x, int) and x >= 0 for x in counts)
+        whole = all(isinstance(x, int) and not isinstance(x, bool) and x >= 0 for x in counts)
         if points.of not in ("limits", "motion") or not whole:
             yield place, f"{expected}, with numbers from 0 on, got {points!r:.80}"
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from predyn.problem.offers import phase_name
 from predyn.problem.stances import Neighbours, Node, Stances
 
 if TYPE_CHECKING:
+    from predyn.kernels.forces import ExternalForce
     from predyn.problem.problem import Problem
 
 SAME_HEIGHT = 1e-6  # m
@@ -75,9 +76,10 @@ def carrying_problems(problem: Problem) -> Iterator[Finding]:
                 "hold",
             )
     points = {x.point for phase in problem.phases for x in phase.contacts}
+    own: list[tuple[Path, ExternalForce]]
     own = [(("forces", k), x) for k, x in enumerate(problem.forces)]
     for name, system in problem.systems.items():
-        own += [(("systems", name, "forces", k), x) for k, x in enumerate(system.forces or ())]  # type: ignore[misc]
+        own += [(("systems", name, "forces", k), x) for k, x in enumerate(system.forces or ())]
     for where, force in own:
         for part in ("force", "moment"):
             signal: Any = getattr(force, part, None)
@@ -106,10 +108,11 @@ def motor_problems(problem: Problem) -> Iterator[Finding]:
                 )
         return
     joints = {problem.model.joint_names[j] for j in base}
+    given: list[tuple[Path, Sequence[str]]]
     given = [(("passive",), problem.passive)] if problem.passive else []
     for name, system in problem.systems.items():
         if system.passive is not None:
-            given.append((("systems", name, "passive"), system.passive))  # type: ignore[arg-type]
+            given.append((("systems", name, "passive"), system.passive))
     for where, passive in given:
         driven = sorted(joints - {*passive})
         if driven:

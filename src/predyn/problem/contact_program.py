@@ -25,9 +25,14 @@ from predyn.model.floating_base import floating_base, slides_of_base
 from predyn.problem.accelerations import needs_accelerations
 from predyn.problem.contacts import ImposedCycle, imposed
 from predyn.problem.independent_loops import loops_of
-from predyn.problem.loop_program import carried_orders, known_orders, with_loops_written_out
+from predyn.problem.loop_program import (
+    all_given,
+    carried_orders,
+    known_orders,
+    with_loops_written_out,
+)
 from predyn.problem.offers import offer_in, phase_name
-from predyn.problem.problem import At, Constraint, Cost, Dmoc, Points, Problem
+from predyn.problem.problem import At, Constraint, Cost, Dmoc, Points, Problem, State
 from predyn.problem.stances import AXES, Neighbours, Node, Stances
 from predyn.problem.system import System
 from predyn.problem.unknowns import Signal
@@ -73,8 +78,7 @@ class _Writer:
         self.neighbours = Neighbours(self.problem)
         self.stances = Stances(self.problem, self.neighbours)
         self.patch = {point.name: point.patch for point in self.model.contact_points}
-        weight = float(self.model.inertia[:, 0].sum() * np.linalg.norm(self.model.gravity))
-        self.weight = weight or 1.0
+        self.weight = self.model.weight or 1.0
         self.discrete = isinstance(problem.transcription, Dmoc)
         # axes of the forces of each point, or of a patch for shared ones, in each phase
         self.axes: list[dict[str, str]] = []
@@ -162,7 +166,7 @@ class _Writer:
                     yield Constraint(nothing, 0.0, 0.0, at=end, name=name)
             if "z" in axes:
                 term = ContactForce((owner,), "z", self.weight)
-                points = Points("limits", self._begins(node), self._ends(node))
+                points = Points("limits", int(self._begins(node)), int(self._ends(node)))
                 yield Constraint(term, 0.0, np.inf, name="lifts off", imposed_at=points)
         yield from self._cones(p)
         yield from self._heights(p)
@@ -181,18 +185,21 @@ class _Writer:
         """A point stays in its place.
 
         Rows that the phase before or a given posture carries are left out. An unknown place that
-        neither has determined needs its row at that end.
+        neither has determined needs its row at that end, and so does a posture given in part.
         """
         phases, before = self.problem.phases, self.neighbours.before(node)
         held, implied, first, last = "", "", 0, 0
+        partly: set[At] = set()
         if before is not None and self.neighbours.touches(before):
             first = carried_orders(self.problem)
             held = self.neighbours.contacts[before.phase][before.name].hold
             implied = self._held_on_chain(before)
         elif node.phase == 0 and self.problem.cycle is None:
-            first, implied = known_orders(self.problem, phases[0].start), AXES
+            (first, own), implied = self._left_out(phases[0].start), AXES
+            partly |= {"start"} if own else set()
         if node.phase == len(phases) - 1 and self.problem.cycle is None:
-            last = known_orders(self.problem, phases[-1].end)
+            last, own = self._left_out(phases[-1].end)
+            partly |= {"end"} if own else set()
         carried = "".join(axis for axis in hold if axis in held + implied)
         new = "".join(axis for axis in hold if axis not in carried)
         for axes, skip in ((carried, first), (new, 0)):
@@ -202,8 +209,18 @@ class _Writer:
         ends: tuple[tuple[At, int, str], ...] = (("start", first, held + new), ("end", last, ""))
         for end, left_out, known in ends:
             unknown = [x for x in hold if self.stances.place(node, x).parameters and x not in known]
-            if left_out and unknown:
+            if end in partly:
+                yield self._placed(node, hold, at=end)
+            elif left_out and unknown:
                 yield self._placed(node, "".join(unknown), at=end)
+
+    def _left_out(self, state: State) -> tuple[int, bool]:
+        """Points beside a given end, and whether the end needs rows of its own: where it gives
+        derivatives, but not all positions.
+        """
+        known = known_orders(self.problem, state)
+        own = known > 0 and not all_given(state.q, self.model.n)
+        return known + own, own
 
     def _placed(self, node: Node, axes: str, **where: Any) -> Constraint:
         place = {axis: self.stances.place(node, axis) for axis in axes}
@@ -237,7 +254,7 @@ class _Writer:
                     all(test(Node(p, x)) for x in owners) for test in (self._begins, self._ends)
                 ]
                 term = FrictionCone((patch,), ground.friction, ground.cone)
-                yield Constraint(term, name="slips", imposed_at=Points("limits", *skip))
+                yield Constraint(term, name="slips", imposed_at=Points("limits", *map(int, skip)))
 
     def _heights(self, p: int) -> Iterator[Constraint]:
         """Points that do not touch stay above the ground."""
@@ -249,7 +266,7 @@ class _Writer:
                     for step in (self.neighbours.before, self.neighbours.after)
                 ]
                 term = self._above_ground(point)
-                points = Points("limits", *skip)
+                points = Points("limits", *map(int, skip))
                 yield Constraint(term, 0.0, np.inf, name="below ground", imposed_at=points)
 
     def _above_ground(self, point: str) -> Term:

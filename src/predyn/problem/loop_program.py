@@ -42,8 +42,7 @@ class _Writer:
     def __init__(self, problem: Problem) -> None:
         self.problem, self.model = problem, problem.model
         self.kept = independent_loops(problem)
-        weight = float(self.model.inertia[:, 0].sum() * np.linalg.norm(self.model.gravity))
-        self.size = weight or 1.0
+        self.size = self.model.weight or 1.0
         self.discrete = isinstance(problem.transcription, Dmoc)
         poses = poses_near(problem)
         self.guesses = [self._carrying(p, poses) for p in range(len(problem.phases))]
@@ -189,16 +188,16 @@ class _Writer:
             return 0, False, self.discrete
         n, known = self.model.n, known_orders(self.problem, state)
         own_rate = not _keeps_closed(state, n) and (self.discrete or state.v is not None)
-        partly = own_rate and not self.discrete and not _given(state.v, n)
-        own_closure = (known > 0 or partly) and not _given(state.q, n)
+        partly = own_rate and not self.discrete and not all_given(state.v, n)
+        own_closure = (known > 0 or partly) and not all_given(state.q, n)
         return known + own_closure + partly, own_closure, own_rate
 
 
 def _keeps_closed(state: State, n: int) -> bool:
     """Whether given velocities are known to keep loops closed (check_loops.py)."""
-    if not _given(state.v, n):
+    if not all_given(state.v, n):
         return False
-    return _given(state.q, n) or not np.any(np.asarray(state.v, float))
+    return all_given(state.q, n) or not np.any(np.asarray(state.v, float))
 
 
 def force_names(loop: Loop) -> tuple[str, ...]:
@@ -235,11 +234,11 @@ def known_orders(problem: Problem, state: State) -> int:
     """
     n = problem.model.n
     if isinstance(problem.transcription, Dmoc):
-        return int(_given(state.q, n)) + int(_given(state.a, n))
-    return sum(_given(x, n) for x in (state.q, state.v, state.a))
+        return int(all_given(state.q, n)) + int(all_given(state.a, n))
+    return sum(all_given(x, n) for x in (state.q, state.v, state.a))
 
 
-def _given(value: object, n: int) -> bool:
+def all_given(value: object, n: int) -> bool:
     """Whether the values of all joints are given."""
     if value is None:
         return False

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.errors import listed, warn_of_problem
-from predyn.model import PRISMATIC, REVOLUTE, Limits, Model
-from predyn.model.couplings import independent
+from predyn.model import REVOLUTE, Limits
+from predyn.model.floating_base import floating_bases
 from predyn.model.parts import Array
 from predyn.problem.contact_program import written_out
 from predyn.problem.offers import phase_name
@@ -59,7 +59,10 @@ def _driven_base(problem: Problem) -> Iterator[str]:
     costs = [*problem.costs, *(cost for phase in problem.phases for cost in phase.costs)]
     if any(cost.term.kind == "ground_torque" for cost in costs):
         return  # what the base lacks is the ground force
+    limited = np.asarray(np.isfinite(problem.model.limits.position).any(axis=1))
     for base in floating_bases(problem.model):
+        if limited[base].any():  # a gantry has ends
+            continue
         for p in range(len(problem.phases)):
             system = system_of(problem, p)
             motors = [
@@ -75,31 +78,6 @@ def _driven_base(problem: Problem) -> Iterator[str]:
                     "signals)"
                 )
                 break
-
-
-def floating_bases(model: Model) -> list[list[int]]:
-    """The joints of each floating base: slides and rotations without limits between the world and
-    the first link that has mass.
-
-    In the plane these are two slides and a rotation, in space three of each.
-    """
-    bases = []
-    number = {int(link): k for k, link in enumerate(independent(model))}
-    model = model.expanded
-    mass: Array = model.inertia[:, 0]
-    limited = np.isfinite(model.limits.position)
-    for root in np.flatnonzero(model.parent < 0):
-        chain = [int(root)]
-        while mass[chain[-1]] == 0.0:
-            children = np.flatnonzero(model.parent == chain[-1])
-            if len(children) != 1:
-                break
-            chain.append(int(children[0]))
-        slides, turns = (int((model.kind[chain] == x).sum()) for x in (PRISMATIC, REVOLUTE))
-        driven = not number.keys() >= set(chain)  # by other joints
-        if (slides, turns) in ((2, 1), (3, 3)) and not limited[chain].any() and not driven:
-            bases.append([number[j] for j in chain])
-    return bases
 
 
 # -- degrees -----------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ from predyn.terms.term import Loss, Residual, Term
 
 GUESSES = ("auto", "linear", "inverse_kinematics", "feasible")
 STEPS_PER_SEGMENT = 3  # of discrete motions, by default
-At = Literal["throughout", "start", "end"] | Sequence[float]
+When = Literal["throughout", "start", "end"]
+At = When | Sequence[float]
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ RATES = {"q": "", "v": "/s", "a": "/s^2"}
 
 def model_text(model: Model, limits: Limits | None = None) -> str:
     """Joints with masses and limits (the model's own unless given), frames, the loader's notes."""
-    mass = float(model.inertia[:, 0].sum())
+    mass = model.mass
     lines = [
         f"model {model.name!r}: {model.n} joints, {mass:.6g} kg, "
         f"gravity {_vector(model.gravity)} m/s^2",
@@ -289,7 +289,7 @@ def _entry(entry: Cost | Constraint) -> str:
     """One cost or constraint, what differs from the defaults."""
     term: Any = entry.term
     settings = [
-        f"{f.name}={getattr(term, f.name)!r:.60}"
+        f"{f.name}={_plain(getattr(term, f.name))!r:.60}"
         for f in dataclasses.fields(term)
         if getattr(term, f.name) is not f.default
         and not (isinstance(f.default, str | float) and getattr(term, f.name) == f.default)
@@ -310,6 +310,15 @@ def _entry(entry: Cost | Constraint) -> str:
     if entry.over == "motion":
         at = "over the whole motion"
     return f"constraint {lower} <= {kind}{what} <= {upper}, {at}"
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of NumPy as those of Python, whose text is shorter."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if type(value) in (list, tuple):
+        return type(value)(map(_plain, value))
+    return value
 
 
 def _vector(values: np.ndarray) -> str:

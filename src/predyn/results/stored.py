@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from predyn.analysis.lifting import find_lift
 from predyn.errors import FileError
 from predyn.results.folder import complete, locked, replace_together
 from predyn.solution import Solution
@@ -62,13 +63,15 @@ def latest(folder: Path) -> Path:
 
 
 def write_results(solution: Solution, folder: Path) -> list[Path]:
-    """Write solution and summary; returns their paths.
+    """Write solution and summary, with the loads of a lift; returns their paths.
 
     A solution that did not converge goes to a subfolder if the folder holds one that did. An old
     report is removed: it would show another motion.
     """
-    summary = json.dumps(solution.summary(), indent=2) + "\n"
-    writers = {SOLUTION: solution.save, SUMMARY: lambda path: write_text(path, summary)}
+    lift = find_lift(solution)
+    summary = solution.summary() | ({} if lift is None else {"lift": lift.summary()})
+    text = json.dumps(summary, indent=2) + "\n"
+    writers = {SOLUTION: solution.save, SUMMARY: lambda path: write_text(path, text)}
     with folder_for(solution, folder, SOLUTION) as target:
         return replace_together(target, writers, stale=(REPORT,))
 

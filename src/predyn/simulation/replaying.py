@@ -4,7 +4,8 @@ The torques of a solution drive a forward simulation from its first state, witho
 difference at the end is the transcription error, unless the motion amplifies it: an unstable motion
 multiplies every difference, including rounding, by a factor that grows exponentially with time.
 A body that stands on the ground is such a case: its feet are light, and in the simulation nothing
-but given forces holds them. It is replayed in short windows that start from the predicted state.
+but given forces holds them. It is replayed in short windows that start from the predicted state;
+hands that hold something are then joined to it by the predicted forces only.
 Work is integrated as well, so that the energy balance checks the simulation itself.
 """
 
@@ -24,6 +25,7 @@ from predyn.dynamics.evaluations import Accelerations, Evaluation
 from predyn.dynamics.expansion import expand_states
 from predyn.dynamics.rnea import RNEA
 from predyn.errors import InputError
+from predyn.kernels.forces import signal_of
 from predyn.model import PRISMATIC, Model
 from predyn.simulation.closed_loops import projection_of
 from predyn.simulation.controls import Predicted
@@ -164,6 +166,7 @@ def replay(
     first = solution.at(0.0)
     y = np.concatenate((first.q, first.v, np.zeros(3)))
     windows = _windows(solution, window)
+    models = [_model_in(solution, k, window is not None) for k in range(len(solution.curves))]
     rows: list[Floats] = []
     kept: list[Floats] = []
     phases: list[int] = []  # of each row
@@ -171,9 +174,9 @@ def replay(
     jumps, load_changes = [], []
     message, status = "", FINISHED
     for number, (k, begin, end) in enumerate(windows):
-        now = control.phases[k].model
+        now = models[k]
         if number > 0:
-            earlier = control.phases[windows[number - 1][0]].model
+            earlier = models[windows[number - 1][0]]
             before, jump = _energy(earlier, y), _jump(control, begin)
             if window is not None:
                 piece = control.pieces.piece(begin + 1e-9 * (end - begin))
@@ -240,6 +243,23 @@ def _windows(solution: Solution, window: float | None) -> list[tuple[int, float,
         grid = np.linspace(begin, end, max(count, 1) + 1).tolist()
         found += [(k, low, high) for low, high in itertools.pairwise(grid)]
     return found
+
+
+def _model_in(solution: Solution, k: int, windows: bool) -> Model:
+    """What moves in a phase, with the loops that are held there.
+
+    Within a window, predicted forces of points act as those of the ground do: nothing else holds
+    them, and what they leave open is part of the difference.
+    """
+    system, signals = solution.system(k), solution.signal_curves
+    given = {signal_of(x.force)[0] for x in system.forces if isinstance(x.force, str)}
+    held = []
+    for loop in system.model.loops:
+        own = [signals[x] for x in (loop.name, f"{loop.name} tension") if x in signals]
+        open_here = any(signal.curves[k] is None for signal in own)
+        if not open_here and not (windows and loop.kind == "point" and loop.name in given):
+            held.append(loop)
+    return replace(system.model, loops=tuple(held))
 
 
 def _slopes(

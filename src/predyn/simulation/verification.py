@@ -16,7 +16,7 @@ from predyn.model.floating_base import floating_base
 from predyn.simulation.replaying import Replay, replay
 from predyn.solution import CONVERGED, Solution
 from predyn.solution.evaluation import has_motor, passive_joints, torques_needed
-from predyn.solution.ground import body_weight, plane_of, touches_ground
+from predyn.solution.ground import plane_of, touches_ground
 from predyn.solution.verification import (
     MOST_POINTS,
     BaseResidual,
@@ -64,7 +64,7 @@ def _base(solution: Solution, passive: PassiveTorques) -> BaseResidual | None:
     return BaseResidual(
         force=max((largest.get(x, 0.0) for x in slides), default=0.0),
         moment=max((largest.get(x, 0.0) for x in base if x not in slides), default=0.0),
-        weight=body_weight(model),
+        weight=model.weight,
         height=float(above.mean()),
         others=max((value for x, value in largest.items() if x not in base), default=0.0),
     )

@@ -21,7 +21,7 @@ from predyn.recordings.motion_tables import make_label, make_title
 from predyn.solution.export import instants
 from predyn.solution.ground import GroundLoad, ground_loads
 from predyn.solution.parts import Floats
-from predyn.storage.files import checked_path, write_text
+from predyn.storage.files import checked_path, write_texts
 
 if TYPE_CHECKING:
     from predyn.solution.solution import Solution
@@ -41,6 +41,16 @@ def export_forces(
     loads: str | os.PathLike[str] | None = None,
 ) -> None:
     """Write the forces to a .mot or .sto file, and with `loads` the external-loads file (.xml)."""
+    write_texts(force_texts(solution, path, rate, loads))
+
+
+def force_texts(
+    solution: Solution,
+    path: str | os.PathLike[str],
+    rate: float | None = None,
+    loads: str | os.PathLike[str] | None = None,
+) -> list[tuple[str | os.PathLike[str], str]]:
+    """The files that export_forces writes, and their contents."""
     target = checked_path(path)
     if target.suffix.lower() not in SUFFIXES:
         raise InputError(f"{path}: expected a file that ends in {' or '.join(SUFFIXES)}")
@@ -48,10 +58,11 @@ def export_forces(
         raise InputError(f"{loads}: expected a file that ends in .xml")
     t, phase = instants(solution, rate)
     feet = ground_loads(solution, t, phases=phase)
-    write_text(path, _storage(solution, t, feet))
+    texts = [(path, _storage(solution, t, feet))]
     if loads is not None:
         data = os.path.relpath(target, Path(loads).parent)
-        write_text(loads, _external_loads(solution, data, feet))
+        texts.append((loads, _external_loads(solution, data, feet)))
+    return texts
 
 
 def _storage(solution: Solution, t: Floats, feet: list[GroundLoad]) -> str:

@@ -1,7 +1,7 @@
 """Forces of the ground along a motion: on each patch, on each foot, and where they act.
 
 A foot is a link with contact points, together with links of its own that have some, such as the
-forefoot. Feet that a model calls left and right are told apart by name only where gait is analysed.
+forefoot. Only the analysis of gait distinguishes left and right feet, by their names.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def ground_loads(
                         pushed = np.broadcast_to(np.asarray(load.force, float), (len(rows), 3))
                         force[k, rows] += pushed
                         moment[k, rows] += np.cross(p, pushed)
-    weight = body_weight(model)
+    weight = model.weight
     found = []
     for k, sole in enumerate(soles):
         touching = number[k] > 0.0
@@ -148,11 +148,6 @@ def plane_of(solution: Solution) -> GroundPlane:
             "in the phases of its problem"
         )
     return solution.ground or GroundPlane(np.inf, "cone", 0.0, 0.0)  # a file without it
-
-
-def body_weight(model: Model) -> float:
-    """N."""
-    return float(model.inertia[:, 0].sum() * np.linalg.norm(model.gravity))
 
 
 def _names(model: Model) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,14 +133,31 @@ Rows = list[tuple[str, str]]
 
 
 def _cost_rows(solution: Solution) -> Rows:
-    """Each cost, with its exact integral where that differs; then exact bounded integrals."""
+    """Each cost, with its exact integral where that differs; then exact bounded integrals.
+
+    Costs of the same name in several phases are added up.
+    """
+    exact = over_phases(solution, solution.costs | _exact_costs(solution))
     rows = []
-    for name, value in solution.costs.items():
-        exact = solution.unsmoothed.get(name)
-        more = "" if exact is None else f" as optimised, {exact:.8g} exact"
+    for name, value in over_phases(solution, solution.costs).items():
+        more = "" if exact[name] == value else f" as optimised, {exact[name]:.8g} exact"
         rows.append((f"  {name}", f"{value:.8g}{more}"))
     rest = [name for name in solution.unsmoothed if name not in solution.costs]
     return [*rows, *((name, f"{solution.unsmoothed[name]:.8g} exact") for name in rest)]
+
+
+def _exact_costs(solution: Solution) -> dict[str, float]:
+    return {name: x for name, x in solution.unsmoothed.items() if name in solution.costs}
+
+
+def over_phases(solution: Solution, costs: Mapping[str, float]) -> dict[str, float]:
+    """Costs of the same name in several phases, added up."""
+    found: dict[str, float] = {}
+    for name, value in costs.items():
+        phase, colon, rest = name.partition(": ")
+        key = rest if colon and phase in solution.phase_names else name
+        found[key] = found.get(key, 0.0) + value
+    return found
 
 
 def _first(rows: Rows, what: str) -> Rows:

@@ -193,6 +193,7 @@ def _run(
             )
     finally:
         library.FreeIpoptProblem(problem)
+        callbacks.release()
     return code, *unscaled(program, x, Multipliers(y, z_lower, z_upper))
 
 

@@ -124,6 +124,15 @@ class Callbacks:
         self.hessian = HessianCallback(self._guarded(self._eval_hessian))
         self.iteration = IterationCallback(self._after_iteration)
 
+    def release(self) -> None:
+        """Forget IPOPT's memory and the functions for C, which refer back to this object.
+
+        Such a circle would stay in memory, with the program, until a garbage collection.
+        """
+        self._memory.clear()
+        del self.objective, self.gradient, self.constraints
+        del self.jacobian, self.hessian, self.iteration
+
     def _guarded(self, evaluate: Callable[..., bool]) -> Callable[..., bool]:
         def callback(*arguments: Any) -> bool:
             if self.stop is not None:

@@ -148,6 +148,6 @@ def _least_size(problem: Problem, unit: str) -> float:
     """The size of a change that matters, for values that are zero or nearly so."""
     model = problem.model
     length = max(float(np.linalg.norm(model.p, axis=1).max()), 1e-2)
-    mass = float(model.inertia[:, 0].sum())
+    mass = model.mass
     sizes = {"m": length, "kg": mass, "kg m": mass * length, "kg m^2": mass * length**2}
     return sizes.get(unit, 1.0)

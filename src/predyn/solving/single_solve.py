@@ -145,19 +145,23 @@ def run_program(
     began = perf_counter()
     costs = program.cost_parts()  # the program is at result.x
     timings = {"solve": result.seconds, "evaluate": result.evaluation_seconds}
-    solution = unpack(
-        program,
-        result.x,
-        status=result.status,
-        message=result.message,
-        objective=result.f,
-        costs=costs,
-        g=result.g,
-        multipliers=result.multipliers,
-        history=_history(result),
-        timings=timings,
-        text=output.text,
-    )
+    outcome: dict[str, Any] = {
+        "status": result.status,
+        "message": result.message,
+        "objective": result.f,
+        "costs": costs,
+        "g": result.g,
+        "multipliers": result.multipliers,
+        "history": _history(result),
+        "timings": timings,
+        "text": output.text,
+    }
+    try:
+        solution = unpack(program, result.x, **outcome)
+    except KeyboardInterrupt:  # what the solver has found is kept
+        outcome["status"] = "interrupted"
+        outcome["message"] = f"interrupted during the re-check after the solve: {result.message}"
+        solution = unpack(program, result.x, **outcome, recheck=False)
     timings["check"] = perf_counter() - began
     return solution
 

@@ -11,11 +11,13 @@ import numpy as np
 
 from predyn.config import read_task
 from predyn.errors import InputError
+from predyn.model import PRISMATIC
+from predyn.model.floating_base import MOMENT_ARM, floating_base
 from predyn.problem import Dmoc, Hybrid, Problem
 from predyn.problem.check_contacts import can_be_written_out
 from predyn.problem.contact_program import written_out
 from predyn.problem.plausibility import warn_if_implausible
-from predyn.solution import CONVERGED, MOST_EXCESS, Solution
+from predyn.solution import CONVERGED, MOST_EXCESS, Solution, Violation
 from predyn.solution.later_samples import revised
 from predyn.solving.continuation import settled, solve_in_stages
 from predyn.solving.denser_points import with_enough_points
@@ -241,11 +243,12 @@ def _excess_text(problem: Problem, solution: Solution, refined: bool) -> str:
             f"step: {advice}, or use more steps"
         )
     if PASSIVE_TORQUE in worst.name and problem.ground_forces:
-        return (
-            f"{worst.name} is {worst.value:.2g}{when}, {100 * worst.relative:.3g} % of the weight "
-            f"(times 0.6 m for moments), between the points where it is zero: {advice}, or use "
-            "more segments"
-        )
+        missing = _missing(problem, worst)
+        if missing:
+            return (
+                f"{missing}{when} between the points where the equations of motion hold: "
+                f"{advice}, or use more segments"
+            )
     if PASSIVE_TORQUE in worst.name:
         other = "more steps" if hybrid else "or, better, method 'hybrid'"
         return (
@@ -259,3 +262,17 @@ def _excess_text(problem: Problem, solution: Solution, refined: bool) -> str:
         f"{worst.name} is outside its bounds by {100 * worst.relative:.3g} %{when}, between the "
         f"points where they were imposed: {advice}, or use more segments or limit points{other}"
     )
+
+
+def _missing(problem: Problem, worst: Violation) -> str:
+    """The force or moment that the ground leaves missing; empty if it is not at the base."""
+    model, base = problem.model, floating_base(problem.model)
+    for j in () if base is None else base.tolist():
+        name = model.joint_names[j]
+        if worst.name.endswith(f"{PASSIVE_TORQUE} {name}"):
+            slide = model.kind[j] == PRISMATIC
+            what, unit = ("a force", "N") if slide else ("a moment", "N m")
+            per = "of the weight" if slide else f"of the weight times {MOMENT_ARM:g} m"
+            size = f"{abs(worst.value):.2g} {unit} ({100.0 * worst.relative:.2g} % {per})"
+            return f"{what} of {size} is missing at the floating base, {name},"
+    return ""

@@ -14,7 +14,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from predyn.errors import FileError, InputError
@@ -78,7 +78,28 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
     A character that UTF-8 cannot represent (half of a surrogate pair) becomes its \\u escape.
     """
-    write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
+    write_bytes(path, _encoded(text))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", errors="backslashreplace")
+
+
+def write_texts(
+    texts: Sequence[tuple[str | os.PathLike[str], str]], first: Callable[[], None] | None = None
+) -> None:
+    """Write several files, or none if one of them fails, or `first`, which writes another file."""
+    if not texts:
+        if first is not None:
+            first()
+        return
+    (path, text), *others = texts
+
+    def write(temporary: Path) -> None:
+        _fill(temporary, _encoded(text))
+        write_texts(others, first)
+
+    write_atomically(path, write)
 
 
 def writable_folder(path: str | os.PathLike[str]) -> Path:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from predyn.errors import InputError
 from predyn.model import Model
-from predyn.model.floating_base import base_joints, carrying_joints
+from predyn.model.floating_base import carrying_joints, require_free_base
 from predyn.samples import Samples
 from predyn.terms.linear import Block, Linear
 from predyn.terms.selection import (
@@ -68,7 +68,7 @@ class ZeroMomentPoint(Term):
             )
         nx, ny = along[:, 1] / length, -along[:, 0] / length
         d = nx * corners[:, 0] + ny * corners[:, 1]
-        h, weight = float(self.height), _weight(model)
+        h, weight = float(self.height), model.weight or 1.0
         # x F_z = -(M_y - h F_x), y F_z = M_x + h F_y; columns mx, my, mz, fx, fy, fz
         edges = np.zeros((len(corners), 6))
         edges[:, 0], edges[:, 1], edges[:, 5] = -ny, nx, d
@@ -119,7 +119,7 @@ class GroundTorque(Term):
                 f"{self.kind}: edges belong to two feet, got {self.edges!r:.60} for {len(feet)}"
             )
         index = joint_indices(model, self.joints, self.kind)
-        base = set(base_joints(model).tolist())
+        base = set(require_free_base(model).tolist())
         if self.joints is None:
             index = np.array([j for j in index if j not in base])
         elif base & set(index.tolist()):
@@ -141,7 +141,8 @@ class GroundTorque(Term):
 
     def _lever(self, feet: Sequence[str]) -> tuple[Floats, Floats]:
         """The two points, one per row, and the unit direction."""
-        edges = read_real(self.edges, f"{self.kind}: edges")  # type: ignore[arg-type]
+        assert self.edges is not None  # as two feet have them
+        edges = read_real(self.edges, f"{self.kind}: edges")
         along = read_real(self.direction, f"{self.kind}: direction")
         if edges.shape != (2, 2) or not np.isfinite(edges).all():
             raise InputError(
@@ -327,7 +328,3 @@ class _Leg:
 def _channel(model: Model, foot: str) -> tuple[str, int]:
     """The channel of a foot and its number of components."""
     return f"ground:{foot}", model.n + 2 * len(carrying_joints(model, foot)) + 6
-
-
-def _weight(model: Model) -> float:
-    return float(model.inertia[:, 0].sum() * np.linalg.norm(model.gravity)) or 1.0

@@ -51,7 +51,7 @@ class JointReaction(Term):
     def bind(self, model: Model) -> Residual:
         first = 6 * model.expanded.joint_index(self.joint)
         part = PARTS[self.part]
-        weight = 9.81 * float(model.inertia[:, 0].sum()) or 1.0
+        weight = 9.81 * model.mass or 1.0
         if self.form == "magnitude":
             unit = "N m" if self.part == "moment" else "N"
             name = f"{self.joint} {self.part}"

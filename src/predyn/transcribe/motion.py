@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.curves.bspline import BSpline
+from predyn.curves.node_spline import NodeSpline
 from predyn.dynamics.system import PhaseSystem
 from predyn.errors import InputError, ModelError
 from predyn.kernels.forces import ExternalForce, forces_at
@@ -19,7 +20,7 @@ from predyn.samples import STATES, Samples, split_side
 from predyn.samples.registry import TORQUES, implementation
 from predyn.solution import Curve, SignalCurves
 from predyn.transcribe.curve_states import curve_states
-from predyn.transcribe.layout import CurveLayout
+from predyn.transcribe.layout import CurveLayout, PhaseLayout
 from predyn.transcribe.program import Program
 
 Floats = NDArray[np.float64]
@@ -107,7 +108,7 @@ def motion_of(program: Program, x: Floats) -> Motion:
         found: list[Curve | None] = []
         for layout, curve in zip(program.phases, curves, strict=True):
             own = [c for c in layout.curves if c.channel == f"signal:{signal.name}"]
-            found.append(_curve(own[0], x, curve.duration) if own else None)
+            found.append(_curve(layout, own[0], x, curve.duration) if own else None)
         signals[signal.name] = SignalCurves(tuple(signal.components), signal.unit, tuple(found))
     given = tuple(layout.spline for layout in program.phases)
     return Motion(problem, curves, systems, signals, parameters, given, impossible)
@@ -139,7 +140,10 @@ def _with_model(problem: Problem, parameters: dict[str, float]) -> tuple[Problem
     return changed, ""
 
 
-def _curve(layout: CurveLayout, x: Floats, duration: float) -> Curve:
-    control, free = layout.control.copy(), layout.columns >= 0
-    control[free] = x[layout.columns[free]]
-    return Curve(layout.spline.degree, layout.spline.knots, control, duration)
+def _curve(phase: PhaseLayout, own: CurveLayout, x: Floats, duration: float) -> Curve:
+    control, free = own.control.copy(), own.columns >= 0
+    control[free] = x[own.columns[free]]
+    spline, nodes = own.spline, phase.spline
+    if isinstance(nodes, NodeSpline) and nodes.degree == 2 and own.channel == f"signal:{TORQUES}":
+        spline, control = nodes.parabolas(control)  # as accurate as the motion
+    return Curve(spline.degree, spline.knots, control, duration)

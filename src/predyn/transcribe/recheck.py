@@ -18,7 +18,7 @@ from predyn.curves.derivative_spline import DerivativeSpline, derivative_spline
 from predyn.dynamics.system import PhaseSystem
 from predyn.kernels.kernel_cache import keeper
 from predyn.model import PRISMATIC
-from predyn.model.floating_base import floating_base
+from predyn.model.floating_base import MOMENT_ARM, floating_base
 from predyn.model.parts import IntArray
 from predyn.problem.offers import name_in
 from predyn.samples import STATES, Samples
@@ -36,7 +36,6 @@ from predyn.transcribe.sizes import Sizes
 
 Floats = NDArray[np.float64]
 PER_PHASE, PER_SEGMENT, PER_PIECE = 400, 20, 3  # samples at least
-ARM = 0.6  # m, from the weight to the size of moments at a floating base
 WORTH = 5e-7  # a gain that matters, relative to the row's scale; a peak misses a quarter of it
 
 kept = keeper(__file__)
@@ -197,7 +196,7 @@ def base_on_ground(system: PhaseSystem) -> IntArray | None:
 def _passive_torque(program: Program, motion: Motion, p: int, tau: Floats) -> Bounded:
     """Torques at passive joints, which should be zero, relative to the largest motor torque.
 
-    The residual of a body on the ground is relative to its weight, times ARM for moments.
+    The residual of a body on the ground is relative to its weight, times MOMENT_ARM for moments.
     """
     system = motion.systems[p]
     residual = JointTorque(joints=system.passive).bind(program.model)
@@ -207,10 +206,10 @@ def _passive_torque(program: Program, motion: Motion, p: int, tau: Floats) -> Bo
     residual.scale = np.maximum(motors.max(initial=0.0), SMALL_BOUND * usual)
     base = base_on_ground(system)
     if base is not None:
-        weight = float(system.model.inertia[:, 0].sum() * np.linalg.norm(system.model.gravity))
+        weight = system.model.weight
         for r, name in enumerate(residual.rows):
             j = system.model.joint_index(name)
             if j in base:
-                arm = 1.0 if system.model.kind[j] == PRISMATIC else ARM
+                arm = 1.0 if system.model.kind[j] == PRISMATIC else MOMENT_ARM
                 residual.scale[r] = arm * weight
     return Bounded(name_in(program.problem, p, PASSIVE_TORQUE), residual, zero, zero)

@@ -126,8 +126,12 @@ def unpack(
     history: dict[str, Floats],
     timings: dict[str, float],
     text: str = "",
+    recheck: bool = True,
 ) -> Solution:
-    """The solution at x; without g (for a checkpoint), violations are omitted."""
+    """The solution at x; without g (for a checkpoint), violations are omitted.
+
+    recheck: whether to look for violations between the points, and for exact integrals
+    """
     motion = motion_of(program, x)
     if not isinstance(motion.problem.guess, str):  # an earlier solution would be kept alive
         motion = replace(motion, problem=replace(motion.problem, guess="auto"))
@@ -139,16 +143,17 @@ def unpack(
     curved = bool(np.isfinite(x).all()) and not program.discrete
     at_points = None if g is None else Imposed(program, motion, x, g)
     imposed = at_points.violations() if at_points else []
-    sample, recheck = partial(sample_motion, motion), dense_violations
+    sample, search = partial(sample_motion, motion), dense_violations
     if program.discrete:
         from predyn.transcribe.discrete.unpack import node_violations, sample_nodes
 
-        sample, recheck = partial(sample_nodes, motion), node_violations
+        sample, search = partial(sample_nodes, motion), node_violations
     later: dict[str, Any] = dict.fromkeys(SAMPLED, LaterSamples(sample))
-    dense = [] if g is None else recheck(program, motion)
+    looked_at = recheck and g is not None
+    dense = search(program, motion) if looked_at else []
     if status in SUCCESS and dense and dense[0].relative > MOST_EXCESS:
         status = EXCEEDS
-    dense = sorted([*dense, *imposed[:5]], key=lambda v: -v.relative)
+    dense = sorted([*dense, *imposed[:5]], key=lambda v: -v.relative) if looked_at else []
     return Solution(
         name=problem.name,
         model=model,
@@ -158,7 +163,7 @@ def unpack(
         iterations=int(history["iteration"][-1]) if len(history["iteration"]) else 0,
         solve_seconds=timings.get("solve", 0.0),
         max_violation=imposed[0].relative if imposed else 0.0,
-        max_violation_dense=dense[0].relative if dense else math.nan if g is None else 0.0,
+        max_violation_dense=dense[0].relative if dense else 0.0 if looked_at else math.nan,
         curves=curves,
         phase_names=tuple(phase.name for phase in program.phases),
         limits=Limits(*(np.array(x, float) for x in problem.limits or model.limits)),
@@ -183,7 +188,7 @@ def unpack(
         ground=_ground(problem, motion.systems),
         cycle=_repeat(problem, motion.parameters),
         problem=problem,
-        unsmoothed=unsmoothed(program, motion, g) if curved and g is not None else {},
+        unsmoothed=unsmoothed(program, motion, g) if curved and recheck and g is not None else {},
         widths=used_widths(problem),
         provenance=_provenance(problem, text),
         **later,

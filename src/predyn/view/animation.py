@@ -56,7 +56,7 @@ def animate(
     fps, speed = float(fps), float(speed)
     if suffix == ".gif" and fps > FASTEST_GIF:
         raise InputError(f"fps: expected at most {FASTEST_GIF} for .gif, got {fps:g}; use .mp4")
-    size, view = _checked_size(size, suffix), _checked_view(view)
+    size, view = checked_size(size, suffix), checked_view(view)
     start, end = span_of(motion)
     count = max(2, round((end - start) * fps / speed) + 1)
     if count > MOST_FRAMES:
@@ -136,7 +136,7 @@ def _pyav() -> Any:
 WRITERS = {".gif": _write_gif, ".mp4": _write_mp4}
 
 
-def _checked_size(size: Any, suffix: str) -> tuple[int, int]:
+def checked_size(size: Any, suffix: str) -> tuple[int, int]:
     """Width and height; H.264 needs even ones."""
     pair = isinstance(size, Sequence | np.ndarray) and len(size) == 2
     whole = pair and all(isinstance(x, int | np.integer) for x in size)
@@ -149,7 +149,7 @@ def _checked_size(size: Any, suffix: str) -> tuple[int, int]:
     return int(size[0]), int(size[1])
 
 
-def _checked_view(view: Any) -> tuple[float, float] | None:
+def checked_view(view: Any) -> tuple[float, float] | None:
     if view is None:
         return None
     try:

@@ -14,7 +14,7 @@ from predyn.kernels.forces import ExternalForce
 from predyn.model import Model
 from predyn.solution import Solution
 from predyn.solution.evaluation import forces_in, parts_of
-from predyn.solution.ground import Sole, body_weight, feet_of, ground_loads, touches_ground
+from predyn.solution.ground import Sole, feet_of, ground_loads, touches_ground
 from predyn.view.solids import Floats
 
 FORCES, AT_POINTS = "Forces", "Forces at points"
@@ -53,7 +53,7 @@ def ground_arrows(solution: Solution, times: Floats) -> list[MovingArrow]:
     """Forces of the ground, 1 m long for one body weight: on each foot, and on each point."""
     if not touches_ground(solution):
         return []
-    weight, model = body_weight(solution.model), solution.model
+    weight, model = solution.model.weight, solution.model
     points = [Sole(x.name, x.name, (x.name,)) for x in model.contact_points]
     arrows = []
     for soles, option in ((feet_of(model), FORCES), (points, AT_POINTS)):

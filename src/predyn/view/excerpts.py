@@ -52,7 +52,7 @@ def excerpt_of(thing: object) -> Excerpt:
 
 @excerpt_of.register
 def _(model: Model) -> Excerpt:
-    mass = float(model.inertia[:, 0].sum())
+    mass = model.mass
     sub = f"model, {model.n} joints, {shown(mass, 4)} kg"
     return Excerpt(sub, _still(model, neutral(model)), joint_table(model, model.limits))
 

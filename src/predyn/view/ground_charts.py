@@ -13,7 +13,6 @@ from predyn.solution.evaluation import phase_starts
 from predyn.solution.ground import (
     GroundLoad,
     Sole,
-    body_weight,
     feet_of,
     ground_loads,
     patches_as_soles,
@@ -44,8 +43,9 @@ def ground_of(solution: Solution) -> Ground:
     """Sampled forces and margins of a motion on the ground."""
     t, phases = _instants(solution)
     model, plane = solution.model, plane_of(solution)
-    weight = body_weight(model)
-    feet = ground_loads(solution, t, feet_of(model), phases)
+    weight = model.weight
+    loads = ground_loads(solution, t, feet_of(model), phases)
+    feet = [load for load in loads if load.touching.any()]
     patches = ground_loads(solution, t, patches_as_soles(model), phases)
     friction = {}
     for load in patches:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from predyn.analysis.cycles import find_gait
 from predyn.analysis.gait import GaitCycles
+from predyn.analysis.lifting import LiftLoads, find_lift
 from predyn.simulation.verification import verify
 from predyn.solution import EXCEEDS, Solution
 from predyn.solution.ground import touches_ground
@@ -34,6 +35,7 @@ from predyn.view.gait_charts import gait_charts
 from predyn.view.gait_tables import gait_cards, gait_section
 from predyn.view.ground_charts import Ground, ground_charts, ground_of
 from predyn.view.ground_section import ground_section
+from predyn.view.lift_section import lift_cards, lift_charts, lift_section
 from predyn.view.method import method_words
 from predyn.view.numbers import seconds
 from predyn.view.pages import assembled
@@ -86,6 +88,7 @@ def report_html(
     ground = ground_of(shown) if stage and touches_ground(solution) else None
     if gait is None and ground is not None:
         gait = find_gait(solution)
+    lift = find_lift(solution) if ground is not None else None
     if stage and solution.verification is None:  # a file of version 0.2, or saved without it
         solution = verify(solution)
     checks = solution.verification if stage else None
@@ -96,13 +99,14 @@ def report_html(
         "badge": tables.badge(solution, checks.warnings(solution.model) if checks else ()),
         "nothing": "" if stage else NOTHING,
         "gait": gait_section(gait) if stage else "",
+        "lift": lift_section(lift),
         "ground": ground_section(shown, ground) if ground else "",
         "curves": CURVES if stage else "",
         "verdict": tables.verdict(solution),
         "numbers": tables.key_numbers(
             solution,
             verification_cards(solution, checks) if checks else [],
-            gait_cards(gait),
+            gait_cards(gait) + lift_cards(lift),
         ),
         "costs": tables.costs(solution),
         "parameters": (
@@ -138,7 +142,9 @@ def report_html(
         ),
         "provenance": tables.provenance(solution),
     }
-    return assembled("page.html", values, _data(solution, shown, stage, comparison, ground, gait))
+    return assembled(
+        "page.html", values, _data(solution, shown, stage, comparison, ground, gait, lift)
+    )
 
 
 def _whole(solution: Solution) -> Solution:
@@ -154,6 +160,7 @@ def _data(
     comparison: Comparison | None,
     ground: Ground | None,
     gait: GaitCycles | None,
+    lift: LiftLoads | None,
 ) -> Spec:
     """What the script shows: the motion if there is one, and how the solver went.
 
@@ -177,6 +184,8 @@ def _data(
         charts["points"] = signal_charts(shown, times, contacts)
     if gait is not None:
         charts["gait"], charts["gait-more"] = gait_charts(gait, times)
+    if lift is not None:
+        charts["lift"] = lift_charts(lift, times)
     joints, overlays = solution.model.joint_names, []
     chosen, rows = first_shown(shown, motion), state_rows(shown, motion)
     if comparison:

@@ -12,7 +12,7 @@ import numpy as np
 from predyn.model import PRISMATIC, Model
 from predyn.solution import EXCEEDS, SUCCESS, Solution, Violation
 from predyn.solution.evaluation import passive_joints
-from predyn.solution.summary import linear_algebra_share
+from predyn.solution.summary import linear_algebra_share, over_phases
 from predyn.view.numbers import NOTHING, seconds, shown
 
 MOST_ROWS = 40
@@ -216,7 +216,7 @@ def costs(solution: Solution) -> str:
         for name, value in exact.items()
     ]
     note = f"<p>Integrated exactly along the motion: {'; '.join(more)}.</p>" if more else ""
-    together = _over_phases(solution)
+    together = over_phases(solution, solution.costs)
     if len(together) == len(solution.costs):
         return _cost_table(solution.costs) + note
     ordered = dict(sorted(together.items(), key=lambda item: -abs(item[1])))
@@ -224,16 +224,6 @@ def costs(solution: Solution) -> str:
         f"{_cost_table(ordered)}{note}<details><summary>By phase</summary>"
         f"{_cost_table(solution.costs)}</details>"
     )
-
-
-def _over_phases(solution: Solution) -> dict[str, float]:
-    """Costs of the same name in several phases, added up."""
-    found: dict[str, float] = {}
-    for name, value in solution.costs.items():
-        phase, colon, rest = name.partition(": ")
-        key = rest if colon and phase in solution.phase_names else name
-        found[key] = found.get(key, 0.0) + value
-    return found
 
 
 def _cost_table(costs: dict[str, float]) -> str:
@@ -304,9 +294,7 @@ def links(model: Model) -> str:
         parent = "world" if model.parent[j] < 0 else model.link_names[model.parent[j]]
         rows.append((name, parent, shown(mass, 5), com))
     head = ("Link", "Parent", "Mass [kg]", "Centre of mass in link axes [m]")
-    return (
-        table(head, rows, "wwnn") + f"<p>Total mass {shown(model.inertia[:, 0].sum(), 5)} kg.</p>"
-    )
+    return table(head, rows, "wwnn") + f"<p>Total mass {shown(model.mass, 5)} kg.</p>"
 
 
 def provenance(solution: Solution) -> str:

@@ -54,9 +54,10 @@ def human_with_box(
     grips          close loops "grip_r" and "grip_l" of kind "point": the hands hold the handles
 
     Coordinates of the box come last: its centre "box_tx", "box_ty", "box_tz" (m), then rotations
-    about z, x and -y, "box_rotation_1" to "_3", without limits. Frames "handle_r" and "handle_l";
-    contact points at the corners of its bottom, "box_front_r" and so on, in the patch "box".
-    At q = 0 the hands are not at the handles: see `predyn.movements.lift_postures`.
+    about z, x and -y, "box_rotation_1" to "_3", without limits. Frames "handle_r" and "handle_l",
+    and "lap_r" and "lap_l" in the middle of the thighs; contact points at the corners of its
+    bottom, "box_front_r" and so on, in the patch "box". At q = 0 the hands are not at the handles:
+    see `predyn.movements.lift_postures`.
     """
     box = read_box(box_mass, box_size, handle_height)
     if not isinstance(grips, bool):
@@ -65,6 +66,8 @@ def human_with_box(
     body = Body(person, strength_factors(strength), read_detailed(detailed))
     body.add_all()
     add_box(body.builder, box)
+    for side in "rl":
+        body.builder.add_frame(f"lap_{side}", f"thigh_{side}", (0.0, 0.0, -0.5 * body.sizes.thigh))
     if grips:
         for side in "rl":
             body.builder.close_loop(f"grip_{side}", "point", f"grip_{side}", f"handle_{side}")

@@ -39,6 +39,8 @@ def sample_nodes(motion: Motion) -> dict[str, Any]:
         tau = known.control
         if known.degree == 0:
             tau = 0.5 * (tau[np.r_[0, : len(tau)]] + tau[np.r_[: len(tau), -1]])
+        else:
+            tau = motion.signal(p, TORQUES, s)
         wrench = joint_reactions(motion.systems[p].model, q, v, a, forces=motion.forces(p, s))
         rows = (begin + s * T, np.full(len(s), p), q, v, a, tau, wrench)
         for name, value in zip(parts, rows, strict=True):
