@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -56,17 +55,6 @@ def test_the_robot_stands_on_feet_that_do_not_move() -> None:
     )
     signs = [-1.0 if "abduction" in robot().model.joint_names[j] else 1.0 for j in left]
     assert np.abs(state.q[:, left] - signs * state.q[:, right]).max() < 1e-6
-
-
-def test_feet_are_in_place_at_an_end_that_gives_velocities_but_not_all_positions() -> None:
-    problem = predyn.load_task("quadruped-stand-up")
-    (own,) = problem.phases
-    q = [None, own.end.q[1], None, *own.end.q[3:]]  # how far and how high is not given
-    end = predyn.State(q, own.end.v)
-    found = predyn.solve(replace(problem, phases=(replace(own, end=end),)), verbose=False).check()
-    for foot in FEET:
-        place = frame_kinematics(found.model, foot, found.at([0.0, found.duration]).q).p
-        assert np.abs(place[1] - place[0]).max() < 1e-9
 
 
 @pytest.mark.parametrize("name", ["quadruped-stand-up", "human-sit-to-stand"])

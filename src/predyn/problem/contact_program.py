@@ -26,13 +26,12 @@ from predyn.problem.accelerations import needs_accelerations
 from predyn.problem.contacts import ImposedCycle, imposed
 from predyn.problem.independent_loops import loops_of
 from predyn.problem.loop_program import (
-    all_given,
     carried_orders,
     known_orders,
     with_loops_written_out,
 )
 from predyn.problem.offers import offer_in, phase_name
-from predyn.problem.problem import At, Constraint, Cost, Dmoc, Points, Problem, State
+from predyn.problem.problem import At, Constraint, Cost, Dmoc, Points, Problem
 from predyn.problem.stances import AXES, Neighbours, Node, Stances
 from predyn.problem.system import System
 from predyn.problem.unknowns import Signal
@@ -185,21 +184,18 @@ class _Writer:
         """A point stays in its place.
 
         Rows that the phase before or a given posture carries are left out. An unknown place that
-        neither has determined needs its row at that end, and so does a posture given in part.
+        neither has determined needs its row at that end.
         """
         phases, before = self.problem.phases, self.neighbours.before(node)
         held, implied, first, last = "", "", 0, 0
-        partly: set[At] = set()
         if before is not None and self.neighbours.touches(before):
             first = carried_orders(self.problem)
             held = self.neighbours.contacts[before.phase][before.name].hold
             implied = self._held_on_chain(before)
         elif node.phase == 0 and self.problem.cycle is None:
-            (first, own), implied = self._left_out(phases[0].start), AXES
-            partly |= {"start"} if own else set()
+            first, implied = known_orders(self.problem, phases[0].start), AXES
         if node.phase == len(phases) - 1 and self.problem.cycle is None:
-            last, own = self._left_out(phases[-1].end)
-            partly |= {"end"} if own else set()
+            last = known_orders(self.problem, phases[-1].end)
         carried = "".join(axis for axis in hold if axis in held + implied)
         new = "".join(axis for axis in hold if axis not in carried)
         for axes, skip in ((carried, first), (new, 0)):
@@ -209,18 +205,8 @@ class _Writer:
         ends: tuple[tuple[At, int, str], ...] = (("start", first, held + new), ("end", last, ""))
         for end, left_out, known in ends:
             unknown = [x for x in hold if self.stances.place(node, x).parameters and x not in known]
-            if end in partly:
-                yield self._placed(node, hold, at=end)
-            elif left_out and unknown:
+            if left_out and unknown:
                 yield self._placed(node, "".join(unknown), at=end)
-
-    def _left_out(self, state: State) -> tuple[int, bool]:
-        """Points beside a given end, and whether the end needs rows of its own: where it gives
-        derivatives, but not all positions.
-        """
-        known = known_orders(self.problem, state)
-        own = known > 0 and not all_given(state.q, self.model.n)
-        return known + own, own
 
     def _placed(self, node: Node, axes: str, **where: Any) -> Constraint:
         place = {axis: self.stances.place(node, axis) for axis in axes}

@@ -188,16 +188,16 @@ class _Writer:
             return 0, False, self.discrete
         n, known = self.model.n, known_orders(self.problem, state)
         own_rate = not _keeps_closed(state, n) and (self.discrete or state.v is not None)
-        partly = own_rate and not self.discrete and not all_given(state.v, n)
-        own_closure = (known > 0 or partly) and not all_given(state.q, n)
+        partly = own_rate and not self.discrete and not _given(state.v, n)
+        own_closure = (known > 0 or partly) and not _given(state.q, n)
         return known + own_closure + partly, own_closure, own_rate
 
 
 def _keeps_closed(state: State, n: int) -> bool:
     """Whether given velocities are known to keep loops closed (check_loops.py)."""
-    if not all_given(state.v, n):
+    if not _given(state.v, n):
         return False
-    return all_given(state.q, n) or not np.any(np.asarray(state.v, float))
+    return _given(state.q, n) or not np.any(np.asarray(state.v, float))
 
 
 def force_names(loop: Loop) -> tuple[str, ...]:
@@ -234,11 +234,11 @@ def known_orders(problem: Problem, state: State) -> int:
     """
     n = problem.model.n
     if isinstance(problem.transcription, Dmoc):
-        return int(all_given(state.q, n)) + int(all_given(state.a, n))
-    return sum(all_given(x, n) for x in (state.q, state.v, state.a))
+        return int(_given(state.q, n)) + int(_given(state.a, n))
+    return sum(_given(x, n) for x in (state.q, state.v, state.a))
 
 
-def all_given(value: object, n: int) -> bool:
+def _given(value: object, n: int) -> bool:
     """Whether the values of all joints are given."""
     if value is None:
         return False

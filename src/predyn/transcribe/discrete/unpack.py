@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from predyn.curves.node_spline import NodeSpline
 from predyn.dynamics.reactions import joint_reactions
+from predyn.problem.accelerations import needs_accelerations
 from predyn.samples import STATES, Samples
 from predyn.samples.registry import TORQUES, implementation
 from predyn.solution import Violation
@@ -27,18 +28,22 @@ def sample_nodes(motion: Motion) -> dict[str, Any]:
     velocities are those that belong to its momenta. Torques are means of the neighbouring steps.
     """
     parts: dict[str, list[NDArray]] = {k: [] for k in SAMPLED if k != "signals"}
-    begin = 0.0
+    begin, free = 0.0, not needs_accelerations(motion.problem)
     for p, curve in enumerate(motion.curves):
         spline, control = node_control(motion, p)
         s, T = spline.breaks, curve.duration
         q, ends = control[1:-1], control[[0, -1]] / T
         v = np.concatenate([ends[:1], (q[2:] - q[:-2]) / (2.0 * s[1] * T), ends[1:]])
         a = _differences(spline, control, s)[2] / T**2
+        if spline.degree == 1 and free:  # from the half steps at the ends, as forces there are
+            h = s[1] * T
+            a[0] = 2.0 * ((q[1] - q[0]) / h - v[0]) / h
+            a[-1] = 2.0 * (v[-1] - (q[-1] - q[-2]) / h) / h
         known = motion.signals[TORQUES].curves[p]
         assert known is not None
-        tau = known.control
         if known.degree == 0:
-            tau = 0.5 * (tau[np.r_[0, : len(tau)]] + tau[np.r_[: len(tau), -1]])
+            step = known.control
+            tau = 0.5 * (step[np.r_[0, : len(step)]] + step[np.r_[: len(step), -1]])
         else:
             tau = motion.signal(p, TORQUES, s)
         wrench = joint_reactions(motion.systems[p].model, q, v, a, forces=motion.forces(p, s))
