@@ -71,6 +71,9 @@ if TYPE_CHECKING:
     from predyn.model.couplings import PiecewisePolynomial as PiecewisePolynomial
     from predyn.model.loops import Loop as Loop
     from predyn.nlp import SolverOptions as SolverOptions
+    from predyn.planning.plan_goals import PoseGoal as PoseGoal
+    from predyn.planning.plan_result import Plan as Plan
+    from predyn.planning.planner import plan as plan
     from predyn.planning.retimed_motion import Retiming as Retiming
     from predyn.planning.retiming import retime as retime
     from predyn.problem import Constraint as Constraint
@@ -145,7 +148,9 @@ _NAMES = {
     "Phase": "predyn.problem",
     "PiecewisePolynomial": "predyn.model.couplings",
     "Placed": "predyn.estimate.placing",
+    "Plan": "predyn.planning.plan_result",
     "Points": "predyn.problem",
+    "PoseGoal": "predyn.planning.plan_goals",
     "PredynError": "predyn.errors",
     "Problem": "predyn.problem",
     "ProblemWarning": "predyn.errors",
@@ -185,6 +190,7 @@ _NAMES = {
     "load_urdf": "predyn.load.urdf",
     "mass_matrix": "predyn.dynamics.crba",
     "place_markers": "predyn.estimate.placing",
+    "plan": "predyn.planning.planner",
     "replay": "predyn.simulation.replaying",
     "retime": "predyn.planning.retiming",
     "sensitivities": "predyn.solving.kkt_sensitivities",

@@ -32,12 +32,12 @@ def mujoco_model(model: Model) -> mujoco.MjModel:
         body = bodies[model.parent[j] + 1].add_body(
             name=model.link_names[j],
             pos=model.p[j],
-            quat=_quaternion(model.R[j]),
+            quat=quaternion(model.R[j]),
             explicitinertial=True,
             mass=m,
             ipos=com,
             inertia=moments,
-            iquat=_quaternion(axes),
+            iquat=quaternion(axes),
         )
         slides = model.kind[j] == PRISMATIC
         kind = mujoco.mjtJoint.mjJNT_SLIDE if slides else mujoco.mjtJoint.mjJNT_HINGE
@@ -63,7 +63,7 @@ def _principal(parameters: NDArray) -> tuple[float, NDArray, NDArray, NDArray]:
     return m, c, moments, axes * np.linalg.det(axes)
 
 
-def _quaternion(R: NDArray) -> NDArray:
+def quaternion(R: NDArray) -> NDArray:
     result = np.empty(4)
     mujoco.mju_mat2Quat(result, np.ascontiguousarray(R).reshape(9))
     return result

@@ -43,6 +43,7 @@ def find_pairs(model: Model, bodies: Sequence[Body], scene: Scene) -> Pairs:
         for j in range(i + 1, len(bodies))
         if not neighbours(model, bodies[i].link, bodies[j].link)
         and not names_of(model, bodies[i], bodies[j].owner) & allowed
+        and not names_of(model, bodies[i], bodies[j].name) & allowed
         and not names_of(model, bodies[j], bodies[i].owner) & allowed
     ]
     apart = _ever_apart(model, bodies, own)
