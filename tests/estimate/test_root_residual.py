@@ -14,10 +14,10 @@ from predyn.errors import InputError
 from predyn.estimate.estimating import estimate_torques
 from predyn.estimate.result import Estimate, RootResidual
 from predyn.estimate.result_file import load_estimate
-from predyn.estimate.root_residual import ARM, SHARE
+from predyn.estimate.root_residual import SHARE
 from predyn.model import Model
 from predyn.model.builder import ModelBuilder
-from predyn.model.floating_base import floating_base
+from predyn.model.floating_base import MOMENT_ARM, floating_base
 from predyn.models import trujillo_two_link
 from predyn.recordings.measurements import MeasuredForce, Measurements
 from predyn.simulation import simulate
@@ -95,7 +95,7 @@ def test_the_residual_is_the_force_that_the_motion_needs() -> None:
     assert root.moment_peak == pytest.approx(moment.max(), rel=1e-6)
     assert root.force_rms_percent == pytest.approx(100 * root.force_rms / weight)
     assert root.force_rms < SHARE * weight
-    assert root.moment_rms < ARM * SHARE * weight
+    assert root.moment_rms < MOMENT_ARM * SHARE * weight
     assert not root.note
     assert not estimate.warnings
 
