@@ -51,4 +51,4 @@ def _points_on(path: Floats, counts: NDArray[np.int64]) -> tuple[Floats, NDArray
 def _are_proved(checker: Checker, spans: Floats, margin: float) -> NDArray[np.bool_]:
     full, times = np.ascontiguousarray(checker.expand(spans)), np.array([[0.0, 1.0]])
     verdicts = [checker.check_spans(span[None], times, margin, DEPTH)[0] for span in full]
-    return np.array(verdicts) == CERTIFIED
+    return np.asarray(np.array(verdicts) == CERTIFIED)

@@ -39,7 +39,8 @@ class Sampling(NamedTuple):
         wide = random.random(count)[:, None] < WIDE
         share = random.random((count, len(self.low)))
         low, high = np.where(wide, self.lowest, self.low), np.where(wide, self.highest, self.high)
-        return low + share * (high - low)
+        found: Floats = low + share * (high - low)
+        return found
 
 
 def sampling_for(checker: Checker, start: Floats, goals: Floats) -> Sampling:
