@@ -37,8 +37,9 @@ def by_scene(seeds: int = SEEDS) -> list[dict]:
             tried[scene] = tried.get(scene, 0) + 1
             if plan.success:
                 size = (plan.length, len(plan.path), len(plan.curve.control), plan.iterations)
-                found.setdefault(scene, []).append((ready, ready / sum(plan.seconds.values()),
-                    *(plan.seconds[x] for x in ("search", "shortcut", "spline")), *size))  # fmt: skip
+                stages = [plan.seconds[x] for x in ("search", "shortcut", "spline")]
+                share = ready / sum(plan.seconds.values())
+                found.setdefault(scene, []).append((ready, share, *stages, *size))
     rows = []
     for scene, values in found.items():
         table = np.array(values)
