@@ -149,7 +149,17 @@ def view(
 
 def export(
     result: ResultFile,
-    to: Annotated[Path | None, typer.Option(help="File to write: .csv, .sto, .mot or .h5.")] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(help="File to write: .csv, .sto, .mot, .h5, .yaml, .json or .script."),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            help="For robots: ros, ros-effort, urscript or polynomials (default: by suffix; "
+            "solutions only)."
+        ),
+    ] = None,
     rate: Annotated[float | None, typer.Option(help="Samples per second (solutions only).")] = None,
     grf: Annotated[
         Path | None,
@@ -171,6 +181,8 @@ def export(
         raise InputError("expected --to FILE for the motion or --grf FILE for the ground forces")
     if loads is not None and grf is None:
         raise InputError("--loads: it needs --grf, whose columns it names")
+    if format is not None and to is None:
+        raise InputError("--format: it needs --to, the file of the motion")
     targets = [path.resolve() for path in (to, grf, loads) if path is not None]
     if len(set(targets)) < len(targets):
         raise InputError("--to, --grf, --loads: expected different files")
@@ -178,9 +190,12 @@ def export(
     if isinstance(loaded, Solution):
         motion = loaded.repeated(repeat) if repeat > 1 else loaded
         texts = [] if grf is None else force_texts(motion, grf, rate, loads)
-        write_texts(texts, None if to is None else partial(motion.export, to, rate))
+        write = partial(motion.export, to, rate, format=format) if to is not None else None
+        write_texts(texts, write)
     elif rate is not None:
         raise InputError("--rate: an estimate is written at its own times; omit this option")
+    elif format is not None:
+        raise InputError("--format: expected a solution; estimates are written as tables")
     elif grf is not None or repeat > 1:
         raise InputError("--grf, --repeat: expected a solution; an estimate has measured forces")
     elif to is not None:
