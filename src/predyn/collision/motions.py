@@ -127,7 +127,10 @@ def load_joint_path(
         text = read_at_most(name, MOST_BYTES, "divide it").decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError(f"{name}: not UTF-8 text: {error}") from None
-    rows = list(csv.reader(io.StringIO(text)))
+    try:
+        rows = list(csv.reader(io.StringIO(text)))
+    except csv.Error as error:
+        raise FileError(f"{name}: not a valid CSV file: {error}") from None
     header = [_column(name, cell.strip(), model) for cell in rows[0]] if rows else []
     time = next((x for x in ("time", "t") if x in header), None)
     missing = [joint for joint in model.joint_names if joint not in header]
@@ -146,6 +149,8 @@ def load_joint_path(
             table.append([float(row[k]) for k in columns])
         except (ValueError, IndexError):
             raise FileError(f"{name}: line {line}: expected a number in each column") from None
+        if not np.isfinite(table[-1]).all():
+            raise FileError(f"{name}: line {line}: expected finite numbers")
     values = np.array(table).reshape(-1, len(columns))
     try:
         return JointPath(values[:, 1:], interpolation, values[:, 0])
