@@ -129,9 +129,15 @@ class Retiming:
         """
         return solution_of(self, name)
 
-    def export(self, path: str | os.PathLike[str], rate: float | None = None) -> None:
-        """Write the motion as `Solution.export` does: .csv, .sto, .mot, or .h5."""
-        self.to_solution().export(path, rate)
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        rate: float | None = None,
+        *,
+        format: str | None = None,
+    ) -> None:
+        """Write the motion as `Solution.export` does: tables, formats for robots, or .h5."""
+        self.to_solution().export(path, rate, format=format)
 
     def __str__(self) -> str:
         lines = [f"Retiming of {self.model.name!r}: {self.status}; {self.message}"]

@@ -1,41 +1,94 @@
-"""Solutions as tables for other programs, see motion_tables.py.
+"""Solutions in files for other programs: tables (motion_tables.py), and formats for robots.
 
 CSV files have the phase (from 0) too. Two rows share the time of a phase boundary, one of each
 phase; in STO and MOT files, whose times increase strictly, the later phase stands there.
 
 Efforts are what acts: zero at joints that are passive in the phase, whatever their curves need.
 Signals stand in further columns, NaN in phases without them; parameters in the header of STO and
-MOT files.
+MOT files. Formats for robots have none of these; they contain the end of the motion at any rate.
 """
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn.errors import InputError
+from predyn.errors import InputError, unknown_name
 from predyn.recordings.motion_tables import WRITERS, Column, Table
 from predyn.solution.evaluation import has_motor
 from predyn.solution.parts import ROUNDING, Floats
+from predyn.solution.polynomials import format_polynomials
+from predyn.solution.ros_message import format_message
 from predyn.solution.solution import Solution
-from predyn.storage.files import write_text
+from predyn.solution.urscript import format_urscript, servo_rate
+from predyn.storage.files import checked_path, write_text
 
 MOST_ROWS = 10_000_000
+MESSAGES = (".yaml", ".yml", ".json")
+ROBOT_FORMATS = {  # and their suffixes
+    "ros": MESSAGES,
+    "ros-effort": MESSAGES,
+    "urscript": (".script",),
+    "polynomials": (".json",),
+}
+USUAL = {".yaml": "ros", ".yml": "ros", ".script": "urscript"}
 
 
 def export_solution(
-    solution: Solution, path: str | os.PathLike[str], rate: float | None = None
+    solution: Solution,
+    path: str | os.PathLike[str],
+    rate: float | None = None,
+    format: str | None = None,
 ) -> None:
-    """Write the motion to a .csv, .sto or .mot file, at the instants of `solution.t`.
+    """Write the motion in a format for robots, or to a .csv, .sto or .mot table; .h5 saves.
 
-    With `rate` (Hz), at 0, 1 / rate, 2 / rate, ... s instead; the end of the motion is among them
-    only if it falls on one.
+    Tables have the instants of `solution.t`, or with `rate` (Hz) 0, 1 / rate, 2 / rate, ... s; the
+    end of the motion is then among them only if it falls on one.
     """
-    table = _stored(solution) if rate is None else _resampled(solution, rate)
-    write_text(path, WRITERS[Path(path).suffix.lower()](table))
+    suffix = checked_path(path).suffix.lower()
+    chosen = _format(path, suffix, format)
+    if rate is not None and (suffix == ".h5" or chosen == "polynomials"):
+        what = "an .h5 file" if suffix == ".h5" else "format 'polynomials'"
+        raise InputError(f"rate: expected None for {path}: {what} holds the curves")
+    if suffix == ".h5":
+        solution.save(path)
+    elif chosen is None:
+        table = _stored(solution) if rate is None else _resampled(solution, rate)
+        write_text(path, WRITERS[suffix](table))
+    else:
+        write_text(path, _robot_text(solution, suffix, rate, chosen))
+
+
+def _format(path: str | os.PathLike[str], suffix: str, given: str | None) -> str | None:
+    """The format for robots; None for tables and .h5 files, which the suffix chooses."""
+    if given is None:
+        if suffix == ".json":
+            fits = [repr(name) for name, suffixes in ROBOT_FORMATS.items() if suffix in suffixes]
+            raise InputError(f"format: expected {' or '.join(fits)} for {path}, got none")
+        if suffix not in (*WRITERS, ".h5", *USUAL):
+            raise unknown_name("suffix", suffix, (*WRITERS, ".h5", *USUAL, ".json"))
+        return USUAL.get(suffix)
+    if not isinstance(given, str) or given not in ROBOT_FORMATS:
+        raise unknown_name("format", given, ROBOT_FORMATS)
+    if suffix not in ROBOT_FORMATS[given]:
+        endings = " or ".join(ROBOT_FORMATS[given])
+        raise InputError(f"{path}: expected a file that ends in {endings} for format {given!r}")
+    return given
+
+
+def _robot_text(solution: Solution, suffix: str, rate: float | None, format: str) -> str:
+    if format == "polynomials":
+        names = solution.phase_names
+        return format_polynomials(solution.name, solution.model, solution.curves, names, "time")
+    if format == "urscript":
+        rate = servo_rate(solution.model, rate)
+        return format_urscript(_resampled(solution, rate, end=True), rate)
+    if not solution.finite:
+        raise InputError(f"{solution.name!r:.60} (status {solution.status!r}) has no motion")
+    table = _stored(solution) if rate is None else _resampled(solution, rate, end=True)
+    return format_message(table, suffix, effort=format == "ros-effort")
 
 
 def _stored(solution: Solution) -> Table:
@@ -57,8 +110,11 @@ def instants(solution: Solution, rate: float | None) -> tuple[Floats, NDArray[np
     return t, solution.phase_at(t)
 
 
-def _resampled(solution: Solution, rate: float) -> Table:
+def _resampled(solution: Solution, rate: float, *, end: bool = False) -> Table:
+    """At a rate; with `end`, the end of the motion too, if it falls on no instant."""
     t, phase = instants(solution, rate)
+    if end and t[-1] < solution.duration * (1.0 - ROUNDING):
+        t, phase = np.append(t, solution.duration), np.append(phase, len(solution.curves) - 1)
     at = solution.at(t)
     signals = {name: solution.channel(f"signal:{name}", t) for name in solution.signal_curves}
     return _table(solution, t, phase, (at.q, at.v, at.a, at.tau), signals)

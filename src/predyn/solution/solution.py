@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from predyn.display import Compared
-from predyn.errors import InputError, NotConverged, unknown_name
+from predyn.errors import InputError, NotConverged
 from predyn.model import Limits, Model
 from predyn.solution.channel_names import ChannelInfo, channels_of
 from predyn.solution.evaluation import channel_at, checked_times, phase_starts, sample_at
@@ -31,7 +31,6 @@ from predyn.solution.parts import (
     SignalCurves,
     Violation,
 )
-from predyn.storage.files import checked_path
 
 if TYPE_CHECKING:
     import pandas
@@ -198,23 +197,22 @@ class Solution(Compared):
 
         save_solution(self, path)
 
-    def export(self, path: str | os.PathLike[str], rate: float | None = None) -> None:
-        """Write the motion in the format that the suffix names: .csv, .sto, .mot; .h5 saves.
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        rate: float | None = None,
+        *,
+        format: str | None = None,
+    ) -> None:
+        """Write the motion for other programs, in the format that the suffix names.
 
-        Instants are those of `t`, or with `rate` (Hz) every 1 / rate seconds from the start on.
+        .csv, .sto, .mot: tables; .yaml: a ROS message; .script: URScript; .h5 saves. `format` is
+        "ros", "ros-effort" (with torques), "urscript" or "polynomials"; .json needs it. Instants
+        are those of `t`, or with `rate` (Hz) every 1 / rate seconds from the start on.
         """
-        from predyn.recordings.motion_tables import WRITERS
         from predyn.solution.export import export_solution
 
-        suffix = checked_path(path).suffix.lower()
-        if suffix == ".h5":
-            if rate is not None:
-                raise InputError(f"rate: expected None for {path}: an .h5 file holds the curves")
-            self.save(path)
-        elif suffix in WRITERS:
-            export_solution(self, path, rate)
-        else:
-            raise unknown_name("suffix", suffix, (*WRITERS, ".h5"))
+        export_solution(self, path, rate, format)
 
     def export_forces(
         self,
