@@ -21,9 +21,6 @@ from discrete_cases import (
     two_link,
 )
 from predyn.problem import Problem
-from predyn.solvers.ipopt import solve_nlp
-from predyn.transcribe.guess import first_guess
-from predyn.transcribe.methods import transcribe
 
 SAME = 1e-8  # relative
 CONTINUOUS_CRANK = 2.462634  # of turn_crank
@@ -52,12 +49,13 @@ def test_known_free_duration() -> None:
 
 
 def test_swing_ups_from_coarse_to_fine() -> None:
-    """A coarse swing-up has many optima; the one of the reference is found without scales."""
-    program = transcribe(swing_up(steps(60), (SWING[:, 0], SWING[:, 1:])))
-    program.x_scale[:] = program.g_scale[:] = 1.0
-    result = solve_nlp(program, first_guess(program), TIGHT)
-    assert result.f == pytest.approx(7.6667903948, rel=SAME)
-    coarse = result.x[: 2 * 59].reshape(59, 2)
+    """A coarse swing-up has several optima; the reference's is found in its units, SI."""
+    problem = swing_up(steps(60), (SWING[:, 0], SWING[:, 1:]))
+    assert predyn.solve(problem, verbose=False).check().objective < 7.6667903948
+    own = replace(problem, solver=replace(TIGHT, scaling="none"))
+    solution = predyn.solve(own, verbose=False).check()
+    assert solution.objective == pytest.approx(7.6667903948, rel=SAME)
+    coarse = solution.q[1:-1]
     for count, optimum in ((120, 8.1752687445), (240, 8.2030802688)):
         q = np.concatenate([[[-1.0, 0.0]], coarse, [[np.pi / 2, 0.0]]])
         problem = swing_up(steps(count), (np.linspace(0.0, 1.0, len(q)), q))

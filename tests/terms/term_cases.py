@@ -50,6 +50,7 @@ ON_UNKNOWNS = {
     *("signal", "signal_rate", "parameter"),
     *("contact_force", "contact_force_rate", "friction_cone", "periodic_signal"),
     "patch_wrench",  # test_patch_wrench.py
+    "clearance",  # collision/test_clearance.py
 }
 SUMS = {"average_speed", "weighted_sum"}  # of other terms; see transcribe/test_unknowns.py
 TREE = random_tree(5, 3)

@@ -151,14 +151,11 @@ def export(
     result: ResultFile,
     to: Annotated[
         Path | None,
-        typer.Option(help="File to write: .csv, .sto, .mot, .h5, .yaml, .json or .script."),
+        typer.Option(help="File: .csv, .sto, .mot, .h5; for robots .yaml, .script, .json."),
     ] = None,
     format: Annotated[
         str | None,
-        typer.Option(
-            help="For robots: ros, ros-effort, urscript or polynomials (default: by suffix; "
-            "solutions only)."
-        ),
+        typer.Option(help="For robots: ros, ros-effort, urscript or polynomials (solutions only)."),
     ] = None,
     rate: Annotated[float | None, typer.Option(help="Samples per second (solutions only).")] = None,
     grf: Annotated[
@@ -190,12 +187,11 @@ def export(
     if isinstance(loaded, Solution):
         motion = loaded.repeated(repeat) if repeat > 1 else loaded
         texts = [] if grf is None else force_texts(motion, grf, rate, loads)
-        write = partial(motion.export, to, rate, format=format) if to is not None else None
-        write_texts(texts, write)
+        write_texts(texts, None if to is None else partial(motion.export, to, rate, format=format))
     elif rate is not None:
         raise InputError("--rate: an estimate is written at its own times; omit this option")
     elif format is not None:
-        raise InputError("--format: expected a solution; estimates are written as tables")
+        raise InputError("--format: expected a solution; estimates have no formats for robots")
     elif grf is not None or repeat > 1:
         raise InputError("--grf, --repeat: expected a solution; an estimate has measured forces")
     elif to is not None:

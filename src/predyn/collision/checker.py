@@ -53,6 +53,11 @@ class Checker:
         self.pairs += tuple((names[i], names[j]) for i, j in found.own)
 
     @property
+    def lines(self) -> tuple[NDArray[np.int64], Floats, Floats]:
+        """Coordinate of each joint, and the factor and shift by which the joint follows it."""
+        return self._source, self._factor, self._shift
+
+    @property
     def moving(self) -> bool:
         """Whether an obstacle moves, so that distances depend on time."""
         return len(self.view.keys.first) > 1

@@ -78,3 +78,21 @@ def poses_at(view: View, t: Floats) -> Floats:
         axes = np.swapaxes(R, -1, -2).reshape(*k.shape, 9)
         columns.append(np.concatenate([axes, p], axis=-1))
     return np.concatenate([np.zeros((*np.shape(t), 0)), *columns], axis=-1)
+
+
+def twists_at(view: View, t: Floats) -> Floats:
+    """(..., 6 M): angular velocity (rad/s) and velocity of the origin (m/s) of each moving obstacle
+    at times t (...), in the world; at a key, those of the way ahead."""
+    keys: Keys = view.keys
+    columns = []
+    for slot in range(len(keys.first) - 1):
+        span = slice(keys.first[slot], keys.first[slot + 1])
+        times = keys.time[span]
+        k = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2)
+        moves = ((t >= times[0]) & (t < times[-1]))[..., None]
+        step = (times[k + 1] - times[k])[..., None]
+        axis = np.einsum("...ij,...j->...i", keys.R[span][k], keys.axis[span][k])
+        spin = axis * (keys.angle[span][k][..., None] / step)
+        speed = (keys.p[span][k + 1] - keys.p[span][k]) / step
+        columns += [np.where(moves, x, 0.0) for x in (spin, speed)]
+    return np.concatenate([np.zeros((*np.shape(t), 0)), *columns], axis=-1)

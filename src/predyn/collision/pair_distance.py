@@ -87,10 +87,18 @@ def world_distance(view, k, o, R, p, work):
 
 
 @jit
-def own_distance(view, i, j, work):
-    """(distance, normal from j to i, points of both axes) of two capsules of the robot."""
+def own_distance_at(view, i, j, work):
+    """(distance of the axes, normal from j to i, points, directions and parameters of both axes)
+    of two capsules of the robot."""
     first = view.parent.shape[0] + 1
     x, u = load3(work, first + i, FROM), load3(work, first + i, ALONG)
     y, v = load3(work, first + j, FROM), load3(work, first + j, ALONG)
     d, n, s, t = segment_segment(x, u, y, v)
-    return d - view.radius[i] - view.radius[j], n, add(x, scale(s, u)), add(y, scale(t, v))
+    return d, n, add(x, scale(s, u)), add(y, scale(t, v)), u, v, s, t
+
+
+@jit
+def own_distance(view, i, j, work):
+    """(distance, normal from j to i, points of both axes) of two capsules of the robot."""
+    d, n, x, y, _, _, _, _ = own_distance_at(view, i, j, work)
+    return d - view.radius[i] - view.radius[j], n, x, y

@@ -42,7 +42,9 @@ def load_scene(path: str | os.PathLike[str]) -> Scene:
         raise InputError(f"expected the path of a file, got {type(path).__name__}") from None
     data = read_at_most(name, MOST_BYTES, "a scene is much smaller")
     try:
-        return _read(_parse(name, data), MeshFinder(name, None))
+        content = _parse(name, data)
+        _check_format(content)
+        return scene_from(content, name)
     except (InputError, FileError) as error:
         raise FileError(f"{name}: {error}") from None
 
@@ -61,11 +63,16 @@ def _parse(name: str, data: bytes) -> Mapping[str, Any]:
     return content
 
 
-def _read(content: Mapping[str, Any], finder: MeshFinder) -> Scene:
+def _check_format(content: Mapping[str, Any]) -> None:
     if content.get("format") != FORMAT:
         raise FileError(f"format: expected {FORMAT!r}, got {content.get('format')!r:.60}")
     if content.get("units", UNITS) != UNITS:
         raise FileError(f"units: expected {UNITS!r}, got {content['units']!r:.60}")
+
+
+def scene_from(content: Mapping[str, Any], path: str | os.PathLike[str]) -> Scene:
+    """A scene from the fields of a file; path: of that file, in whose folder meshes are."""
+    finder = MeshFinder(path, None)
     for key in content:
         if key not in (*OWN, *EXTRA):
             raise unknown_name("field", key, (*OWN, *EXTRA))

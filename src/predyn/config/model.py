@@ -9,6 +9,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from predyn import models
+from predyn.collision.capsule_fit import fit_capsules
 from predyn.config.findings import Findings
 from predyn.config.joints import radians
 from predyn.config.lines import Path
@@ -19,11 +20,12 @@ from predyn.kernels.forces import ExternalForce
 from predyn.load.dh import DHRow, load_dh
 from predyn.load.urdf import load_urdf
 from predyn.model import Model
+from predyn.model.capsules import Capsule
 from predyn.storage.reading import refuse_irregular
 
 WHERE: Path = ("model",)
 KINDS = ("builtin", "urdf", "osim", "dh")
-OWN_KEYS = (*KINDS, "gravity", "payloads", "contacts", "frames", "loops")
+OWN_KEYS = (*KINDS, "gravity", "payloads", "contacts", "frames", "loops", "capsules")
 ANGLES = ("theta", "alpha", "position", "velocity", "acceleration", "rest")
 
 
@@ -134,7 +136,21 @@ def model_of(table: ModelTable, folder: Folder, findings: Findings) -> Model | N
         with findings.at((*WHERE, "loops", k)):
             ends = (loop.frame_a, loop.frame_b)
             model = model.with_loop(loop.name, loop.kind, *ends, distance=loop.distance)
+    with findings.at((*WHERE, "capsules")):
+        model = _with_capsules(model, table)
     return model
+
+
+def _with_capsules(model: Model, table: ModelTable) -> Model:
+    """The model with the capsules given, or with so many fitted to each collision shape."""
+    given = table.capsules
+    if given is None:
+        return model
+    if isinstance(given, list):
+        return model.with_capsules([Capsule(x.link, x.a, x.b, x.radius) for x in given])
+    if given < 1:
+        raise InputError(f"expected a number of at least 1, or a list of capsules, got {given}")
+    return model.with_capsules(fit_capsules(model, given))
 
 
 def _rows(rows: list[dict[str, Any]], findings: Findings) -> list[DHRow]:

@@ -13,6 +13,7 @@ from predyn.config.findings import Findings
 from predyn.config.joints import bounds_of, values_of
 from predyn.config.lines import Path
 from predyn.config.model import Folder, forces_of
+from predyn.config.scene import scene_of
 from predyn.config.schema import (
     METHODS,
     Between,
@@ -139,6 +140,8 @@ def _without_entries(
         systems=_systems(table, model, limits or model.limits, jerk, findings),
         ground=ground_of(table.ground),
         cycle=cycle_of(table.cycle),
+        scene=scene_of(table.scene, folder, findings),
+        margin=0.0 if table.scene is None else table.scene.margin,
     )
 
 

@@ -62,6 +62,13 @@ class LoopTable(Table):
     distance: Finite | None = None
 
 
+class CapsuleTable(Table):
+    link: str
+    a: list[Finite] = Field(min_length=3, max_length=3)
+    b: list[Finite] = Field(min_length=3, max_length=3)
+    radius: Finite
+
+
 class ModelTable(Table):
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -74,6 +81,17 @@ class ModelTable(Table):
     contacts: list[ContactPointTable] = []
     frames: list[FrameTable] = []
     loops: list[LoopTable] = []
+    capsules: list[CapsuleTable] | int | None = None
+
+
+class SceneTable(Table):
+    """A file, or the fields of one."""
+
+    file: str | None = None
+    margin: Finite = 0.0
+    obstacles: list[Row] = []
+    parts: list[Row] = []
+    allowed: list[list[str]] = []
 
 
 class ProfileTable(Table):
@@ -284,6 +302,7 @@ class TaskTable(Table):
     passive: list[str] = []
     ground: GroundTable = GroundTable()
     cycle: CycleTable | None = None
+    scene: SceneTable | None = None
     cost: list[Row] = []
     constraint: list[Row] = []
     transcription: TranscriptionTable = TranscriptionTable()  # type: ignore[valid-type]

@@ -25,6 +25,7 @@ Indices = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 
 HESSIANS = ("exact", "gauss_newton", "limited_memory")
+SCALINGS = ("auto", "none")
 
 
 class NLP(ABC):
@@ -99,7 +100,8 @@ class SolverOptions:
     """Options of a solver. `hessian`: the program computes "exact" and "gauss_newton" itself.
 
     tolerance bounds the scaled optimality error. mu_init is the initial barrier parameter; None
-    means the solver's default.
+    means the solver's default. scaling "none" passes the program to the solver in its own units, as
+    other tools do.
     """
 
     tolerance: float = 1e-8
@@ -107,6 +109,7 @@ class SolverOptions:
     max_seconds: float | None = None
     hessian: str = "exact"
     mu_init: float | None = None
+    scaling: str = "auto"
 
     def __post_init__(self) -> None:
         if not _is_number(self.tolerance) or not 1e-13 <= self.tolerance < 1.0:
@@ -126,6 +129,8 @@ class SolverOptions:
                 )
         if self.hessian not in HESSIANS:
             raise unknown_name("hessian", self.hessian, HESSIANS)
+        if self.scaling not in SCALINGS:
+            raise unknown_name("scaling", self.scaling, SCALINGS)
 
 
 def _is_number(value: object) -> bool:

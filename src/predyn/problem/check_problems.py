@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.collision.scene import Scene
 from predyn.errors import unknown_name
 from predyn.model import Limits, Model
 from predyn.model.parts import Array
@@ -31,6 +32,7 @@ from predyn.problem.check_phases import (
     spans,
     whole,
 )
+from predyn.problem.check_scenes import scene_problems
 from predyn.problem.check_systems import impact_problems, system_in, system_problems
 from predyn.problem.check_transcriptions import average_problems, transcription_problems
 from predyn.problem.check_unknowns import unknown_problems
@@ -137,6 +139,10 @@ def _all(problem: Problem) -> Iterator[Finding]:
     if not (method or joints or unknowns or wrong or forces):
         yield from momentum_problems(problem, states)
     yield from _guess(problem)
+    scene: Any = problem.scene
+    yield from scene_problems(problem)
+    if not isinstance(scene, Scene | None):
+        return  # terms are bound to it
     binder = Binder(problem, not unknowns and not method)
     every = range(len(problem.phases))
     yield from entry_problems(binder, (), every, problem.costs, problem.constraints)

@@ -11,6 +11,7 @@ from predyn.problem.problem import Hybrid, Problem
 from predyn.problem.quantities import unit_of
 from predyn.problem.system import model_in
 from predyn.samples import Further, Offer
+from predyn.samples.surroundings import Surroundings
 
 
 def offer_in(problem: Problem, p: int, anywhere: bool = False) -> Offer:
@@ -36,7 +37,17 @@ def offer_in(problem: Problem, p: int, anywhere: bool = False) -> Offer:
         further[f"parameter:{parameter.name}"] = Further(
             (parameter.name,), unit_of(problem, parameter), size
         )
-    return Offer(model_in(problem, p), method.method, further, method.without)
+    around = surroundings_of(problem)
+    return Offer(model_in(problem, p), method.method, further, method.without, around)
+
+
+def surroundings_of(problem: Problem) -> Surroundings | None:
+    """The model in the scene of a problem; payloads have no shape, so phases share it."""
+    if problem.scene is None:
+        return None
+    from predyn.collision.clearance import Neighbourhood  # few problems have a scene
+
+    return Neighbourhood(problem.model, problem.scene, problem.margin)
 
 
 def exists_in(phases: Sequence[str] | None, problem: Problem, p: int) -> bool:

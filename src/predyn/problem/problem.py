@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.collision.scene import Scene
 from predyn.display import Shown
 from predyn.errors import unknown_name
 from predyn.kernels.forces import ExternalForce
@@ -237,6 +238,8 @@ class Problem(Shown):
     systems     by name: payloads, forces, passive joints and limits of some phases
     ground      what the contact points of the phases touch
     cycle       the end of the motion continues at its start, moved on and possibly mirrored
+    scene       obstacles, and parts that the robot carries; Clearance terms keep them apart
+    margin      m; the smallest clearance by default, and the one that certificates are for
 
     With contacts, the joints of a floating base have no motor by default.
     """
@@ -259,6 +262,8 @@ class Problem(Shown):
     systems: Mapping[str, System] = field(default_factory=dict)
     ground: Ground = field(default_factory=Ground)
     cycle: Cycle | None = None
+    scene: Scene | None = None
+    margin: float = 0.0
 
     def __post_init__(self) -> None:
         freeze_lists(

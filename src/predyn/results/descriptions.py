@@ -30,6 +30,7 @@ from predyn.problem.quantities import unit_of
 from predyn.recordings.measurements import AXES, Measurements
 from predyn.recordings.sampling import usual_interval
 from predyn.results.contact_text import contact_lines, ground_lines, patch_lines
+from predyn.results.scene_text import scene_lines
 
 MOST = 120  # joints listed
 RATES = {"q": "", "v": "/s", "a": "/s^2"}
@@ -104,6 +105,7 @@ def problem_text(problem: Problem) -> str:
     if passive:
         lines.append(f"passive (no motor): {', '.join(passive)}")
     lines += ground_lines(problem)
+    lines += scene_lines(problem)
     lines += [_signal_text(signal) for signal in problem.signals]
     for parameter in problem.parameters:
         unit = _unit(unit_of(problem, parameter))

@@ -10,6 +10,7 @@ from predyn.errors import InputError, unknown_name
 from predyn.model import Model
 from predyn.samples.registry import CHANNELS
 from predyn.samples.samples import channel_size, split_side
+from predyn.samples.surroundings import Surroundings
 
 FAMILIES = {"signal": "signal", "rate": "signal", "parameter": "parameter"}
 
@@ -29,12 +30,14 @@ class Offer:
 
     further  channels that the problem adds, by name: "signal:press", "rate:press", "parameter:k"
     without  registered channels that the method cannot provide
+    surroundings  the model in the scene of the problem, if there is one
     """
 
     model: Model
     method: str = "spline"
     further: Mapping[str, Further] = field(default_factory=dict)
     without: tuple[str, ...] = ()
+    surroundings: Surroundings | None = None
 
     def require(self, term: str, channels: Iterable[str]) -> None:
         """Raise an InputError that names the first missing channel, if any."""

@@ -5,7 +5,7 @@ phase; in STO and MOT files, whose times increase strictly, the later phase stan
 
 Efforts are what acts: zero at joints that are passive in the phase, whatever their curves need.
 Signals stand in further columns, NaN in phases without them; parameters in the header of STO and
-MOT files. Formats for robots have none of these; they always contain the end of the motion.
+MOT files. Formats for robots have none of these; they contain the end of the motion at any rate.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def solve_nlp(
     """
     began = perf_counter()
     use_hessian = options.hessian != "limited_memory"
-    program = checked_program(nlp, x0, start, use_hessian)
+    program = checked_program(nlp, x0, start, use_hessian, options.scaling == "auto")
     library = ipopt()
     start_error = None
     if start is not None:

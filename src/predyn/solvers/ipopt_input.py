@@ -38,9 +38,9 @@ class Program(NamedTuple):
 
 
 def checked_program(
-    nlp: NLP, x0: ArrayLike, start: Multipliers | None, use_hessian: bool
+    nlp: NLP, x0: ArrayLike, start: Multipliers | None, use_hessian: bool, scaled: bool = True
 ) -> Program:
-    """Raise InputError for anything that a solver cannot handle."""
+    """Raise InputError for anything that a solver cannot handle. Not scaled: all scales are 1."""
     n, m = nlp.n, nlp.m
     if n == 0:
         raise InputError("nothing is free: the program has no variables")
@@ -66,6 +66,8 @@ def checked_program(
     x = _finite("x0", x0, n, nlp.x_name)
     x_scale, g_scale = _positive("x_scale", nlp.x_scale, n), _positive("g_scale", nlp.g_scale, m)
     f_scale = float(_positive("f_scale", [nlp.f_scale], 1)[0])
+    if not scaled:
+        x_scale, g_scale, f_scale = np.ones(n), np.ones(m), 1.0
     if start is not None:
         start = _multipliers(nlp, start)
         start = Multipliers(

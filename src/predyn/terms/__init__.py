@@ -1,5 +1,6 @@
 """Terms: the costs and constraints of a motion."""
 
+from predyn.terms.clearance import Clearance
 from predyn.terms.contact import ContactForce, ContactForceRate, FrictionCone
 from predyn.terms.duration import TotalTime
 from predyn.terms.effort import Effort
@@ -37,6 +38,7 @@ from predyn.terms.user import UserTerm
 
 _CLASSES: tuple[type[Term], ...] = (
     AverageSpeed,
+    Clearance,
     ContactForce,
     ContactForceRate,
     Continuity,
@@ -83,6 +85,7 @@ TERMS: dict[str, type[Term]] = {term.kind: term for term in _CLASSES}  # by name
 __all__ = [
     "TERMS",
     "AverageSpeed",
+    "Clearance",
     "ContactForce",
     "ContactForceRate",
     "Continuity",
