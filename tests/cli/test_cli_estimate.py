@@ -119,7 +119,7 @@ def test_norms_and_feet_of_gait_cycles(
 ) -> None:
     calls = answered(walking_estimate())
     person = walking_estimate().model
-    monkeypatch.setattr(estimate_command, "_model", lambda *_: person)
+    monkeypatch.setattr(estimate_command, "load_model", lambda *_: person)
     rows = [f"{p},{p},2" for p in range(0, 101, 5)]
     Path("norms.csv").write_text("\n".join(["percent,knee_angle_mean,knee_angle_sd", *rows]) + "\n")
     feet = ("--foot", "left=heel_l", "--foot", "right=heel_r")
