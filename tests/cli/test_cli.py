@@ -513,3 +513,18 @@ def test_parameters_of_the_model_from_task_to_report(tmp_path: Path) -> None:
     assert list(solution.model.stiffness) == [k, k]
     assert solution.system(0).payloads[0].mass == load == pytest.approx(0.4, abs=1e-6)
     assert "N m/rad" in Path("result/report.html").read_text("utf-8")
+
+
+def test_export_for_robots(tmp_path: Path) -> None:
+    fake_solution().save(tmp_path / "m.h5")
+    assert run("export", "m.h5", "--to", "m.json", "--format", "ros", "--rate", "50").exit_code == 0
+    assert len(json.loads(Path("m.json").read_text())["points"]) == 61
+    for options, message in [
+        (("--to", "m.json"), "format: expected 'ros'"),
+        (("--to", "n.script"), "expected a robot with 6 revolute joints"),
+        (("--grf", "n.mot", "--format", "ros"), "--format: it needs --to"),
+    ]:
+        done = run("export", "m.h5", *options)
+        assert done.exit_code == 2
+        assert message in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"m.h5", "m.json"}

@@ -1,12 +1,14 @@
-"""The command line: examples, solve, estimate, check, simulate, report, view, export."""
+"""The command line: examples, solve, estimate, plan, certify, check, simulate, report, view,
+export."""
 
 from predyn.cli.estimate_command import estimate
 from predyn.cli.file_commands import check, export, report, view
 from predyn.cli.guard import app, guarded
+from predyn.cli.robot_commands import certify, plan
 from predyn.cli.simulate_command import simulate
 from predyn.cli.solve_command import examples, solve
 
-for command in (examples, solve, estimate, check, simulate, report, view, export):
+for command in (examples, solve, estimate, plan, certify, check, simulate, report, view, export):
     app.command()(guarded(command))
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from predyn import tasks
 from predyn.cli.guard import (
     INTERRUPTED,
     NOT_CONVERGED,
@@ -24,6 +23,7 @@ from predyn.cli.guard import (
     say,
     show,
 )
+from predyn.cli.model_source import load_model
 from predyn.cli.option_values import (
     read_baseline,
     read_force_links,
@@ -31,14 +31,13 @@ from predyn.cli.option_values import (
     read_numbers_by_name,
     read_pairs,
 )
-from predyn.errors import DataWarning, InputError, PredynError, unknown_name
+from predyn.errors import DataWarning, InputError, PredynError
 
 if TYPE_CHECKING:
     from predyn.analysis.gait import GaitCycles
     from predyn.analysis.norms import Norms
     from predyn.estimate.force_links import ForceLink
     from predyn.estimate.result import Estimate
-    from predyn.model import Model
 
 PAPER = "trujillo-two-link"
 
@@ -207,7 +206,7 @@ def estimate(
             raise InputError(f"expected a recording after {model}; only {PAPER} runs without one")
         _paper(out or Path(PAPER), quiet, not no_report)
         return
-    mechanism = _model(model, allow_absolute, allow_code, packages)
+    mechanism = load_model(model, allow_absolute, allow_code, packages)
     load = partial(
         load_measurements,
         axes=axes,
@@ -312,33 +311,6 @@ def _end(result: Estimate) -> None:
         + (f": {result.message}" if result.message else "")
     )
     raise typer.Exit(INTERRUPTED if result.status == "interrupted" else NOT_CONVERGED)
-
-
-def _model(
-    source: str, allow_absolute: bool, allow_code: bool, packages: list[Path] | None
-) -> Model:
-    """A built-in model by its name, that of a model file, or that of a task."""
-    from predyn import models
-    from predyn.load import model_files
-
-    suffix = Path(source).suffix.lower()
-    if suffix in model_files.SUFFIXES:
-        return model_files.load_model_file(source, packages)
-    if suffix == ".toml" or source in tasks.NAMES:
-        from predyn.config import load_task
-
-        return load_task(source, allow_absolute=allow_absolute, allow_code=allow_code).model
-    names = [name.replace("_", "-") for name in models.__all__ if name not in SIZED]
-    if source.replace("_", "-") not in names:
-        raise InputError(
-            f"{unknown_name('model', source, names)}; a .urdf or .osim file and a task (.toml) "
-            "also work"
-        )
-    mechanism: Model = getattr(models, source.replace("-", "_"))()
-    return mechanism
-
-
-SIZED = ("random_tree", "pendulum_chain")  # models that need a size
 
 
 def _paper(folder: Path, quiet: bool, report: bool) -> None:

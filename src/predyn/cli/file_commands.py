@@ -178,6 +178,8 @@ def export(
         raise InputError("expected --to FILE for the motion or --grf FILE for the ground forces")
     if loads is not None and grf is None:
         raise InputError("--loads: it needs --grf, whose columns it names")
+    if format is not None and to is None:
+        raise InputError("--format: it needs --to, the file of the motion")
     targets = [path.resolve() for path in (to, grf, loads) if path is not None]
     if len(set(targets)) < len(targets):
         raise InputError("--to, --grf, --loads: expected different files")

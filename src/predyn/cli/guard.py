@@ -17,6 +17,7 @@ from predyn import __version__
 from predyn.errors import PredynError
 
 BUG, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
+COLLISION = 1  # of `predyn certify`; a bug has a message that says so
 
 # control characters of ASCII and Latin-1, those that break lines or turn the direction of writing,
 # and bytes of file names that are not UTF-8
@@ -52,6 +53,12 @@ AllowCode = Annotated[
 MovementOptions = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="An option of a movement, such as speed=1.4."),
+]
+Capsules = Annotated[
+    int | None,
+    typer.Option(
+        min=1, max=50, help="Replace each collision mesh by up to this many capsules around it."
+    ),
 ]
 Packages = Annotated[
     list[Path] | None,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from predyn.errors import InputError
+from predyn.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from predyn.estimate.force_links import ForceLink
@@ -47,6 +47,45 @@ def read_pairs(option: str, given: Sequence[str] | None, form: str) -> dict[str,
             raise InputError(f"{option}: {name!r:.60} is given twice")
         pairs[name] = value
     return pairs
+
+
+def read_positions(
+    option: str, given: Sequence[str] | None, joints: Sequence[str]
+) -> list[float] | None:
+    """Positions of all joints: numbers with commas in their order, or JOINT=NUMBER for each."""
+    if not given:
+        return None
+    if len(given) == 1 and "=" not in given[0]:
+        numbers = [read_number(option, text) for text in given[0].split(",")]
+        if len(numbers) != len(joints):
+            raise InputError(
+                f"{option}: expected {len(joints)} numbers, for {', '.join(joints)}; "
+                f"got {len(numbers)}"
+            )
+        return numbers
+    return in_joint_order(option, read_numbers_by_name(option, given) or {}, joints)
+
+
+def in_joint_order(what: str, positions: Mapping[str, float], joints: Sequence[str]) -> list[float]:
+    """Positions by name, in the order of the joints; an InputError unless each joint has one."""
+    for name in positions:
+        if name not in joints:
+            raise unknown_name(f"joint of {what}", name, joints)
+    missing = [name for name in joints if name not in positions]
+    if missing:
+        raise InputError(f"{what}: expected a position of every joint, none for {missing[0]!r:.60}")
+    return [positions[name] for name in joints]
+
+
+def read_pose(option: str, given: str) -> tuple[str, list[float], list[float] | None]:
+    """FRAME=X,Y,Z or FRAME=X,Y,Z,ROLL,PITCH,YAW: frame, position, and orientation if given."""
+    frame, _, text = given.rpartition("=")
+    numbers = [read_number(option, part) for part in text.split(",")] if frame else []
+    if len(numbers) not in (3, 6):
+        raise InputError(
+            f"{option}: expected FRAME=X,Y,Z or FRAME=X,Y,Z,ROLL,PITCH,YAW, got {given!r:.60}"
+        )
+    return frame, numbers[:3], numbers[3:] or None
 
 
 def read_force_links(given: Sequence[str] | None) -> dict[str, ForceLink] | None:

@@ -61,10 +61,20 @@ class Certificate:
         raise TypeError("a Certificate is neither true nor false; compare its status")
 
     def __str__(self) -> str:
+        return self.text("s")
+
+    def text(self, unit: str) -> str:
+        """The certificate in words; unit: of times, "" for a path without time."""
         lines = [f"{self.status}, margin {1e3 * self.margin:g} mm, {self.spans} spans examined"]
         if self.pair is not None:
-            where = f"{self.pair[0]} and {self.pair[1]} at {self.time:.4f} s"
+            where = f"{self.pair[0]} and {self.pair[1]} at {f'{self.time:.4f} {unit}'.strip()}"
             lines.append(f"nearest: {where}, {1e3 * self.distance:.3f} mm")
+        if self.points is not None and self.pair is not None:
+            one, other = (f"({', '.join(f'{x:.4f}' for x in point)})" for point in self.points)
+            lines.append(f"nearest points: {one} and {other} m")
+        if self.status == "certified":
+            least = np.floor(1e6 * self.guaranteed) / 1e3  # not rounded up: it is a bound
+            lines.append(f"guaranteed at all times: at least {least:.3f} mm")
         if self.never_apart:
             lines.append(
                 "not checked, since their capsules always overlap: "

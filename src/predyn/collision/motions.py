@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 100 * 2**20
 INTERPOLATIONS = ("linear", "cubic")
+UNIT = re.compile(r"(.*?)\s*\[([^\]]*)\]")  # at the end of the title of a column
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,20 +119,27 @@ def load_joint_path(
 ) -> JointPath:
     """A CSV file with a header: a column `time` or `t` (s) and one for each joint, by its name.
 
-    Other columns are not read. Angles in rad, slides in m.
+    Columns may be named as in files of `Solution.export`: "t [s]", "q.elbow [rad]". Other columns
+    are not read. Angles in rad, slides in m.
     """
     name = os.fsdecode(path)
     try:
         text = read_at_most(name, MOST_BYTES, "divide it").decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError(f"{name}: not UTF-8 text: {error}") from None
-    rows = list(csv.reader(io.StringIO(text)))
-    header = [cell.strip() for cell in rows[0]] if rows else []
+    try:
+        rows = list(csv.reader(io.StringIO(text)))
+    except csv.Error as error:
+        raise FileError(f"{name}: not a valid CSV file: {error}") from None
+    header = [_column(name, cell.strip(), model) for cell in rows[0]] if rows else []
     time = next((x for x in ("time", "t") if x in header), None)
     missing = [joint for joint in model.joint_names if joint not in header]
     if time is None or missing:
         wanted = "a column 'time'" if time is None else f"a column for joint {missing[0]!r:.60}"
         raise FileError(f"{name}: line 1: expected {wanted}, got {', '.join(header)!r:.120}")
+    twice = [x for x in (time, *model.joint_names) if header.count(x) > 1]
+    if twice:
+        raise FileError(f"{name}: line 1: expected one column {twice[0]!r:.60}, got several")
     columns = [header.index(x) for x in (time, *model.joint_names)]
     table = []
     for line, row in enumerate(rows[1:], start=2):
@@ -140,8 +149,23 @@ def load_joint_path(
             table.append([float(row[k]) for k in columns])
         except (ValueError, IndexError):
             raise FileError(f"{name}: line {line}: expected a number in each column") from None
+        if not np.isfinite(table[-1]).all():
+            raise FileError(f"{name}: line {line}: expected finite numbers")
     values = np.array(table).reshape(-1, len(columns))
     try:
         return JointPath(values[:, 1:], interpolation, values[:, 0])
     except InputError as error:
         raise FileError(f"{name}: {error}") from None
+
+
+def _column(file: str, cell: str, model: Model) -> str:
+    """What a column holds: the name of a joint or of the time, without "q." and its unit."""
+    match = UNIT.fullmatch(cell)
+    if match is None or cell in model.joint_names:
+        return cell
+    label, unit = match[1].removeprefix("q."), match[2].strip()
+    if (label in ("t", "time") and unit != "s") or (
+        label in model.joint_names and unit not in ("rad", "m")
+    ):
+        raise FileError(f"{file}: line 1: {cell!r:.60}: expected s, rad or m, got {unit!r:.20}")
+    return label

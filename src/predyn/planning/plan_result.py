@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -10,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.collision.certificate import Certificate
-from predyn.errors import NotConverged
-from predyn.model import Model
+from predyn.errors import NotConverged, unknown_name
+from predyn.model import PRISMATIC, Model
 from predyn.solution import Curve
+from predyn.solution.polynomials import format_polynomials
+from predyn.storage.files import checked_path, write_text
 
 Floats = NDArray[np.float64]
 Status = Literal[
@@ -88,13 +93,36 @@ class Plan:
             raise NotConverged(f"plan ended with status {self.status!r}: {self.message}")
         return self
 
+    def export(self, path: str | os.PathLike[str]) -> None:
+        """Write the corners to a .csv file, a column for each joint; or the curve to a .json file,
+        as polynomials in its parameter (docs/solutions.md). Raises NotConverged without success."""
+        self.check()
+        assert self.path is not None
+        suffix = checked_path(path).suffix.lower()
+        if suffix == ".json":
+            text = format_polynomials(self.model.name, self.model, self.curves, ("path",), "path")
+        elif suffix == ".csv":
+            text = _corners(self.model, self.path)
+        else:
+            raise unknown_name("suffix", suffix, (".csv", ".json"))
+        write_text(path, text)
+
     def __str__(self) -> str:
         lines = [f"Plan of {self.model.name!r}: {self.status}; {self.message}"]
         times = ", ".join(f"{stage} {1e3 * s:.3g} ms" for stage, s in self.seconds.items())
         lines.append(f"  {self.iterations} iterations, {self.edges} edges, seed {self.seed}")
         lines.append(f"  {times}")
         if self.certificate is not None:
-            lines += [f"  {line}" for line in str(self.certificate).splitlines()]
+            lines += [f"  {line}" for line in self.certificate.text("").splitlines()]
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+def _corners(model: Model, path: Floats) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    joints = zip(model.joint_names, model.kind, strict=True)
+    writer.writerow(f"{name} [{'m' if kind == PRISMATIC else 'rad'}]" for name, kind in joints)
+    writer.writerows(path.tolist())
+    return buffer.getvalue()
