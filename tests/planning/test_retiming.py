@@ -192,6 +192,15 @@ def test_as_a_guess(found: predyn.Retiming, form: str) -> None:
     assert predyn.solve(problem, guess=guess).check().duration < found.duration
 
 
+def test_guesses_end_at_one_exactly() -> None:
+    """Times are sums; their last may differ from the duration by rounding errors."""
+    model = predyn.models.manutec_r3()
+    for seed in range(5):
+        points = np.random.default_rng(seed).uniform(-1.0, 1.0, (4, model.n))
+        s, q = predyn.retime(model, points).check().guess
+        assert (s[0], s[-1], len(q)) == (0.0, 1.0, len(s))
+
+
 # -- refusals -------------------------------------------------------------------------------------
 
 

@@ -112,7 +112,10 @@ class Checker:
     def expand(self, q: ArrayLike) -> Floats:
         """Positions (..., links) of all joints, with those that follow others."""
         x = finite("q", real(self.model, "q", q, (self.model.n,)))
-        return x[..., self._source] * self._factor + self._shift if self.model.couplings else x
+        if not self.model.couplings:
+            return x
+        # contiguous: kernels are compiled for that order, and indexing may return another
+        return np.ascontiguousarray(x[..., self._source] * self._factor + self._shift)
 
     def check_spans(
         self, control: Floats, times: Floats, margin: float, depth: int

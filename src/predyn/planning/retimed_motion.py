@@ -110,7 +110,7 @@ class Retiming:
     def guess(self) -> tuple[Floats, Floats]:
         """Fractions of the duration (K,) and positions (K, n): `guess=` of `predyn.solve`."""
         self.check()
-        return self.t / self.duration, self.q
+        return self.t / self.t[-1], self.q  # the duration may differ by a rounding error
 
     @property
     def curve(self) -> Curve:
