@@ -33,6 +33,9 @@ PAGES = (
     "notebooks",
     "sensitivities",
     "retiming",
+    "collision",
+    "planning",
+    "obstacles",
     "simulation",
     "estimation",
     "gait",
@@ -80,6 +83,14 @@ def test_the_first_task_file_solves(tmp_path: Path) -> None:
     (code,) = blocks(DOCS / "first-steps.md", "python")
     run(code, tmp_path)
     assert (tmp_path / "reach.csv").exists()
+
+
+def test_the_task_among_obstacles_is_certified(tmp_path: Path) -> None:
+    (task,) = blocks(DOCS / "obstacles.md", "toml")
+    (tmp_path / "past-a-ball.toml").write_text(task, "utf-8")
+    solution = predyn.solve(tmp_path / "past-a-ball.toml").check()
+    assert solution.certificate is not None
+    assert solution.certificate.status == "certified"
 
 
 @pytest.fixture(scope="module")

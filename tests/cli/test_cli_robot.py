@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,14 +100,78 @@ def test_plan_retime_export_certify() -> None:
     assert run(*csv, "cubic").exit_code == 0
     assert run(*csv, "linear").exit_code == 0
     done = run(*csv, "linear", "--margin", "0.5")
-    assert done.exit_code == 1
-    assert done.stdout.startswith("collision")
+    assert done.exit_code == 4
+    assert done.stdout.startswith("within the margin")
+    assert "closer than the margin of 500 mm: " in done.stdout
     refused(2, "add --interpolation", *csv[:-1])
     refused(2, "add --model", *csv[:3])
+    refused(2, "this solution has no scene; name one", "certify", "motion.h5")
+    refused(2, "a .csv file has no scene", "certify", "m.csv", *csv[3:], "linear")
+    Path("hit.csv").write_text("time,shoulder,elbow\n0,0.6,0\n1,-0.6,0\n")
+    done = run("certify", "hit.csv", *csv[2:], "linear")
+    assert done.exit_code == 4
+    assert done.stdout.startswith("collision, margin 0 mm")
+    assert "in contact: " in done.stdout
+    assert "predyn: not certified: collision" in done.stderr
     refused(2, "for .csv files only", "certify", "motion.h5", "scene.json",
             "--interpolation", "linear")  # fmt: skip
     refused(2, "expected the joints of the solution, shoulder, elbow, got joint1", "certify",
             "motion.h5", "scene.json", "--model", "two-link")  # fmt: skip
+
+
+def test_scene_and_margin_of_the_solution_unless_given() -> None:
+    done = run("plan", URDF, scene(), "--retime", "--margin", "0.01", "--out", "motion.h5")
+    assert done.exit_code == 0, done.stderr
+    solution = predyn.load_solution("motion.h5")
+    around = predyn.load_scene("scene.json")
+    proof = predyn.certify(solution, around, margin=0.01)
+    replace(solution, scene=around, certificate=proof).save("whole.h5")
+    done = run("certify", "whole.h5")
+    assert done.exit_code == 0, done.stderr
+    told = "of the solution: scene (1 obstacle, 0 parts) and margin (10 mm)"
+    assert done.stdout.splitlines()[0] == told
+    assert "certified, margin 10 mm" in done.stdout
+    done = run("certify", "whole.h5", "--margin", "0.5")
+    assert done.exit_code == 4
+    assert "margin (" not in done.stdout
+    assert "within the margin" in done.stdout
+
+
+def test_a_path_without_times_names_the_command() -> None:
+    assert run("plan", URDF, scene(), "--out", "path.csv").exit_code == 0
+    options = ("--model", URDF, "--interpolation", "linear")
+    refused(
+        2, "predyn plan --retime --out motion.h5", "certify", "path.csv", "scene.json", *options
+    )
+
+
+def test_check_describes_a_scene() -> None:
+    ball = {"name": "ball", "kind": "sphere", "radius": 0.1,
+            "path": {"times": [0, 2], "positions": [[0, 0, 1], [0, 1, 1]]}}  # fmt: skip
+    bar = {
+        "name": "bar",
+        "kind": "cylinder",
+        "radius": 0.1,
+        "length": 2.0,
+        "rpy": [0, np.pi / 2, 0],
+    }
+    tool = {"name": "pen", "link": "fore", "kind": "capsule", "radius": 0.01, "length": 0.1}
+    scene(obstacles=[BOX, ball, bar], parts=[tool], allowed=[["bar", "upper"]])
+    done = run("check", "scene.json")
+    assert done.exit_code == 0, done.stderr
+    for text in (
+        "scene: 1 box, 1 sphere, 1 cylinder; 1 part, 1 allowed pair",
+        "x from -1 to 1.65, y from -0.15 to 1.1, z from -0.5 to 1.1 m",
+        "obstacle 'ball' (sphere 0.1 m), moves from 0 to 2 s",
+        "part 'pen' (capsule 0.01 x 0.1 m) on 'fore'",
+        "may touch: 'bar' and 'upper'",
+        "note: fields that describe a task",
+    ):
+        assert text in done.stdout
+    Path("scene.toml").write_text('format = "predyn-scene-1"\nobstacles = []\n')
+    assert "no obstacles" in run("check", "scene.toml").stdout
+    scene(obstacles=[BOX | {"kind": "torus"}])
+    refused(2, "unknown kind of obstacles[0] 'torus'", "check", "scene.json")
 
 
 def test_undecided_is_neither() -> None:
@@ -116,7 +181,7 @@ def test_undecided_is_neither() -> None:
     mesh = {"name": "rock", "kind": "mesh", "file": "box.stl", "position": [2.16, 0.15, 0.0]}
     options = ("--model", URDF, "--interpolation", "linear")
     done = run("certify", "m.csv", scene(obstacles=[mesh]), *options, "--margin", "0.2")
-    assert done.exit_code == 3, done.stdout
+    assert done.exit_code == 4, done.stdout
     assert done.stdout.startswith("undecided")
 
 
@@ -157,10 +222,20 @@ OPTIONS: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "expected FRAME=X,Y,Z", ("--goal-pose", "1,0,0")),
     (2, "unknown frame or link 'tol': did you mean 'tool'", ("--goal-pose", "tol=1,0,0")),
     (3, "goal_out_of_reach", ("--goal-pose", "tool=5,0,0")),
+    (
+        3,
+        "time_limit: goal: no joint positions for the pose of 'tool' in 1e-06 s and 1 descents",
+        ("--goal-pose", "tool=5,0,0", "--max-seconds", "1e-6"),
+    ),
+    (2, "position: expected at most 1e+12 m", ("--goal-pose", "tool=1e300,0,0")),
+    (2, "goal: 'world' is fixed to the world", ("--goal-pose", "world=0,0,0")),
+    (2, "margin: expected a distance of at least 0 m, at most 10000 m", ("--margin", "1e308")),
     (2, "--goal or --goal-pose, got both", ("--goal", "0,1", "--goal-pose", "tool=1,0,0")),
-    (2, "margin: expected a finite number", ("--margin", "-1")),
-    (2, "max_seconds: expected a finite number", ("--max-seconds", "nan")),
-    (2, "expected a file that ends in .csv, .json", ("--out", "x.h5")),
+    (2, "margin: expected a distance of at least 0 m", ("--margin", "-1")),
+    (2, "--max-seconds: expected a finite number above 0, got nan", ("--max-seconds", "nan")),
+    (2, "--max-seconds: expected a finite number above 0, got 0", ("--max-seconds", "0")),
+    (2, "expected a file that ends in .csv, .json", ("--out", "x.txt")),
+    (2, "expected a file that ends in .csv, .json (add --retime)", ("--out", "x.yaml")),
     (2, "make the folder first", ("--out", "none/x.csv")),
     (2, "expected a robot with 6 revolute joints", ("--retime", "--out", "x.script")),
 ]

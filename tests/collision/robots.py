@@ -1,6 +1,8 @@
 """Robots for collision tests: random trees with capsules, and Panda and UR5 of the shared scenes.
 
 Placements of the joints: Panda, Franka Emika's documentation; UR5, its URDF in ur_description.
+Masses and limits: the URDF files of the package example-robot-data (Panda with its hand, fingers
+open; UR5 without gripper).
 """
 
 from __future__ import annotations
@@ -29,12 +31,18 @@ UR5 = [  # name, xyz, rpy, axis
     ("wrist_2", "wrist_2", (0, 0.093, 0), (0, 0, 0), (0, 0, 1)),
     ("wrist_3", "wrist_3", (0, 0, 0.09465), (0, 0, 0), (0, 1, 0)),
 ]
+SOLIDS = json.loads(Path(__file__).with_name("robot_solids.json").read_text())  # of each link
+SPEEDS = {"panda": [2.175] * 4 + [2.61] * 3, "ur5": [3.15] * 3 + [3.2] * 3}
+EFFORTS = {"panda": [87.0] * 4 + [12.0] * 3, "ur5": [150.0] * 3 + [28.0] * 3}
 
 
 def robot(name: str, scenes: Path) -> Model:
     """Panda or UR5 with its gripper, as the shared scenes mean it."""
     builder = ModelBuilder(name)
-    solid = {"mass": 1.0, "inertia": (0.01, 0.01, 0.01)}
+    solids = [
+        {**solid, "velocity": v, "effort": effort}
+        for solid, v, effort in zip(SOLIDS[name], SPEEDS[name], EFFORTS[name], strict=True)
+    ]
     if name == "panda":
         builder.add_frame("panda_link0", "world")
         parent = "world"
@@ -42,7 +50,7 @@ def robot(name: str, scenes: Path) -> Model:
             link = f"panda_link{k + 1}"
             builder.add_link(link, parent, f"panda_joint{k + 1}", origin=xyz,
                              rotation=rotation_of(rpy, "rpy"), position=PANDA_LIMITS[k],
-                             **solid)  # fmt: skip
+                             **solids[k])  # fmt: skip
             parent = link
         turned = rotation_of((0.0, 0.0, -np.pi / 4), "rpy")
         builder.add_frame("panda_hand", parent, (0, 0, 0.107), turned)
@@ -53,12 +61,12 @@ def robot(name: str, scenes: Path) -> Model:
         at, turned = np.array([0, 0, 0.9144]), rotation_of((0.0, 0.0, 1.57), "rpy")
         builder.add_frame("base_link", "world", at, turned)
         parent = "world"
-        for link, joint, xyz, rpy, axis in UR5:
+        for k, (link, joint, xyz, rpy, axis) in enumerate(UR5):
             p, R = np.array(xyz), rotation_of(rpy, "rpy")
             if parent == "world":
                 p, R = at + turned @ p, turned @ R
             builder.add_link(f"{link}_link", parent, f"{joint}_joint", origin=p, rotation=R,
-                             axis=axis, position=2 * np.pi, **solid)  # fmt: skip
+                             axis=axis, position=2 * np.pi, **solids[k])  # fmt: skip
             parent = f"{link}_link"
     listed = json.loads((scenes / "capsules.json").read_text())["robots"][name]
     return builder.build().with_capsules(

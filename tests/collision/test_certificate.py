@@ -313,3 +313,59 @@ def test_bad_arguments() -> None:
         certify(path, scene, rod(), depth=51)
     with pytest.raises(InputError, match="the checker has another model"):
         certify(path, Checker(rod(), scene), rod())
+
+
+TURNING_ARM = ModelBuilder("arm").add_link("bar", "world", "hinge", mass=1.0, armature=1.0).build()
+TURNING_ARM = TURNING_ARM.with_capsules([Capsule("bar", (0, 0, 0), (0.5, 0, 0), 0.05)])
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "cubic"])
+@pytest.mark.parametrize(
+    ("positions", "times", "message"),
+    [
+        ([[0], [1], [2]], (0, 5e-324, 1), "times: the step from 0 to 4.9.* is too short"),
+        ([[0], [1], [2]], (0, 1, 1e300), r"times: expected at most 1e\+09 s"),
+        ([[0], [1], [2]], (0, True, 2), "times: expected 3 increasing numbers"),
+        ([[0], [1.7e308], [2]], None, "positions: expected at most 10000 rad or m"),
+        ([[0], [10**400]], None, r"positions: expected finite numbers \(K, n\)"),
+        ([[0], [1j]], None, r"positions: expected finite numbers \(K, n\)"),
+        ([[0], [True]], None, r"positions: expected finite numbers \(K, n\)"),
+    ],
+)
+def test_paths_beyond_sense_are_refused(interpolation, positions, times, message) -> None:
+    with pytest.raises(InputError, match=message):
+        certify(JointPath(positions, interpolation, times), Scene(), TURNING_ARM)
+
+
+def test_a_spline_may_overshoot_the_bound() -> None:
+    path = JointPath([[0], [1e4], [-1e4], [1e4]], "cubic")
+    with pytest.raises(InputError, match="the cubic spline through them: expected at most 10000"):
+        certify(path, Scene(), TURNING_ARM)
+
+
+@pytest.mark.parametrize("margin", [10**400, True, 1e308, "1", None])
+def test_a_margin_is_a_distance(margin) -> None:
+    path = JointPath([[0.0], [1.0]], "linear")
+    with pytest.raises(InputError, match="margin: expected a distance of at least 0 m, at most"):
+        certify(path, Scene(), TURNING_ARM, margin=margin)
+
+
+def test_no_scene_is_not_an_empty_scene() -> None:
+    path = JointPath([[0.0], [1.0]], "linear")
+    with pytest.raises(InputError, match=r"predyn\.Scene\(\) has no obstacles"):
+        certify(path, None, TURNING_ARM)
+
+
+@pytest.mark.parametrize("name", ["world", "bar", "bar[0]"])
+def test_names_mean_one_thing(name: str) -> None:
+    scene = Scene((Obstacle(name, "sphere", (0.1,), (2.0, 0.0, 0.0)),))
+    with pytest.raises(InputError, match=r"is named like .* choose another name"):
+        Checker(TURNING_ARM, scene)
+
+
+def test_edges_must_pair_up() -> None:
+    checker = Checker(TURNING_ARM, Scene((Obstacle("o", "sphere", (0.1,), (2.0, 0.0, 0.0)),)))
+    with pytest.raises(InputError, match=r"edges: .*start \(2, 1\) and end \(3, 1\)"):
+        checker.edges(np.zeros((2, 1)), np.zeros((3, 1)))
+    with pytest.raises(InputError, match="edges: end: expected at most 10000"):
+        checker.edges([0.0], [1e300])

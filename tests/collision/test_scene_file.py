@@ -26,6 +26,12 @@ def scene_with(**changes):
     return {"format": "predyn-scene-1", "obstacles": [BOX | changes]}
 
 
+def moved(**changes):
+    path = {"times": [0, 1], "positions": [[0, 0, 0], [1, 0, 0]]} | changes
+    cart = {"name": "cart", "kind": "sphere", "radius": 1.0, "path": path}
+    return {"format": "predyn-scene-1", "obstacles": [cart]}
+
+
 def test_json_has_obstacles_parts_paths_and_allowed_pairs(tmp_path) -> None:
     trimesh.creation.icosphere(subdivisions=1, radius=0.1).export(tmp_path / "ball.stl")
     content = {
@@ -109,6 +115,18 @@ quaternion_xyzw = [0.0, 0.0, 0.6, 0.8]
         ({"format": "predyn-scene-1", "obstacles": [BOX, BOX]}, "'shelf' is used 2 times"),
         ({"format": "predyn-scene-1", "allowed": ["a"]}, "allowed: expected pairs of names"),
         ({"format": "predyn-scene-1", "parts": [BOX]}, "link: expected a name"),
+        ({"format": "predyn-scene-1"}, "expected a list 'obstacles'"),
+        ('{"format": "predyn-scene-1", "obstacles": [], "obstacles": []}', "'obstacles' is given"),
+        (scene_with(size=[10**400, 1, 1]), r"size of a box: expected \(x, y, z\)"),
+        (scene_with(size=["1", 1, 1]), "size of a box: expected"),
+        (scene_with(size=[True, 1, 1]), "size of a box: expected"),
+        (scene_with(size=[1e5, 1, 1]), "each up to 10000, got"),
+        (scene_with(position=[True, 0, 0]), "position: expected finite numbers"),
+        (scene_with(position=[1e308, 0, 0]), "position: expected at most 10000 m"),
+        (scene_with(quaternion_xyzw=[10**400, 0, 0, 1]), "expected four numbers x, y, z, w"),
+        (moved(quaternions_xyzw=5), "quaternions_xyzw: expected a list of quaternions, got 5"),
+        (moved(times=[0, 10**400]), "path: times: expected at least 2 finite"),
+        (moved(times=[0, 5e-324]), "is too short: expected steps of at least 1e-09 s"),
     ],
 )  # fmt: skip
 def test_a_bad_file_is_refused_by_name(tmp_path, content, message) -> None:
@@ -141,6 +159,15 @@ def test_a_mesh_must_be_a_solid_in_the_folder(tmp_path, file, message) -> None:
         load_scene(path)
 
 
+@pytest.mark.parametrize("scale", [10**400, True, "1", 1e308, 0.0, [1.0, 2.0]])
+def test_a_scale_is_a_number(tmp_path, scale) -> None:
+    trimesh.creation.box().export(tmp_path / "box.stl")
+    item = {"name": "rock", "kind": "mesh", "file": "box.stl", "scale": scale}
+    path = written(tmp_path, {"format": "predyn-scene-1", "obstacles": [item]})
+    with pytest.raises(FileError, match="scale: expected one or three positive numbers"):
+        load_scene(path)
+
+
 def test_other_files_are_refused(tmp_path) -> None:
     with pytest.raises(FileError, match=r"ends in \.json or \.toml"):
         load_scene(written(tmp_path, "", "scene.yaml"))
@@ -162,6 +189,21 @@ def test_objects_are_checked_too() -> None:
         Scene((3,))
     with pytest.raises(InputError, match="times: expected at least 2 finite, increasing"):
         Path([0, 0], np.zeros((2, 3)))
+    with pytest.raises(InputError, match=r"expected Triangles .*got ndarray"):
+        Obstacle("x", "mesh", (), triangles=np.eye(3))
+    for phases in (None, 5, "a"):
+        with pytest.raises(InputError, match="phases: expected a list of names"):
+            Obstacle("x", "sphere", (1.0,), phases=phases)
+    for arguments, name in (
+        ((None,), "obstacles"), (((), 5), "parts"), (((), (), None), "allowed"),
+        (((), (), [1]), "allowed"), (((), (), ["ab"]), "allowed"), (((), (), (), 1), "notes"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=f"scene: {name}: expected"):
+            Scene(*arguments)
+    with pytest.raises(InputError, match="in_phase: name of a phase: expected a name"):
+        Scene().in_phase(["a"])
+    with pytest.raises(InputError, match=r"capsules: expected a list of predyn\.Capsule, got None"):
+        two_link().with_capsules(None)
 
 
 def test_joint_paths_from_csv(tmp_path) -> None:
@@ -179,6 +221,10 @@ def test_joint_paths_from_csv(tmp_path) -> None:
         (f"t,{one},{other}\n0,1,2\n0,1,2\n", "times: expected 2 increasing numbers"),
         (f"t,{one},{other}\n0,1,2\n", "positions: expected finite numbers"),
         ("", "line 1: expected a column 'time'"),
+        (f"t;{one};{other}\n0;1;2\n", "line 1: expected commas between the columns"),
+        (f"t,time,{one},{other}\n0,0,1,2\n", "expected one column of times, got 'time' and 't'"),
+        (f"t,{one},{other}\n0,1_0,2\n1,1,1\n", "line 2: expected a number in each column"),
+        (f"t,{one},{other}\n0,1,2,3\n1,1,1\n", "line 2: expected 3 cells, as in line 1, got 4"),
     ):
         with pytest.raises(FileError, match=message):
             load_joint_path(written(tmp_path, text, "bad.csv"), model, "linear")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -305,3 +306,61 @@ def test_curves_that_cannot_be_followed() -> None:
 def test_closed_loops_are_refused() -> None:
     with pytest.raises(predyn.ModelError, match="closed loops"):
         predyn.retime(four_bar(), np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"effort": 0.0}, "the effort limits of joint 'joint1' are both 0"),
+        ({"acceleration": (3.0, 0.0)}, "the acceleration limits of joint 'joint2' are both 0"),
+        (
+            {"velocity": (3.0, 0.0)},
+            "joint 'joint2' moves at 0 % .* upper velocity limit 0 allows",
+        ),
+    ],
+)
+def test_limits_without_range_are_named(limits, message) -> None:
+    result = predyn.retime(arm().with_limits(**limits), POINTS)
+    assert result.status == "infeasible"
+    assert re.search(message, result.message)
+
+
+def test_a_joint_without_velocity_may_rest() -> None:
+    still = [[0.2, -0.4], [0.5, -0.4], [0.9, -0.4]]
+    free = predyn.retime(arm(), still).check()
+    held = predyn.retime(arm().with_limits(velocity=(3.0, 0.0)), still).check()
+    assert held.duration == pytest.approx(free.duration, rel=1e-9)
+
+
+@pytest.mark.parametrize("points", [[[10**400, 0], [1, 1]], [[1j, 0], [1, 1]], [[True, 0], [1, 1]]])
+def test_points_are_real_numbers(points) -> None:
+    with pytest.raises(predyn.InputError, match=r"path: expected points \(K, 2\)"):
+        predyn.retime(arm(), points)
+
+
+def test_points_beyond_sense() -> None:
+    with pytest.raises(predyn.InputError, match="path: expected at most 10000 rad or m"):
+        predyn.retime(arm(), [[1e300, 0], [0, 0]])
+
+
+@pytest.mark.parametrize("trouble", ["", "iteration_limit"])
+def test_viscous_friction_returns_the_best_iterate(
+    trouble: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An iterate that is worse than the one before, or ended in trouble, is not returned."""
+    from predyn.planning import best_timing
+
+    solve, results = best_timing._solve, []
+
+    def worse(*arguments):
+        found = solve(*arguments)
+        if results:
+            found = found._replace(objective=2.0 * found.objective, trouble=trouble)
+        results.append(found)
+        return found
+
+    monkeypatch.setattr(best_timing, "_solve", worse)
+    found = predyn.retime(arm(damping=np.array([0.3, 0.1])), POINTS, max_excess=None)
+    assert len(results) == 2
+    assert found.objective == results[0].objective
+    np.testing.assert_array_equal(found.b, results[0].b)

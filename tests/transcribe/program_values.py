@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from oracles.casadi_program import Program, casadi_program
+from oracles.casadi_program import casadi_program
 from predyn.problem import Constraint, Problem, row_bounds
 from predyn.transcribe.spline import SplineProgram
 
@@ -61,7 +61,7 @@ class Oracle:
         self.free = self.program.free
         assert len(self.free) == ours.n
         wanted = keys(ours.g_quantity(i) for i in range(ours.m))
-        found = {key: k for k, key in enumerate(keys(_their_rows(self.program, len(ours.phases))))}
+        found = {key: k for k, key in enumerate(keys(row.label for row in self.program.rows))}
         assert sorted(wanted) == sorted(found)
         self.order = np.array([found[key] for key in wanted], int)
         for bound in ("lower", "upper"):
@@ -98,11 +98,6 @@ def keys(names: Iterable[str]) -> list[tuple[str, int]]:
         result.append((name, seen[name]))
         seen[name] += 1
     return result
-
-
-def _their_rows(program: Program, phases: int) -> list[str]:
-    prefix = [f"phase {p + 1}: " if phases > 1 else "" for p in range(phases)]
-    return [f"{prefix[row.phase]}{row.kind} {row.part}" for row in program.rows]
 
 
 def _with_bounds(problem: Problem) -> Problem:

@@ -75,7 +75,8 @@ class Case:
 @cache
 def case(name: str) -> Case:
     if name in BUILT_IN:
-        return Case(read_task(name).problem)
+        problem = read_task(name).problem
+        return Case(replace(problem, phases=problem.phases[:2]))  # more are alike, and take long
     problem = read_task("two-link-lifting").problem
     transcription = replace(problem.transcription, **SPECIAL[name])
     return Case(replace(problem, transcription=transcription))

@@ -8,6 +8,7 @@ import pytest
 
 import predyn
 from fake_solution import fake_solution
+from predyn.collision import Obstacle, Scene
 from predyn.kernels.forces import ExternalForce
 from predyn.problem import Constraint, Phase, Problem
 from predyn.terms import FramePosition
@@ -194,3 +195,14 @@ def test_sixty_bodies_move_smoothly(browser, tmp_path, monkeypatch):
     finally:
         page.close()
     assert rate > 15.0, f"{rate:.1f} frames a second"  # 36 where nothing else runs
+
+
+def test_the_swept_path_is_made_when_it_is_shown(opened):
+    wall = Obstacle("wall", "box", (0.1, 1.0, 1.0), (1.2, 0.0, 0.5))
+    solution = replace(fake_solution(model=predyn.models.six_axis_arm()), scene=Scene((wall,)))
+    page = opened(solution)
+    first = picture(page)
+    switch(page, "Swept path")
+    assert picture(page) != first
+    switch(page, "Swept path")
+    assert picture(page) == first

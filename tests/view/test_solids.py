@@ -13,10 +13,12 @@ from fake_solution import fake_solution
 from loaded_solution import LOAD, loaded_solution
 from oracles.pinocchio_oracle import pinocchio_model
 from predyn import ModelBuilder
+from predyn.collision import Part, Scene
 from predyn.dynamics import frame_kinematics
 from predyn.problem import Constraint, Phase, Problem
 from predyn.terms import FramePose, FramePosition
 from predyn.view.bodies import DENSITY, floating_chain, massless_links
+from predyn.view.payloads import payload_solids
 from predyn.view.scene import Overlay, scene_data
 from predyn.view.solids import equal_box, hull
 from predyn.view.stage import lay_out, set_stage
@@ -159,6 +161,17 @@ def test_payloads_are_where_they_are_picked_up_and_carried():
     moments = LOAD.mass / 12.0 * (squares.sum() - squares)  # of a uniform box
     turned = carried.R @ np.diag(moments) @ carried.R.T
     np.testing.assert_allclose(turned, LOAD.inertia, atol=1e-12)
+
+
+def test_parts_of_the_scene_replace_payloads_of_the_same_phases():
+    """By link, also where part and payload are fixed to different frames of it."""
+    solution = loaded_solution()
+    link, phase = solution.model.link_names[1], solution.phase_names[1]
+    gripper = Part("gripper", link, "sphere", (0.02,))
+    with_gripper = replace(solution, scene=Scene((), (gripper,)))
+    assert len(payload_solids(with_gripper)) == 2
+    box = Part("box", link, "box", (0.1, 0.1, 0.1), phases=(phase,))
+    assert payload_solids(replace(solution, scene=Scene((), (gripper, box)))) == []
 
 
 def test_goals_are_those_of_the_constraints():

@@ -51,6 +51,7 @@ export function upSpan(spec: ChartData, lines: Series[], times: number[][], acro
   const found = extent([...lists, spec.shows ?? []], spec.log);
   if (!found || spec.log) return [found ? logSpan(found) : spec.log ? [0.1, 1] : [0, 1], ""];
   let [low, high] = found;
+  if (spec.most !== undefined) high = Math.max(low, Math.min(high, spec.most));
   const size = high - low || Math.abs(high) || 1, room = [low - size, high + size], near = [low - size / 2, high + size / 2];
   const outside = (bound: number | null) => bound !== null && (bound < room[0] || bound > room[1]);
   const join = (bound: number) => { low = Math.min(low, bound); high = Math.max(high, bound); };
@@ -65,5 +66,5 @@ export function upSpan(spec: ChartData, lines: Series[], times: number[][], acro
   const margin = 0.06 * (high - low) || 0.1 * Math.abs(high) || 1;
   const words = far.length ? [`Limits beyond the axis: ${far.slice(0, 6).join("; ")}${far.length > 6 ? "; …" : ""}.`] : [];
   if (beyond.length) words.push(`Parts of ${beyond.join(", ")} lie beyond the axis.`);
-  return [[low - margin, high + margin], words.join(" ")];
+  return [[low - margin, spec.most === undefined ? high + margin : Math.min(high + margin, spec.most)], words.join(" ")];
 }

@@ -57,7 +57,7 @@ export class Chart {
     this.offered = given.series.filter(({ joint }) => picked?.has(joint) ?? true).map((line) => ({
       ...line, y: line.y.map(times), limits: line.limits?.map(times) as Series["limits"], band: line.band?.map((y) => y.map(times)) as Series["band"],
     }));
-    shown.spec = { ...given, unit, shows: given.shows?.map(times), marks: given.marks?.map((mark) => ({ ...mark, y: factor * mark.y })) };
+    shown.spec = { ...given, unit, most: given.most && factor * given.most, shows: given.shows?.map(times), marks: given.marks?.map((mark) => ({ ...mark, y: factor * mark.y })) };
     shown.lines = this.offered.filter((line) => !this.hidden.has(line.name)).sort((a, b) => Number(b.faint ?? false) - Number(a.faint ?? false));
     this.unit.textContent = unit ? `[${unit}]` : "";
     this.plot?.destroy();

@@ -25,6 +25,7 @@ export interface ChartData {
   log?: boolean; logX?: boolean; points?: boolean; // logarithmic axes; dots on the curves
   legend?: boolean; limitName?: string; bandName?: string; note?: string; // charts over time always have a legend
   marks?: { x: number; y: number; label: string }[]; verticals?: { x: number; joint: number; label: string }[];
+  most?: number; // the axis ends there at the latest
   shows?: number[]; // values that the axis has room for, whatever is drawn
 }
 

@@ -31,8 +31,8 @@ def check(
     file: Annotated[
         str,
         typer.Argument(
-            help="A task (.toml or name), a model (.urdf, .osim), a recording (.csv, .trc, .c3d, "
-            ".mot, .sto) or a result (.h5)."
+            help="A task (.toml or name), a model (.urdf, .osim), a scene (.json, .toml), a "
+            "recording (.csv, .trc, .c3d, .mot, .sto) or a result (.h5)."
         ),
     ],
     allow_absolute: AllowAbsolute = False,
@@ -50,11 +50,17 @@ def check(
     from predyn.results import descriptions
 
     suffix = Path(file).suffix.lower()
-    is_task = suffix == ".toml" or file in tasks.NAMES
+    is_scene = suffix == ".json" or (suffix == ".toml" and _has_scene(Path(file)))
+    is_task = (suffix == ".toml" and not is_scene) or file in tasks.NAMES
     if set_ and not is_task:
         raise InputError(f"--set: {file} is no task; only the movement of a task has options")
     if suffix in model_files.SUFFIXES:
         show(descriptions.model_text(model_files.load_model_file(file, packages)))
+    elif is_scene:
+        from predyn.collision import load_scene
+        from predyn.results.scene_text import scene_text
+
+        show(scene_text(load_scene(file)))
     elif suffix in READERS:
         show(descriptions.recording_text(load_measurements(file, units=units)))
     elif file not in tasks.NAMES and (
@@ -77,8 +83,22 @@ def check(
     else:
         raise InputError(
             f"{file}: expected a task (.toml, or a name from `predyn examples`), a model (.urdf, "
-            f".osim), a recording ({', '.join(READERS)}) or a result (.h5)"
+            f".osim), a scene (.json, .toml), a recording ({', '.join(READERS)}) or a result (.h5)"
         )
+
+
+def _has_scene(file: Path) -> bool:
+    """Whether a .toml file says that it is a scene; others are tasks."""
+    import tomllib
+
+    from predyn.storage.reading import refuse_irregular
+
+    refuse_irregular(file)
+    try:
+        with file.open("rb") as stream:
+            return str(tomllib.load(stream).get("format", "")).startswith("predyn-scene")
+    except (OSError, ValueError, RecursionError):
+        return False  # reading the task tells what is wrong
 
 
 def _check_result(path: Path) -> None:

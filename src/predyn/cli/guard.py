@@ -17,7 +17,7 @@ from predyn import __version__
 from predyn.errors import PredynError
 
 BUG, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
-COLLISION = 1  # of `predyn certify`; a bug has a message that says so
+NOT_CERTIFIED = 4  # of `predyn certify`: a collision, or undecided
 
 # control characters of ASCII and Latin-1, those that break lines or turn the direction of writing,
 # and bytes of file names that are not UTF-8

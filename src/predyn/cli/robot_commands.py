@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from predyn.cli.guard import (
-    COLLISION,
+    NOT_CERTIFIED,
     NOT_CONVERGED,
     AllowAbsolute,
     AllowCode,
@@ -22,7 +25,8 @@ from predyn.cli.guard import (
 from predyn.cli.model_source import load_model, with_capsules
 from predyn.cli.option_values import in_joint_order, read_pose, read_positions
 from predyn.cli.stored import load
-from predyn.errors import InputError
+from predyn.errors import FileError, InputError
+from predyn.storage.files import not_written
 
 if TYPE_CHECKING:
     from predyn.collision import Checker, JointPath, Scene
@@ -33,8 +37,8 @@ if TYPE_CHECKING:
 Interpolation = Literal["linear", "cubic"]
 PLAN_SUFFIXES = (".csv", ".json")
 TIMED_SUFFIXES = (".h5", ".csv", ".sto", ".mot", ".yaml", ".yml", ".json", ".script")
+RETIME = "; to write the motion: predyn plan --retime --out motion.h5"
 SceneFile = Annotated[Path, typer.Argument(help="A scene: .json or .toml.", metavar="SCENE")]
-Margin = Annotated[float, typer.Option(help="Distance to keep, m.")]
 
 
 def plan(
@@ -61,7 +65,7 @@ def plan(
         str | None,
         typer.Option(help="FRAME=X,Y,Z or FRAME=X,Y,Z,ROLL,PITCH,YAW as the goal, m and rad."),
     ] = None,
-    margin: Margin = 0.0,
+    margin: Annotated[float, typer.Option(help="Distance to keep, m.")] = 0.0,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     max_seconds: Annotated[float, typer.Option(help="Time limit of the search, s.")] = 10.0,
     capsules: Capsules = None,
@@ -89,7 +93,9 @@ def plan(
     from predyn.collision import Checker, load_scene
     from predyn.planning import plan as find_path
 
-    _check_suffix(out, TIMED_SUFFIXES if retime else PLAN_SUFFIXES)
+    _check_out(out, TIMED_SUFFIXES if retime else PLAN_SUFFIXES)
+    if not 0.0 < max_seconds < math.inf:
+        raise InputError(f"--max-seconds: expected a finite number above 0, got {max_seconds:g}")
     obstacles = load_scene(scene)
     robot = with_capsules(load_model(model, allow_absolute, allow_code, packages), capsules)
     if out is not None and out.suffix.lower() == ".script":
@@ -123,7 +129,12 @@ def certify(
             metavar="MOTION",
         ),
     ],
-    scene: SceneFile,
+    scene: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A scene: .json or .toml (default: that of the solution).", metavar="SCENE"
+        ),
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -135,7 +146,10 @@ def certify(
         Interpolation | None,
         typer.Option(help="Of a .csv file, which needs it: linear or cubic."),
     ] = None,
-    margin: Margin = 0.0,
+    margin: Annotated[
+        float | None,
+        typer.Option(help="Distance to keep, m (default: that of the solution, else 0)."),
+    ] = None,
     capsules: Capsules = None,
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,
@@ -143,22 +157,51 @@ def certify(
 ) -> None:
     """Prove that a motion keeps clear of a scene and of itself at all times.
 
-    Exit code 0: certified; 1: a collision; 2: invalid input; 3: undecided.
+    Exit code 0: certified; 2: invalid input; 4: a collision, within the margin, or undecided.
     """
     from predyn.collision import certify as check_motion
     from predyn.collision import load_scene
 
-    obstacles = load_scene(scene)
+    obstacles = None if scene is None else load_scene(scene)
     given = None if model is None else load_model(model, allow_absolute, allow_code, packages)
     moving, robot = _motion(motion, given, interpolation)
     robot = with_capsules(robot, capsules)
-    _tell_base_pose(scene, obstacles)
+    if scene is not None and obstacles is not None:
+        _tell_base_pose(scene, obstacles)
+    obstacles, kept = _conditions(motion, moving, obstacles, margin)
     report_compiling(False)
-    found = check_motion(moving, obstacles, robot, margin=margin)
+    found = check_motion(moving, obstacles, robot, margin=kept)
     show(str(found))
     if found.status != "certified":
-        say(f"predyn: not certified: {found.status}")
-        raise typer.Exit(COLLISION if found.status == "collision" else NOT_CONVERGED)
+        say(f"predyn: not certified: {found.verdict}")
+        raise typer.Exit(NOT_CERTIFIED)
+
+
+def _conditions(
+    path: Path, motion: Solution | JointPath, scene: Scene | None, margin: float | None
+) -> tuple[Scene, float]:
+    """Scene and margin, where they are not given those of the solution, which is told."""
+    from predyn.results.scene_text import counted
+
+    certificate = getattr(motion, "certificate", None)
+    taken = []
+    if scene is None:
+        scene = getattr(motion, "scene", None)
+        if scene is None:
+            what = "a .csv file" if path.suffix.lower() == ".csv" else "this solution"
+            raise InputError(
+                f"{path}: {what} has no scene; name one: predyn certify {path} scene.json"
+            )
+        taken.append(
+            f"scene ({counted(scene.obstacles, 'obstacle')}, {counted(scene.parts, 'part')})"
+        )
+    if margin is None:
+        margin = 0.0 if certificate is None else certificate.margin
+        if certificate is not None:
+            taken.append(f"margin ({1e3 * margin:g} mm)")
+    if taken:
+        show(f"of the solution: {' and '.join(taken)}")
+    return scene, margin
 
 
 def _motion(
@@ -175,7 +218,11 @@ def _motion(
                 f"{path}: add --interpolation linear or --interpolation cubic, what happens "
                 "between its rows"
             )
-        return load_joint_path(path, model, interpolation), model
+        try:
+            return load_joint_path(path, model, interpolation), model
+        except FileError as error:
+            untimed = "expected a column 'time'" in str(error)
+            raise FileError(f"{error}{RETIME if untimed else ''}") from None
     if interpolation is not None:
         raise InputError("--interpolation: for .csv files only; a solution has its own curves")
     solution = load(path)
@@ -254,9 +301,17 @@ def _retimed(found: Plan, checker: Checker) -> Retiming:
     return motion
 
 
-def _check_suffix(out: Path | None, suffixes: tuple[str, ...]) -> None:
-    if out is not None and out.suffix.lower() not in suffixes:
-        raise InputError(f"--out {out}: expected a file that ends in {', '.join(suffixes)}")
+def _check_out(out: Path | None, suffixes: tuple[str, ...]) -> None:
+    """Raise an error before the search if its result could not be written."""
+    if out is None:
+        return
+    suffix = out.suffix.lower()
+    if suffix not in suffixes:
+        hint = " (add --retime)" if suffix in TIMED_SUFFIXES else ""
+        raise InputError(f"--out {out}: expected a file that ends in {', '.join(suffixes)}{hint}")
+    if not out.parent.is_dir():
+        number = errno.ENOTDIR if out.parent.exists() else errno.ENOENT
+        raise not_written(out, OSError(number, os.strerror(number)))
 
 
 def _write(motion: Plan | Retiming, out: Path) -> None:

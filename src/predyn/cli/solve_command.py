@@ -109,6 +109,7 @@ def solve(
     if resume and resume_from is not None:
         raise InputError("expected --resume or --resume-from, got both")
     near = None if guess is None else load(guess)
+    plain = starts == 1 and problem.scene is None  # others keep their best without checkpoints
     bands = None
     if norms is not None:
         from predyn.analysis.norms import load_norms
@@ -126,7 +127,7 @@ def solve(
             guess=near,
             starts=starts,
             seed=seed,
-            checkpoint=folder / results.CHECKPOINT if starts == 1 else None,
+            checkpoint=folder / results.CHECKPOINT if plain else None,
             resume=resume_from,
             refine=refine,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,12 +42,14 @@ def bodies_of(model: Model, scene: Scene) -> tuple[Body, ...]:
         half, radius = covering_capsule(shape.kind, shape.size)
         ends = [shape.R @ (sign * half) + shape.p for sign in (-1.0, 1.0)]
         found.append((owner, shape.link, ends[0], ends[1], radius))
-    found += [_capsule_of_part(model, part) for part in scene.parts]
+    _refuse_names(model, scene, [item[0] for item in found])
     if not found:
         raise InputError(
             f"model {model.name!r:.60} has no collision shapes; add some with model.with_capsules, "
-            "or load a URDF file that has them"
+            "with capsules in the table [model] of a task, or load a URDF file that has them "
+            "(shapes for pictures are not used)"
         )
+    found += [_capsule_of_part(model, part) for part in scene.parts]
     owners = [item[0] for item in found]
     numbers: dict[str, int] = {}
     bodies = []
@@ -55,6 +58,31 @@ def bodies_of(model: Model, scene: Scene) -> tuple[Body, ...]:
         name = owner if owners.count(owner) == 1 else f"{owner}[{k}]"
         bodies.append(Body(name, owner, link, a, b, radius))
     return tuple(bodies)
+
+
+def links_without(model: Model, bodies: Sequence[Body]) -> tuple[str, ...]:
+    """Links with mass that no body belongs to: nothing is known of where they are in the way."""
+    known = {body.link for body in bodies}
+    return tuple(
+        name
+        for k, name in enumerate(model.link_names)
+        if k not in known and model.inertia[k, 0] > 0.0
+    )
+
+
+def _refuse_names(model: Model, scene: Scene, owners: list[str]) -> None:
+    """Raise an InputError if a solid is named like the world, a link or a capsule of a link:
+    `allowed` pairs and those of `Clearance` would mean both."""
+    taken = dict.fromkeys(model.link_names, "a link") | {"world": "the world"}
+    for owner in {*owners}:
+        taken |= {f"{owner}[{k}]": "a capsule" for k in range(owners.count(owner))}
+    for kind, solids in (("obstacle", scene.obstacles), ("part", scene.parts)):
+        for solid in solids:
+            if solid.name in taken:
+                raise InputError(
+                    f"scene: {kind} {solid.name!r:.60} is named like {taken[solid.name]} of model "
+                    f"{model.name!r:.60}; choose another name"
+                )
 
 
 def _capsule_of_part(model: Model, part: Part) -> tuple[str, int, Array, Array, float]:

@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from predyn.collision.bodies import bodies_of
+from predyn.collision.arguments import bounded, checked_margin
+from predyn.collision.bodies import bodies_of, links_without
 from predyn.collision.certify_kernel import Scratch, certify_edges, certify_motion, scratch_for
 from predyn.collision.distances import CURVATURE, DISTANCES, GRADIENTS, Distances
 from predyn.collision.given_paths import poses_at
@@ -19,6 +20,7 @@ from predyn.kernels.arguments import Input, finite, joints, real
 from predyn.kernels.batch import Direct
 from predyn.model import Model
 from predyn.model.couplings import sources
+from predyn.model.numbers import real_numbers
 
 EDGE_DEPTH = 14  # halvings of an edge before it counts as undecided
 
@@ -30,6 +32,7 @@ class Checker:
                  those of the robot with itself
     never_apart  pairs of the robot's capsules that overlap wherever the joints are; they are NOT
                  checked, and need smaller capsules
+    bare         links with mass but without capsules; they are NOT checked
     view         what compiled code reads (collision/view.py); `scratch()` is its memory
 
     A model whose joints follow others must do so by straight lines. `edges` and certificates of one
@@ -47,6 +50,7 @@ class Checker:
         self.bodies = bodies_of(model, scene)
         found = find_pairs(self._tree, self.bodies, scene)
         self.never_apart = found.never_apart
+        self.bare = links_without(self._tree, self.bodies)
         self.view = build_view(self._tree, self.bodies, scene.obstacles, found.world, found.own)
         names = [body.name for body in self.bodies]
         self.pairs = tuple((names[k], scene.obstacles[o].name) for k, o in found.world)
@@ -69,7 +73,10 @@ class Checker:
         above the true distance for cylinders (1e-9 m below it at most while their axis is outside)
         and convex meshes (which may be far below it beside edges and corners).
         """
-        (distance,) = DISTANCES(self._tree, self._inputs(q, t), view=self.view)
+        inputs = self._inputs(q, t)
+        if not self.pairs:
+            return np.zeros((*np.shape(inputs[0][1])[:-1], 0))
+        (distance,) = DISTANCES(self._tree, inputs, view=self.view)
         return distance
 
     def gradients(
@@ -99,7 +106,16 @@ class Checker:
         """
         if self.moving:
             raise InputError("edges: an obstacle of the scene moves; use predyn.certify with times")
-        edges = np.stack(np.broadcast_arrays(self.expand(start), self.expand(end)), axis=-2)
+        ends = self.expand(start), self.expand(end)
+        for name, end_ in zip(("start", "end"), ends, strict=True):
+            bounded(end_, f"edges: {name}", "rad or m")
+        try:
+            edges = np.stack(np.broadcast_arrays(*ends), axis=-2)
+        except ValueError:
+            raise InputError(
+                "edges: expected as many rows in end as in start, or one of them, got start "
+                f"{np.shape(start)} and end {np.shape(end)}"
+            ) from None
         edges = np.ascontiguousarray(edges.reshape(-1, 2, edges.shape[-1]))
         verdicts = np.empty(len(edges), np.int64)
         self._edges.run(edges, checked_margin(margin), EDGE_DEPTH, verdicts)
@@ -140,7 +156,7 @@ class Checker:
         full = self.expand(q)
         if t is None and self.moving:
             raise InputError("t: expected times, since an obstacle of the scene moves")
-        time = np.zeros(()) if t is None else finite("t", np.asarray(t, float))
+        time = np.zeros(()) if t is None else finite("t", real_numbers(t, "t", "times"))
         poses = poses_at(self.view, time)
         return ("q", full, full.shape[-1:]), ("poses", poses, poses.shape[-1:])
 
@@ -151,17 +167,6 @@ class Checker:
         select = np.zeros((len(self._source), self.model.n))
         select[np.arange(len(self._source)), self._source] = self._factor
         return gradient @ select
-
-
-def checked_margin(value: float) -> float:
-    """A distance of at least 0: depths of overlap may be bounds, and prove nothing."""
-    try:
-        margin = float(value)
-    except (TypeError, ValueError):
-        margin = float("nan")
-    if not 0.0 <= margin < np.inf:
-        raise InputError(f"margin: expected a distance of at least 0 m, got {value!r:.40}")
-    return margin
 
 
 def _lines(model: Model) -> tuple[Floats, Floats, NDArray[np.int64]]:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from predyn.collision.arguments import bounded, instants
 from predyn.collision.view import Floats
 from predyn.curves.bezier import bezier_spans
 from predyn.curves.bspline import BSpline
 from predyn.errors import FileError, InputError
 from predyn.model import Model
+from predyn.model.numbers import real_numbers
 from predyn.model.parts import rebuilt
 from predyn.storage.reading import read_at_most
 
@@ -48,19 +50,12 @@ class JointPath:
             raise InputError(
                 f"interpolation: expected one of {INTERPOLATIONS}, got {self.interpolation!r:.40}"
             )
-        try:
-            q = np.array(self.positions, float)
-            t = (
-                np.arange(len(q), dtype=float)
-                if self.times is None
-                else np.array(self.times, float)
-            )
-        except (TypeError, ValueError):
-            raise InputError("path: expected numbers: positions (K, n) and times (K,)") from None
+        expected = "finite numbers (K, n), K > 1"
+        q = real_numbers(self.positions, "positions", expected)
         if q.ndim != 2 or len(q) < 2 or not np.isfinite(q).all():
-            raise InputError(f"positions: expected finite numbers (K, n), K > 1, got {q.shape}")
-        if t.shape != q.shape[:1] or not np.isfinite(t).all() or (np.diff(t) <= 0.0).any():
-            raise InputError(f"times: expected {len(q)} increasing numbers, one for each position")
+            raise InputError(f"positions: expected {expected}, got {q.shape}")
+        bounded(q, "positions", "rad or m")
+        t = instants(np.arange(len(q)) if self.times is None else self.times, "times", len(q))
         for name, value in (("positions", q), ("times", t)):
             value.flags.writeable = False
             object.__setattr__(self, name, value)
@@ -111,7 +106,9 @@ def _spans_of_path(path: JointPath) -> Spans:
     slope = CubicSpline(t, q)(t, 1)
     third = np.diff(t)[:, None] / 3.0
     inner = q[:-1] + third * slope[:-1], q[1:] - third * slope[1:]
-    return Spans(np.stack([q[:-1], *inner, q[1:]], axis=1), times)
+    control = np.stack([q[:-1], *inner, q[1:]], axis=1)
+    bounded(control, "positions: the cubic spline through them", "rad or m")
+    return Spans(control, times)
 
 
 def load_joint_path(
@@ -132,7 +129,12 @@ def load_joint_path(
     except csv.Error as error:
         raise FileError(f"{name}: not a valid CSV file: {error}") from None
     header = [_column(name, cell.strip(), model) for cell in rows[0]] if rows else []
-    time = next((x for x in ("time", "t") if x in header), None)
+    if len(header) == 1 and ";" in header[0]:
+        raise FileError(f"{name}: line 1: expected commas between the columns, got semicolons")
+    times = [x for x in ("time", "t") if x in header and x not in model.joint_names]
+    if len(times) > 1:
+        raise FileError(f"{name}: line 1: expected one column of times, got 'time' and 't'")
+    time = times[0] if times else None
     missing = [joint for joint in model.joint_names if joint not in header]
     if time is None or missing:
         wanted = "a column 'time'" if time is None else f"a column for joint {missing[0]!r:.60}"
@@ -145,9 +147,13 @@ def load_joint_path(
     for line, row in enumerate(rows[1:], start=2):
         if not row:
             continue
+        if len(row) != len(header):
+            raise FileError(
+                f"{name}: line {line}: expected {len(header)} cells, as in line 1, got {len(row)}"
+            )
         try:
-            table.append([float(row[k]) for k in columns])
-        except (ValueError, IndexError):
+            table.append([_number(row[k]) for k in columns])
+        except ValueError:
             raise FileError(f"{name}: line {line}: expected a number in each column") from None
         if not np.isfinite(table[-1]).all():
             raise FileError(f"{name}: line {line}: expected finite numbers")
@@ -156,6 +162,13 @@ def load_joint_path(
         return JointPath(values[:, 1:], interpolation, values[:, 0])
     except InputError as error:
         raise FileError(f"{name}: {error}") from None
+
+
+def _number(cell: str) -> float:
+    """A number as programs write it; Python also reads 1_0 and digits of other scripts."""
+    if "_" in cell or not cell.isascii():
+        raise ValueError(cell)
+    return float(cell)
 
 
 def _column(file: str, cell: str, model: Model) -> str:

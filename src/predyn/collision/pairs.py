@@ -87,9 +87,21 @@ def _ever_apart(model: Model, bodies: Sequence[Body], own: Sequence[tuple[int, i
     """Whether the capsules of each pair are apart in at least one sampled configuration."""
     if not own:
         return np.zeros(0, bool)
-    low, high = np.clip(model.limits.position, -np.pi, np.pi).T
+    low, high = _range(model)
     q = np.random.default_rng(0).uniform(low, high, (SAMPLES, len(low)))
     view = build_view(model, bodies, (), np.zeros((0, 2), np.int64), np.array(own))
     inputs = (("q", q, (len(low),)), ("poses", np.zeros((SAMPLES, 0)), (0,)))
     (distance,) = DISTANCES(model, inputs, view=view)
     return np.asarray((distance > 0.0).any(axis=0))
+
+
+def _range(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Where joints are sampled: within their limits, or a turn (2 pi m) beside a single limit."""
+    low, high = model.limits.position.T.copy()
+    neither = np.isinf(low) & np.isinf(high)
+    low[neither], high[neither] = -np.pi, np.pi
+    low, high = (
+        np.where(np.isinf(low), high - 2.0 * np.pi, low),
+        np.where(np.isinf(high), low + 2.0 * np.pi, high),
+    )
+    return low, high

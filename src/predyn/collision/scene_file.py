@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tomllib
 from collections.abc import Callable, Mapping
@@ -11,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from predyn.collision.arguments import LARGEST
 from predyn.collision.scene import Obstacle, Part, Path, Scene
 from predyn.collision.solids import KINDS, SIZES
 from predyn.errors import FileError, InputError, unknown_name
 from predyn.load.mesh_files import MeshFinder
 from predyn.load.meshes import read_mesh
+from predyn.model.numbers import real_numbers, shown
 from predyn.model.parts import Array, Triangles
 from predyn.storage.reading import read_at_most
 
@@ -25,7 +28,7 @@ MOST_BYTES = 20 * 2**20
 OWN = ("format", "units", "obstacles", "parts", "allowed")
 EXTRA = ("robot", "scene", "number", "joints", "start", "goal", "base_pose",
          "start_clearance", "goal_clearance", "description")  # fmt: skip
-PLACED = ("name", "kind", "position", "quaternion_xyzw", "rpy")
+PLACED = ("name", "kind", "position", "quaternion_xyzw", "rpy", "phases")
 PATH = ("times", "positions", "quaternions_xyzw")
 
 
@@ -44,14 +47,17 @@ def load_scene(path: str | os.PathLike[str]) -> Scene:
     try:
         content = _parse(name, data)
         _check_format(content)
-        return scene_from(content, name)
+        scene = scene_from(content, name)
+        if "obstacles" not in content:
+            raise FileError("expected a list 'obstacles'; if there are none: \"obstacles\": []")
+        return scene
     except (InputError, FileError) as error:
         raise FileError(f"{name}: {error}") from None
 
 
 def _parse(name: str, data: bytes) -> Mapping[str, Any]:
     suffix = FilePath(name).suffix.lower()
-    readers: dict[str, Callable[[str], Any]] = {".json": json.loads, ".toml": tomllib.loads}
+    readers: dict[str, Callable[[str], Any]] = {".json": _json, ".toml": tomllib.loads}
     if suffix not in readers:
         raise FileError("expected a file that ends in .json or .toml")
     try:
@@ -61,6 +67,20 @@ def _parse(name: str, data: bytes) -> Mapping[str, Any]:
     if not isinstance(content, dict):
         raise FileError("expected a table with 'format' and 'obstacles'")
     return content
+
+
+def _json(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_table)
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A table of JSON; without this hook the last of equal keys would win."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise FileError(f"the field {twice!r:.60} is given {keys.count(twice)} times in one table")
+    return table
 
 
 def _check_format(content: Mapping[str, Any]) -> None:
@@ -128,6 +148,8 @@ def _solid(item: Any, what: str, finder: MeshFinder, more: tuple[str, ...]) -> d
     fields["rotation"] = _rotation(item, what)
     if "link" in more:
         fields["link"] = item.get("link")
+    if "phases" in item:
+        fields["phases"] = _list(item, "phases")
     if "path" in item:
         fields["path"] = _path(item["path"], what)
     return fields
@@ -143,11 +165,12 @@ def _rotation(item: Mapping[str, Any], what: str) -> Any:
 
 def _matrix(value: Any, what: str) -> Array:
     """Rotation matrix from a quaternion with the scalar last, of length 1 within 1e-6."""
-    try:
-        x, y, z, w = (float(part) for part in value)
-        size = float(np.sqrt(x * x + y * y + z * z + w * w))
-    except (TypeError, ValueError):
-        raise FileError(f"{what}: expected four numbers x, y, z, w, got {value!r:.60}") from None
+    expected = "four numbers x, y, z, w"
+    parts = real_numbers(value, what, expected)
+    if parts.shape != (4,):
+        raise FileError(f"{what}: expected {expected}, got {shown(value)}")
+    x, y, z, w = parts.tolist()
+    size = math.hypot(x, y, z, w)
     if not abs(size - 1.0) <= 1e-6:
         raise FileError(f"{what}: expected a unit quaternion, got one of length {size:.6g}")
     x, y, z, w = x / size, y / size, z / size, w / size
@@ -166,6 +189,8 @@ def _path(item: Any, what: str) -> Path:
     turns = item.get("quaternions_xyzw")
     if turns is not None:
         where = f"{what}: path: quaternions_xyzw"
+        if not isinstance(turns, list):
+            raise FileError(f"{where}: expected a list of quaternions, got {shown(turns)}")
         turns = np.array([_matrix(x, f"{where}[{k}]") for k, x in enumerate(turns)])
     return Path(item["times"], item["positions"], turns)
 
@@ -178,10 +203,8 @@ def _mesh(item: Mapping[str, Any], what: str, finder: MeshFinder) -> Triangles:
     if found is None:
         raise FileError(f"{what}: {next(iter(finder.missing))}")
     mesh = read_mesh(found)
-    try:
-        scale = np.broadcast_to(np.asarray(item.get("scale", 1.0), float), 3)
-    except (TypeError, ValueError):
-        raise FileError(f"{what}: scale: expected one or three numbers") from None
-    if not (np.isfinite(scale) & (scale > 0.0)).all():
-        raise FileError(f"{what}: scale: expected positive numbers, got {item['scale']!r:.60}")
+    expected = f"one or three positive numbers up to {LARGEST:g}"
+    scale = real_numbers(item.get("scale", 1.0), f"{what}: scale", expected)
+    if scale.shape not in ((), (3,)) or not ((scale > 0.0) & (scale <= LARGEST)).all():
+        raise FileError(f"{what}: scale: expected {expected}, got {shown(item['scale'])}")
     return Triangles(np.asarray(mesh.points, float) * scale, mesh.faces)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
+from predyn.collision.arguments import LARGEST, lengths
 from predyn.errors import InputError
-from predyn.model.parts import LARGEST, Array, Triangles
+from predyn.model.numbers import real_numbers, shown
+from predyn.model.parts import Array, Triangles
 
 KINDS = ("box", "sphere", "cylinder", "capsule", "half_space", "mesh")
 SIZES = {
@@ -25,13 +29,10 @@ def check_solid(
 ) -> tuple[float, ...]:
     """The size as numbers; raises an InputError if it does not fit the kind."""
     names = SIZES[kind]
-    try:
-        array = np.asarray(size, dtype=float)
-    except (TypeError, ValueError):
-        array = np.full(1, np.nan)
+    expected = f"({', '.join(names)}) in m, each up to {LARGEST:g}" if names else "none"
+    array = real_numbers(size, f"{what}: size of a {kind}", expected)
     if array.shape != (len(names),) or not ((array >= 0.0) & (array <= LARGEST)).all():
-        expected = f"({', '.join(names)}) in m" if names else "none"
-        raise InputError(f"{what}: size of a {kind}: expected {expected}, got {size!r:.60}")
+        raise InputError(f"{what}: size of a {kind}: expected {expected}, got {shown(size)}")
     zeros = [name for name, x in zip(names, array, strict=True) if x == 0.0 and name != "length"]
     if zeros:
         raise InputError(f"{what}: {zeros[0]} of a {kind}: expected a positive number, got 0")
@@ -39,7 +40,12 @@ def check_solid(
         got = "none" if triangles is None else "some"
         raise InputError(f"{what}: triangles belong to a mesh, and only to it; got {got}")
     if triangles is not None:
-        hull_of(what, triangles.points)
+        given: Any = triangles
+        if not isinstance(given, Triangles):
+            got = type(given).__name__
+            raise InputError(f"{what}: expected Triangles (points, faces), got {got}")
+        count = len(triangles.points) if np.ndim(triangles.points) else 0
+        hull_of(what, lengths(triangles.points, f"{what}: points of the mesh", (count, 3)))
     return tuple(float(x) for x in array)
 
 

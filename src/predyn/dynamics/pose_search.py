@@ -15,6 +15,7 @@ from predyn.kernels.forces import vector
 from predyn.kernels.tree import Floats
 from predyn.model import REVOLUTE, Model
 from predyn.model.orientations import rotation_of
+from predyn.model.parts import LARGEST
 
 MOST_STEPS = 200
 LEAST_DAMPING, MOST_DAMPING = 1e-14, 1e8  # shares of the largest entry of J'J
@@ -98,7 +99,7 @@ def inverse_kinematics(
     goal = _Goal(
         model,
         model.frame(frame).name,
-        vector("point", point),
+        _within("point", vector("point", point)),
         None if position is None else _read_position(position),
         None if orientation is None else _nearest_rotation(rotation_of(orientation, "orientation")),
     )
@@ -240,7 +241,15 @@ def _read_position(position: ArrayLike | Sequence[float | None]) -> Floats:
         given = [0.0 if x is None else x for x in given]
     if all(free):
         raise InputError("position: leaves all coordinates free; give at least one")
-    return np.where(free, np.nan, vector("position", given))
+    return np.where(free, np.nan, _within("position", vector("position", given)))
+
+
+def _within(name: str, place: Floats) -> Floats:
+    """The place, unless it is so far away that squares overflow."""
+    if not (np.abs(place) <= LARGEST).all():
+        worst = float(np.abs(place).max())
+        raise InputError(f"{name}: expected at most {LARGEST:g} m in magnitude, got {worst:g}")
+    return place
 
 
 def _nearest_rotation(R: Floats) -> Floats:

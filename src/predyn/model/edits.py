@@ -96,6 +96,9 @@ def with_frame(model: Model, name: str, link: str, point: ArrayLike) -> Model:
 
 def with_capsules(model: Model, capsules: Iterable[Capsule]) -> Model:
     shown = [shape for shape in model.shapes if shape.role != "collision"]
+    given: Any = capsules
+    if not isinstance(given, Iterable):
+        raise InputError(f"capsules: expected a list of predyn.Capsule, got {given!r:.60}")
     added = [capsule_shape(model, k, capsule) for k, capsule in enumerate(capsules)]
     return replace(model, shapes=(*shown, *added))
 

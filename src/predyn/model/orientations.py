@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from predyn.errors import InputError
+from predyn.model.numbers import real_numbers, shown
 from predyn.model.parts import Array, turn
 
 ROTATION_ERROR = 1e-6  # how far R R^T may be from the identity
@@ -14,16 +15,13 @@ TINY = 1e-15  # a direction cosine below this is rounding and gets no entry
 
 def rotation_of(value: ArrayLike, what: str) -> Array:
     """(3, 3) from a rotation matrix, or from angles (3,) about the world's x, then y, then z."""
-    expected = f"{what}: expected a rotation matrix (3, 3) or roll, pitch, yaw in radians"
-    try:
-        given = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{expected}, got {value!r:.60}") from None
+    expected = "a rotation matrix (3, 3) or roll, pitch, yaw in radians"
+    given = real_numbers(value, what, expected)
     if given.shape == (3,) and np.all(np.isfinite(given)):
         x, y, z = np.eye(3)
         return zero_rounding(turn(z, given[2]) @ turn(y, given[1]) @ turn(x, given[0]))
     if given.shape != (3, 3) or not np.all(np.isfinite(given)):
-        raise InputError(f"{expected}, got {value!r:.60}")
+        raise InputError(f"{what}: expected {expected}, got {shown(value)}")
     error = np.abs(given @ given.T - np.eye(3)).max()
     if not error <= ROTATION_ERROR or np.linalg.det(given) < 0.0:
         raise InputError(

@@ -6,6 +6,7 @@ People and their tables are loaded on first use.
 from typing import TYPE_CHECKING, Any
 
 from predyn.models.acrobots import acrobot, branched_acrobot
+from predyn.models.arms import seven_axis_arm, six_axis_arm
 from predyn.models.cart_poles import cart_pole
 from predyn.models.chains import pendulum_chain
 from predyn.models.gymnasts import gymnast
@@ -31,6 +32,8 @@ __all__ = [
     "planar_walker",
     "prismatic_revolute",
     "random_tree",
+    "seven_axis_arm",
+    "six_axis_arm",
     "trujillo_two_link",
     "two_link",
 ]

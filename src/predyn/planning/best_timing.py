@@ -89,6 +89,8 @@ def find_timing(
         last = found
         found = _solve(grid, weight, effort, around, Rows(rows, names, upper), start, tolerance)
         found = found._replace(iterations=last.iterations + found.iterations)
+        if found.trouble or not found.objective <= last.objective:
+            return last._replace(iterations=found.iterations)
         if last.objective - found.objective <= SETTLED * found.objective:
             break
     return found

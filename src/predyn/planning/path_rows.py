@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.model import Model
-from predyn.planning.path_torques import PathTorques, path_torques
+from predyn.planning.path_torques import PathTorques, directions, path_torques
 from predyn.planning.paths import Path
 
 Floats = NDArray[np.float64]
@@ -132,9 +132,11 @@ def speed_bounds(model: Model, grid: Grid) -> Floats:
     can produce.
     """
     slope = grid.dense[1]
-    with np.errstate(divide="ignore"):
-        limit = np.where(slope > 0.0, model.limits.velocity[:, 1], -model.limits.velocity[:, 0])
-        bound = np.min((limit / np.abs(slope)) ** 2, axis=1, initial=np.inf, where=slope != 0.0)
+    limit = np.where(slope > 0.0, model.limits.velocity[:, 1], -model.limits.velocity[:, 0])
+    # a joint without velocity may be on a path that moves it by rounding only
+    moves = np.where(limit > 0.0, slope, directions(slope)) != 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bound = np.min((limit / np.abs(slope)) ** 2, axis=1, initial=np.inf, where=moves)
     bound = np.minimum(bound, FREE * _natural_speed(model, grid))
     node = bound[::DENSE]
     inside = np.concatenate([bound[:-1].reshape(-1, DENSE), node[1:, None]], axis=1)

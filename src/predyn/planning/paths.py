@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.collision.arguments import bounded
 from predyn.curves.bspline import BSpline
 from predyn.errors import InputError, unknown_name
 from predyn.model import Model
+from predyn.model.numbers import real_numbers
 from predyn.solution import Curve, Solution
 
 Floats = NDArray[np.float64]
@@ -100,12 +102,7 @@ def path_of(model: Model, given: Any, interpolation: str) -> Path:
 
 
 def _points(model: Model, given: ArrayLike) -> Floats:
-    try:
-        points = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"path: expected points (K, {model.n}), a Curve or a Solution, got {given!r:.60}"
-        ) from None
+    points = real_numbers(given, "path", f"points (K, {model.n}), a Curve or a Solution")
     if points.ndim != 2 or points.shape[1] != model.n:
         raise InputError(
             f"path: expected points (K, {model.n}), one column for each joint of {model.name!r}, "
@@ -119,6 +116,7 @@ def _points(model: Model, given: ArrayLike) -> Floats:
             f"path: expected finite numbers, got {points[row, joint]} for joint "
             f"{model.joint_names[joint]!r} at point {row}"
         )
+    bounded(points, "path", "rad or m")
     steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
     if not steps.any():
         raise InputError(f"path: all {len(points)} points are the same; a path needs a length")
@@ -169,8 +167,9 @@ def _exact(model: Model, curve: Curve) -> Path:
     if not length > 0.0:
         raise InputError("path: all control points are the same; a path needs a length")
     slopes = np.linalg.norm(path.at(np.array([0.0, 1.0]), 1)[1], axis=1)
-    if slopes.min() <= 1e-6 * length:
-        where = ("start", "end")[int(np.argmin(slopes))]
+    still = slopes <= 1e-6 * length
+    if still.any():
+        where = "start" if still[0] else "end"
         raise InputError(
             f"path: the curve stands still at its {where} (dq/du = 0), as motions over time do; "
             "give points on it, or the Solution it belongs to"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.collision.arguments import bounded
 from predyn.dynamics.pose_search import PoseResult, inverse_kinematics
 from predyn.errors import InputError
 from predyn.kernels.arguments import finite, real
@@ -41,6 +43,7 @@ def configuration(model: Model, name: str, value: ArrayLike, ndim: int = 1) -> F
     if q.ndim not in (1, ndim) or not q.size:
         shapes = f"({model.n},)" + (f" or (G, {model.n})" if ndim == 2 else "")
         raise InputError(f"{name}: expected shape {shapes}, got {q.shape}")
+    bounded(q, name, "rad or m")
     low, high = model.limits.position.T
     beyond = np.argwhere((q < low) | (q > high))
     if len(beyond):
@@ -53,42 +56,59 @@ def configuration(model: Model, name: str, value: ArrayLike, ndim: int = 1) -> F
     return q
 
 
-def read_goals(model: Model, start: Floats, goal: ArrayLike | PoseGoal, seed: int) -> Floats:
-    """Joint positions (G, n) to plan to, nearest first; none if a pose is out of reach."""
-    if isinstance(goal, PoseGoal):
-        found = np.array(find_branches(model, goal, start, seed)).reshape(-1, model.n)
-    else:
-        found = np.atleast_2d(configuration(model, "goal", goal, 2))
-    away = np.abs(found - start).max(axis=1)
-    if len(found) and away.min() <= SAME:
+class Branches(NamedTuple):
+    """Joint positions that reach a pose."""
+
+    found: list[Floats]
+    nearest: PoseResult  # of all descents
+    descents: int
+    complete: bool  # False if time ended the descents
+
+
+def given_goals(model: Model, goal: ArrayLike) -> Floats:
+    """Joint positions (G, n)."""
+    return np.atleast_2d(configuration(model, "goal", goal, 2))
+
+
+def nearest_first(goals: Floats, start: Floats) -> Floats:
+    """Goals (G, n) by their distance from the start, which must be none of them."""
+    if np.abs(goals - start).max(axis=1).min() <= SAME:
         raise InputError("goal: the same as start; a path needs a length")
-    return found[np.argsort(np.linalg.norm(found - start, axis=1), kind="stable")]
+    return goals[np.argsort(np.linalg.norm(goals - start, axis=1), kind="stable")]
 
 
-def closest_pose(model: Model, goal: PoseGoal, start: Floats, seed: int) -> PoseResult:
-    """The nearest that inverse kinematics comes to a pose, from the start and random postures."""
-    return inverse_kinematics(
-        model, goal.frame, goal.position, goal.orientation, guess=start, point=goal.point,
-        starts=DESCENTS, seed=seed,
-    )  # fmt: skip
+def find_branches(
+    model: Model, goal: PoseGoal, start: Floats, seed: int, max_seconds: float
+) -> Branches:
+    """Joint positions that reach a pose and differ by more than whole turns of joints.
 
-
-def find_branches(model: Model, goal: PoseGoal, start: Floats, seed: int) -> list[Floats]:
-    """Joint positions that reach a pose and differ by more than whole turns of joints."""
+    The first descent begins at the start, and the clock after it: it may compile kernels.
+    """
+    if model.frame(goal.frame).link < 0:
+        raise InputError(
+            f"goal: {goal.frame!r:.60} is fixed to the world; name a link or frame that moves"
+        )
     low, high = model.limits.position.T
     turns = model.kind == REVOLUTE
     reach = np.where(turns, np.pi, 1.0)
-    bounded = np.isfinite(low) & np.isfinite(high)
-    lowest = np.where(bounded, low, np.maximum(low, start - reach))
-    highest = np.where(bounded, high, np.minimum(high, start + reach))
+    limited = np.isfinite(low) & np.isfinite(high)
+    lowest = np.where(limited, low, np.maximum(low, start - reach))
+    highest = np.where(limited, high, np.minimum(high, start + reach))
     random = np.random.default_rng([seed, 2])
     found: list[Floats] = []
+    nearest: PoseResult | None = None
+    until = np.inf
     for k in range(DESCENTS):
+        if nearest is not None and time.perf_counter() >= until:
+            return Branches(found, nearest, k, False)
         guess = start if k == 0 else random.uniform(lowest, highest)
         result = inverse_kinematics(
             model, goal.frame, goal.position, goal.orientation, guess=guess, point=goal.point,
             starts=1,
         )  # fmt: skip
+        if nearest is None:
+            nearest, until = result, time.perf_counter() + max_seconds
+        nearest = min(nearest, result, key=_error)
         if not result.converged:
             continue
         q = _nearest_turn(model, result.q, start)
@@ -97,7 +117,12 @@ def find_branches(model: Model, goal: PoseGoal, start: Floats, seed: int) -> lis
             found.append(q)
         if len(found) == MOST_BRANCHES:
             break
-    return found
+    assert nearest is not None
+    return Branches(found, nearest, k + 1, True)
+
+
+def _error(result: PoseResult) -> float:
+    return result.position_error**2 + result.angle_error**2
 
 
 def _nearest_turn(model: Model, q: Floats, near: Floats) -> Floats:

@@ -35,9 +35,10 @@ class Plan:
     """A path for a robot among obstacles.
 
     status       "certified": the curve is proved to keep clear; "time_limit": no path was found,
-                 which does not prove that there is none; "start_in_collision";
-                 "goal_in_collision": of every goal; "goal_out_of_reach": no joint positions were
-                 found for the pose; "no_curve": a path was found, but no curve along it was proved
+                 or no joint positions for a pose, which does not prove that there are none;
+                 "start_in_collision"; "goal_in_collision": of every goal;
+                 "goal_out_of_reach": no joint positions were found for the pose; "no_curve": a
+                 path was found, but no curve along it was proved
     path         (K, n) corners of the shortened polyline, also proved; None without success
     curve        a cubic B-spline along it, its parameter from 0 to 1 and not a time: for
                  `predyn.retime`; `predyn.certify` takes the plan itself
@@ -109,7 +110,7 @@ class Plan:
 
     def __str__(self) -> str:
         lines = [f"Plan of {self.model.name!r}: {self.status}; {self.message}"]
-        times = ", ".join(f"{stage} {1e3 * s:.3g} ms" for stage, s in self.seconds.items())
+        times = ", ".join(f"{stage} {duration_text(s)}" for stage, s in self.seconds.items())
         lines.append(f"  {self.iterations} iterations, {self.edges} edges, seed {self.seed}")
         lines.append(f"  {times}")
         if self.certificate is not None:
@@ -117,6 +118,14 @@ class Plan:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+def duration_text(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1.0 else f"{1e3 * seconds:.3g} ms"
+
+
+def length_text(metres: float) -> str:
+    return f"{metres:.3g} m" if metres >= 1.0 else f"{1e3 * metres:.3g} mm"
 
 
 def _corners(model: Model, path: Floats) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predyn.collision.arguments import checked_margin
 from predyn.collision.certificate import Certificate, certify_spans
 from predyn.collision.checker import Checker
 from predyn.collision.motions import Spans
@@ -23,8 +24,15 @@ from predyn.errors import InputError
 from predyn.kernels.arguments import joints
 from predyn.model import Model
 from predyn.planning.path_search import edges_for, find_path
-from predyn.planning.plan_goals import PoseGoal, closest_pose, configuration, read_goals
-from predyn.planning.plan_result import Plan, Status
+from predyn.planning.plan_goals import (
+    Branches,
+    PoseGoal,
+    configuration,
+    find_branches,
+    given_goals,
+    nearest_first,
+)
+from predyn.planning.plan_result import Plan, Status, length_text
 from predyn.planning.polyline_spline import spline_along
 from predyn.planning.sampling import sampling_for
 from predyn.planning.shortcuts import shorter
@@ -52,7 +60,8 @@ def plan(
                  positions are looked for
     margin       distance (m) that is kept
     seed         of the random numbers: equal seeds give equal paths, unless time runs out
-    max_seconds  limit of the search; shortcuts and the curve come after it
+    max_seconds  limit of the search, and before it of that for joint positions that reach a pose;
+                 shortcuts and the curve come after it
 
     The result is proved, not sampled: `Plan.certificate` covers the whole curve, for the capsules
     of the robot. The path is short but not the shortest. A search that ends without a path is no
@@ -60,7 +69,7 @@ def plan(
     path is a status of the Plan.
     """
     checker = _checker(model, scene)
-    margin, limit = _number("margin", margin), _number("max_seconds", max_seconds)
+    margin, limit = checked_margin(margin), _number("max_seconds", max_seconds)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"seed: expected a whole number of at least 0, got {seed!r:.40}")
     return _Planning(checker, margin, int(seed)).run(start, goal, limit)
@@ -80,9 +89,14 @@ class _Planning:
         refused = self._refuse("start", q[None])
         if refused is not None:
             return refused
-        goals = read_goals(self.model, q, goal, self.seed)
-        if isinstance(goal, PoseGoal) and not len(goals):
-            return self._out_of_reach(goal, q)
+        if isinstance(goal, PoseGoal):
+            branches = find_branches(self.model, goal, q, self.seed, limit)
+            if not branches.found:
+                return self._out_of_reach(goal, branches, limit)
+            goals = np.array(branches.found)
+        else:
+            goals = given_goals(self.model, goal)
+        goals = nearest_first(goals, q)
         refused = self._refuse("goal", goals)
         if refused is not None:
             return refused
@@ -134,22 +148,29 @@ class _Planning:
         one, other = self.checker.pairs[pair[best]]
         which = f"{name}" if len(q) == 1 else f"{name}: all {len(q)} are in collision; the best"
         distance = float(least[best])
-        how = f"overlap by {-1e3 * distance:.3g} mm" if distance < 0.0 else (
-            f"are {1e3 * distance:.3g} mm apart, and the margin is {1e3 * self.margin:g} mm"
+        how = f"overlap by {length_text(-distance)}" if distance < 0.0 else (
+            f"are {length_text(distance)} apart, and the margin is {1e3 * self.margin:g} mm"
         )  # fmt: skip
         self._end("goals")
         status: Status = "start_in_collision" if name == "start" else "goal_in_collision"
         return self._plan(status, f"{which}: {one!r} and {other!r} {how}", pair=(one, other),
                           distance=distance)  # fmt: skip
 
-    def _out_of_reach(self, goal: PoseGoal, start: Floats) -> Plan:
-        nearest = closest_pose(self.model, goal, start, self.seed)
+    def _out_of_reach(self, goal: PoseGoal, branches: Branches, limit: float) -> Plan:
         self._end("goals")
+        nearest = branches.nearest
+        off = f"nearest: {nearest.position_error:.3g} m and {nearest.angle_error:.3g} rad off"
+        if branches.complete:
+            return self._plan(
+                "goal_out_of_reach",
+                f"goal: inverse kinematics finds no joint positions for the pose of {goal.frame!r} "
+                f"({off}); check the pose and the position limits",
+            )
         return self._plan(
-            "goal_out_of_reach",
-            f"goal: inverse kinematics finds no joint positions for the pose of {goal.frame!r} "
-            f"(nearest: {nearest.position_error:.3g} m and {nearest.angle_error:.3g} rad off); "
-            "check the pose and the position limits",
+            "time_limit",
+            f"goal: no joint positions for the pose of {goal.frame!r} in {limit:g} s and "
+            f"{branches.descents} descents of inverse kinematics ({off}). Try more time, or check "
+            "the pose and the position limits",
         )
 
     def _coordinates(self, full: Floats) -> Floats:
@@ -175,6 +196,11 @@ class _Planning:
 
 def _checker(model: Model, scene: Scene | Checker) -> Checker:
     joints(model)
+    if not isinstance(scene, Scene | Checker):
+        raise InputError(
+            f"scene: expected a predyn.Scene or a Checker, got {type(scene).__name__}; "
+            "predyn.Scene() has no obstacles and leaves the robot against itself"
+        )
     checker = scene if isinstance(scene, Checker) else Checker(model, scene)
     if checker.model is not model:
         raise InputError("scene: the checker has another model")

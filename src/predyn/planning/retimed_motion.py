@@ -19,6 +19,7 @@ from predyn.planning.path_check import DenseMotion, Excess
 from predyn.planning.path_rows import DENSE, Grid
 from predyn.planning.path_torques import directions, without_friction
 from predyn.planning.paths import Path
+from predyn.planning.plan_result import duration_text
 from predyn.planning.retimed_solution import hermite_curve, solution_of
 from predyn.solution import EXCEEDS, MOST_EXCESS, ROUNDING, SUCCESS, Curve, Solution
 
@@ -44,7 +45,7 @@ class Retiming:
     energy: float  # s, integral of sum_j (tau_j / limit_j)^2 over time; 0 if its weight is 0
     weight: float  # of the energy
     objective: float  # duration + weight * energy
-    gap: float  # the objective is at most this far from the optimum on the grid
+    gap: float  # estimate of how far the objective is from the optimum on the grid
     iterations: int
     is_global: bool  # no viscous friction: the optimum on the grid is the only one
     u: Floats  # (N + 1,) nodes, parameter of the path from 0 to 1
@@ -145,7 +146,7 @@ class Retiming:
             lines += [
                 f"  duration {self.duration:.6g} s, objective {self.objective:.6g}, "
                 f"{len(self.u) - 1} intervals, {self.iterations} iterations, "
-                f"{1e3 * self.solve_seconds:.3g} ms",
+                f"{duration_text(self.solve_seconds)}",
                 f"  active: {', '.join(self.active) or 'no limit'}",
                 f"  largest excess between nodes: {100.0 * self.max_excess:.2g} %"
                 + (f" ({self.excess[0].name})" if self.excess else ""),
@@ -259,7 +260,8 @@ def _velocity_use(model: Model, grid: Grid) -> Floats:
     """(N + 1, n) velocity of each joint over its limit, at unit path speed."""
     slope = grid.at_nodes(1)
     limit = np.where(slope > 0.0, model.limits.velocity[:, 1], -model.limits.velocity[:, 0])
-    return np.asarray(np.abs(slope) / limit)
+    # without velocity a joint rests on the path, up to rounding
+    return np.divide(np.abs(slope), limit, out=np.zeros_like(slope), where=limit > 0.0)
 
 
 def without_motion(task: Task, path: Path, message: str, seconds: float) -> Retiming:

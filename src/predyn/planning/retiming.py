@@ -19,7 +19,7 @@ from predyn.errors import InputError
 from predyn.kernels.arguments import joints
 from predyn.model import Model
 from predyn.planning.best_timing import Blocked, find_timing
-from predyn.planning.infeasible_paths import explain_blocked
+from predyn.planning.infeasible_paths import explain_blocked, explain_limits
 from predyn.planning.path_check import dense_motion, find_excess
 from predyn.planning.path_rows import grid_of
 from predyn.planning.path_torques import without_friction
@@ -91,6 +91,9 @@ def retime(
     while True:
         grid = grid_of(loaded, task.frictionless, curve, u)
         _require_positions(loaded, grid.dense[0])
+        impossible = explain_limits(loaded, grid)
+        if impossible is not None:
+            return without_motion(task, curve, impossible, time.perf_counter() - began)
         timing = find_timing(loaded, grid, task.weight, ends, accuracy)
         if isinstance(timing, Blocked):
             message = explain_blocked(loaded, grid, timing)

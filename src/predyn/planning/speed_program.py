@@ -311,7 +311,7 @@ class Speeds(NamedTuple):
     multipliers: Floats  # (N, M) of the rows
     bound_multipliers: Floats  # (N + 1, 2) of 0 <= b and b <= upper
     objective: float
-    gap: float  # bound on the distance to the optimum, as far as the residual is zero
+    gap: float  # estimate of the distance to the optimum; a bound where the residual is zero
     residual: float  # of stationarity, in units of the objective
     iterations: int
     trouble: str  # "" on convergence

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from predyn.collision.scene import Scene
 from predyn.errors import PredynError
 from predyn.problem.check_phases import Finding
 from predyn.problem.offers import offer_in, phase_name
@@ -28,6 +29,13 @@ ON_UNKNOWNS = (
 )
 
 
+def _scene_in(problem: Problem, p: int) -> int:
+    """Equal for phases with the same scene."""
+    if not isinstance(problem.scene, Scene):
+        return 0
+    return id(problem.scene.in_phase(phase_name(problem, p)))
+
+
 class Binder:
     """Binds terms to phases, and records the channels that they depend on.
 
@@ -42,7 +50,10 @@ class Binder:
         self._here = [offer_in(problem, p) for p in range(count)] if sound else plain
         self._anywhere = [offer_in(problem, p, True) for p in range(count)] if sound else plain
         kinds = zip(problem.phases, self._here, strict=True)
-        self._kind = [(str(phase.system), frozenset(offer.further)) for phase, offer in kinds]
+        self._kind = [
+            (str(phase.system), frozenset(offer.further), _scene_in(problem, p))
+            for p, (phase, offer) in enumerate(kinds)
+        ]
         self.seen: set[str] = set()
         self.failed = False
 
@@ -65,7 +76,7 @@ class Binder:
             message = self._refused(term)
             if message is not None:
                 return None, message
-        found, firsts = [], dict[tuple[str, frozenset[str]], int]()
+        found, firsts = [], dict[tuple[str, frozenset[str], int], int]()
         try:
             if isinstance(term, OnContacts):  # elsewhere it has no effect
                 phases = [p for p in phases if term.touches(self._here[p])] or phases

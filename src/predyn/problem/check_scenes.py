@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from predyn.collision.arguments import LARGEST
 from predyn.collision.clearance import checker_of
 from predyn.collision.scene import Scene
 from predyn.errors import InputError
+from predyn.model.numbers import shown
 from predyn.problem.check_phases import Finding, numbers
+from predyn.problem.offers import phase_names
 
 if TYPE_CHECKING:
     from predyn.problem.problem import Problem
@@ -22,9 +25,9 @@ ROUNDING = 1e-9  # m
 def scene_problems(problem: Problem) -> Iterator[Finding]:
     scene: Any = problem.scene
     margin = numbers(problem.margin)
-    if margin is None or margin.shape != () or not 0.0 <= margin < np.inf:
-        got = f"{problem.margin!r:.40}"
-        yield ("margin",), f"expected a distance of at least 0 m, got {got}"
+    if margin is None or margin.shape != () or not 0.0 <= margin <= LARGEST:
+        expected = f"a distance of at least 0 m, at most {LARGEST:g} m"
+        yield ("margin",), f"expected {expected}, got {shown(problem.margin)}"
         return
     if scene is None:
         if margin > 0.0:
@@ -33,22 +36,28 @@ def scene_problems(problem: Problem) -> Iterator[Finding]:
     if not isinstance(scene, Scene):
         yield ("scene",), f"expected a predyn.Scene, got {type(scene).__name__}"
         return
+    names = phase_names(problem)
+    if not all(isinstance(name, str) for name in names):
+        return  # found with the phases
     try:
-        checker_of(problem.model, scene)
+        scene.check_phases(names)
+        for name in names:
+            checker_of(problem.model, scene.in_phase(name))
     except InputError as error:
         yield ("scene",), str(error)
         return
-    yield from _touching(problem)
+    yield from _touching(problem, scene, names)
 
 
-def _touching(problem: Problem) -> Iterator[Finding]:
+def _touching(problem: Problem, scene: Scene, names: list[str]) -> Iterator[Finding]:
     """States whose positions are all given, nearer to something than the margin."""
-    checker = checker_of(problem.model, problem.scene)
-    if not checker.pairs or checker.moving:
-        return
     for k, phase in enumerate(problem.phases):
+        checker = checker_of(problem.model, scene.in_phase(names[k]))
+        if not checker.pairs or checker.moving:
+            continue
         for end in ("start", "end"):
-            q = numbers(getattr(phase, end).q)
+            # what is no State is found with the phases
+            q = numbers(getattr(getattr(phase, end), "q", None))
             if q is None or q.shape != (problem.model.n,) or not np.isfinite(q).all():
                 continue
             distance = checker.distances(q)

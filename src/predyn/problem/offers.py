@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from predyn.collision.scene import Scene
 from predyn.problem.problem import Hybrid, Problem
 from predyn.problem.quantities import unit_of
 from predyn.problem.system import model_in
@@ -37,17 +38,18 @@ def offer_in(problem: Problem, p: int, anywhere: bool = False) -> Offer:
         further[f"parameter:{parameter.name}"] = Further(
             (parameter.name,), unit_of(problem, parameter), size
         )
-    around = surroundings_of(problem)
+    around = surroundings_of(problem, p)
     return Offer(model_in(problem, p), method.method, further, method.without, around)
 
 
-def surroundings_of(problem: Problem) -> Surroundings | None:
-    """The model in the scene of a problem; payloads have no shape, so phases share it."""
-    if problem.scene is None:
+def surroundings_of(problem: Problem, p: int) -> Surroundings | None:
+    """The model in the scene of phase p; payloads have no shape."""
+    if not isinstance(problem.scene, Scene):
         return None
     from predyn.collision.clearance import Neighbourhood  # few problems have a scene
 
-    return Neighbourhood(problem.model, problem.scene, problem.margin)
+    scene = problem.scene.in_phase(phase_name(problem, p))
+    return Neighbourhood(problem.model, scene, problem.margin)
 
 
 def exists_in(phases: Sequence[str] | None, problem: Problem, p: int) -> bool:

@@ -6,6 +6,7 @@ from predyn.solution.parts import (
     EXCEEDS,
     MOST_EXCESS,
     MOST_LISTED,
+    NOT_CERTIFIED,
     ROUNDING,
     SUCCESS,
     Curve,
@@ -14,12 +15,14 @@ from predyn.solution.parts import (
     Violation,
 )
 from predyn.solution.solution import Solution
+from predyn.solution.stages import Stage
 
 __all__ = [
     "CONVERGED",
     "EXCEEDS",
     "MOST_EXCESS",
     "MOST_LISTED",
+    "NOT_CERTIFIED",
     "ROUNDING",
     "SUCCESS",
     "ChannelInfo",
@@ -27,5 +30,6 @@ __all__ = [
     "Floats",
     "SignalCurves",
     "Solution",
+    "Stage",
     "Violation",
 ]

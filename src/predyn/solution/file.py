@@ -8,6 +8,9 @@ Files of version 0.2, and solutions that were saved without one, have no group v
 Version 2 adds signals, parameters, systems, the ground, the cycle, joints that follow others, loops
 and ligaments, each only if there is one, and the status "exceeds_limits". Files that mean the same
 without them are written as version 1, which predyn 0.2 reads too.
+
+Groups scene, certificate and stages (stored_scenes.py) are written only if there are any; readers
+that do not know them lose nothing of the motion, so they need no version of their own.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from predyn.samples.registry import units
 from predyn.solution.parts import CONVERGED, EXCEEDS, STATUSES, Violation
 from predyn.solution.solution import Solution
 from predyn.solution.stored_cycles import continuation_of, tree_of_continuation
+from predyn.solution.stored_scenes import surroundings_of, tree_of_surroundings
 from predyn.solution.stored_systems import (
     axes_of,
     curve_of,
@@ -114,6 +118,7 @@ def _tree_of(solution: Solution) -> Tree:
     if solution.systems:
         tree["systems"] = [tree_of_system(system) for system in solution.systems]
     tree |= tree_of_continuation(solution)
+    tree |= tree_of_surroundings(solution)
     for name in KINKS:
         if getattr(solution, name):
             tree[name] = {key: float(value) for key, value in getattr(solution, name).items()}
@@ -217,6 +222,7 @@ def _with_unknowns(file: TreeReader, solution: Solution) -> Solution:
             system_of(group, solution.model, signals, k) for k, group in enumerate(groups)
         )
     found |= continuation_of(file, solution.model)
+    found |= surroundings_of(file, solution.model.n)
     for name in KINKS:
         if name in file.tree:
             found[name] = file.mapping(name, lambda group, key: group.value(key, float))

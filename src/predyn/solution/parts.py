@@ -11,8 +11,10 @@ Floats = NDArray[np.float64]
 SUCCESS = ("optimal", "acceptable")
 EXCEEDS = "exceeds_limits"  # converged, but far outside its limits between the points
 CONVERGED = (*SUCCESS, EXCEEDS)
+NOT_CERTIFIED = "not_certified"  # among obstacles: not proved to keep clear, whatever else it is
 FAILURE = (
-    "infeasible", "iteration_limit", "time_limit", "interrupted", "diverged", "evaluation_error",
+    NOT_CERTIFIED, "infeasible", "iteration_limit", "time_limit", "interrupted", "diverged",
+    "evaluation_error",
 )  # fmt: skip
 STATUSES = (*CONVERGED, *FAILURE)
 MOST_EXCESS = 0.05  # relative excess between the points above which a motion is not a success

@@ -194,6 +194,7 @@ def _joined(solution: Solution, parts: list[Solution]) -> Solution:
         signal_curves=signals,
         systems=systems,
         verification=None,
+        certificate=None,
         problem=None,
         cycle=_composed(solution, len(parts)),
     )

@@ -36,10 +36,13 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
+    from predyn.collision.certificate import Certificate
+    from predyn.collision.scene import Scene
     from predyn.dynamics.system import PhaseSystem
     from predyn.problem import Problem
     from predyn.solution.ground import GroundPlane
     from predyn.solution.repeating import Repeat
+    from predyn.solution.stages import Stage
     from predyn.solution.verification import Verification
 
 
@@ -93,11 +96,16 @@ class Solution(Compared):
     systems: tuple[PhaseSystem, ...] = ()  # what moves in each phase; () in files of version 0.2
     ground: GroundPlane | None = None  # what contact points touch; None without contacts
     cycle: Repeat | None = None  # how the motion goes on after its end; None if it is not cyclic
+    scene: Scene | None = None  # obstacles and parts on the robot; None without a scene
+    certificate: Certificate | None = None  # of this motion in the scene; None if not certified
+    stages: tuple[Stage, ...] = ()  # of a solve among obstacles: plan, time, improve
     problem: Problem | None = field(default=None, compare=False)  # as solved; not in files
 
     @property
     def success(self) -> bool:
-        return self.status in SUCCESS
+        """Whether it solves the problem; in a scene, only with a proof that it keeps clear."""
+        proved = self.certificate is not None and self.certificate.status == "certified"
+        return self.status in SUCCESS and (self.scene is None or proved)
 
     @property
     def duration(self) -> float:

@@ -12,6 +12,11 @@ from predyn import __version__
 from predyn.model import PRISMATIC
 from predyn.solution.evaluation import has_motor
 from predyn.solution.parts import MOST_LISTED, SUCCESS, Floats, Violation
+from predyn.solution.scene_summary import (
+    certificate_rows,
+    stage_table,
+    summary_of_surroundings,
+)
 
 if TYPE_CHECKING:
     from predyn.solution.solution import Solution
@@ -58,6 +63,7 @@ def summary_of(solution: Solution) -> dict[str, Any]:
             violation._asdict() for violation in solution.dense_violations[:MOST_LISTED]
         ],
         "verification": None if checks is None else checks.summary(solution.model),
+        **summary_of_surroundings(solution),
         "starts": list(solution.starts),
         "timings": solution.timings,
     }
@@ -116,6 +122,7 @@ def text_of(solution: Solution) -> str:
         *_passive_rows(solution),
         ("worst violation", _worst(solution.max_violation, solution.violations)),
         ("worst between", _worst(solution.max_violation_dense, solution.dense_violations)),
+        *certificate_rows(solution.certificate),
     ]
     if solution.starts:
         same = [s["objective"] for s in solution.starts if s["status"] in SUCCESS]
@@ -126,7 +133,8 @@ def text_of(solution: Solution) -> str:
         )
     width = max(len(label) for label, _ in rows) + 2
     lines = (f"{label:<{width}}{text}" for label, text in rows)
-    return "\n".join([solution.name, *lines, *_joint_table(solution)])
+    tables = (*_columns(stage_table(solution.stages)), *_joint_table(solution))
+    return "\n".join([solution.name, *lines, *tables])
 
 
 Rows = list[tuple[str, str]]

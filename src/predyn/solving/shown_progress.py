@@ -23,8 +23,11 @@ def shown_progress(verbose: bool | None, report: Report | None) -> Iterator[Outp
         progress(iterate)
         return None if report is None else report(iterate)
 
+    def note(text: str) -> None:
+        progress.row(lambda: text, at_once=True)
+
     with progress, _compilation_named(progress):
-        yield Output(report=both, announce=progress.announce)
+        yield Output(report=both, announce=progress.announce, note=note)
 
 
 @contextmanager

@@ -236,6 +236,7 @@ class Output(NamedTuple):
     report: Report | None = None
     checkpoints: Checkpoints | None = None
     announce: Callable[[str], None] = _unheard  # called with the name of a part that begins
+    note: Callable[[str], None] = _unheard  # called with what a part has found
 
 
 class Checkpoints:

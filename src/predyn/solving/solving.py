@@ -69,6 +69,10 @@ def solve(
     The result is a local optimum of the transcribed program: limits hold at the limit points;
     violations between them are measured. If one exceeds 5 % of its bound, the motion is solved
     again with more limit points, up to three times; if that does not suffice, it is not a success.
+
+    With a scene, a path is planned, timed and improved (docs/obstacles.md). Only a motion that is
+    certified to keep clear is a success; starts plan with different seeds, and each problem with
+    its limits imposed everywhere.
     """
     problem, program, text = _read(problem)
     every = 1 if checkpoint_iterations is None else checkpoint_iterations
@@ -80,6 +84,12 @@ def solve(
         problem = _prepared(problem, warm=isinstance(guess, Solution))
     with shown_progress(verbose, report) as output:
         output = output._replace(text=text)
+        if program is None and problem.scene is not None:
+            _check_with_scene(refine, problem, guess, checkpoint)
+            from predyn.solving.among_obstacles import solve_among_obstacles
+
+            found = solve_among_obstacles(problem, guess, output, seed, starts)
+            return _with_caution(found.problem or problem, found, False)
         if program is None and FEASIBLE in (guess, problem.guess if guess is None else None):
             output.announce("without costs")
             guess = feasible_motion(problem, output)
@@ -117,6 +127,11 @@ def _read(
 ) -> tuple[Problem, Program | None, str]:
     """The problem, its program if that is given, and the text of its task file."""
     if isinstance(given, Program):
+        if given.problem.scene is not None:
+            raise InputError(
+                "problem: a program with a scene is not solved by itself, since its motion would "
+                "not be certified; solve its problem (program.problem)"
+            )
         return given.problem, given, ""
     if isinstance(given, Problem):
         return given, None, ""
@@ -192,6 +207,17 @@ def _check_arguments(
         raise InputError(f"checkpoint: there is no folder {str(Path(checkpoint).parent)!r:.200}")
 
 
+def _check_with_scene(refine: bool | None, problem: Problem, guess: Any, checkpoint: Any) -> None:
+    if refine or (refine is None and problem.transcription.refine):
+        raise InputError("refine: not available with a scene; use more segments")
+    if problem.transcription.knots == "free":
+        raise InputError("knots: 'free' is not available with a scene; use more segments")
+    if FEASIBLE in (guess, problem.guess if guess is None else None):
+        raise InputError("guess: 'feasible' is not available with a scene; use 'auto'")
+    if checkpoint is not None:
+        raise InputError("checkpoint: not available with a scene; Ctrl-C keeps the best motion")
+
+
 def _out_of_reach(problem: Problem, solution: Solution) -> str:
     """The goals of passive joints, which only the others move, and the limits of these."""
     model, asked = problem.model, []
@@ -234,33 +260,35 @@ def _with_caution(problem: Problem, solution: Solution, refined: bool) -> Soluti
 def _excess_text(problem: Problem, solution: Solution, refined: bool) -> str:
     """The worst excess between the points, and what to do about it."""
     options, worst = problem.transcription, solution.dense_violations[0]
-    advice = "refine" if not refined else f"raise max_refinements (now {options.max_refinements})"
+    advice = f"raise max_refinements (now {options.max_refinements}), or " if refined else (
+        "refine, or " if problem.scene is None else ""
+    )  # fmt: skip
     when = "" if np.isnan(worst.time) else f" at {worst.time:.4g} s"
     hybrid = isinstance(options, Hybrid)
     if isinstance(options, Dmoc):
         return (
             f"{worst.name} is outside its bounds by {100 * worst.relative:.3g} %{when}, within a "
-            f"step: {advice}, or use more steps"
+            f"step: {advice}use more steps"
         )
     if PASSIVE_TORQUE in worst.name and problem.ground_forces:
         missing = _missing(problem, worst)
         if missing:
             return (
                 f"{missing}{when} between the points where the equations of motion hold: "
-                f"{advice}, or use more segments"
+                f"{advice}use more segments"
             )
     if PASSIVE_TORQUE in worst.name:
         other = "more steps" if hybrid else "or, better, method 'hybrid'"
         return (
             f"{worst.name} is {worst.value:.2g}{when}, {100 * worst.relative:.3g} % of the motors' "
-            f"largest, between the points where it is zero: {advice}, or use more segments, {other}"
+            f"largest, between the points where it is zero: {advice}use more segments, {other}"
         )
     everywhere = options.limits == "points" and not hybrid and "effort" not in worst.name
     everywhere &= worst.lower < worst.upper  # equations hold at points only
     other = ", or limits = 'everywhere' for q, v, a and jerk" if everywhere else ""
     return (
         f"{worst.name} is outside its bounds by {100 * worst.relative:.3g} %{when}, between the "
-        f"points where they were imposed: {advice}, or use more segments or limit points{other}"
+        f"points where they were imposed: {advice}use more segments or limit points{other}"
     )
 
 

@@ -12,6 +12,8 @@ NAMES = (
     "manutec-min-time",
     "manutec-min-energy",
     "arm6-pick",
+    "robot-stud-welding",
+    "robot-pick-place-shelf",
     "acrobot-swingup",
     "acrobot-swingup-far",
     "branched-acrobot-swingup",

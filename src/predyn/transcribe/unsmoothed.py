@@ -50,6 +50,19 @@ def unsmoothed(program: Program, motion: Motion, g: Floats) -> dict[str, float]:
     return values
 
 
+def costs_along(program: Program, motion: Motion) -> dict[str, float] | None:
+    """Integrals of all costs (weights included) along a motion whose splines may be others than
+    those of the program; None if a cost is not an integral over time.
+    """
+    values: dict[str, float] = {}
+    for name, part in program.costs:
+        if not part.points.timed or type(part.points) is not InstantSet:
+            return None
+        value = _exact(motion, part) if _is_rounded(part.block) else _smooth(motion, part)
+        values[name] = values.get(name, 0.0) + value
+    return values
+
+
 def _inaccurate(program: Program, motion: Motion) -> dict[str, float]:
     """Costs without a kink whose integral differs notably with more points."""
     unresolved = program.problem.solver.tolerance * program.f_scale

@@ -12,15 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.view.bodies import floating_chain, massless_links
+from predyn.view.ground_charts import outline
 from predyn.view.numbers import shown
 from predyn.view.scene import nice_step
-from predyn.view.solids import Floats
+from predyn.view.solids import Floats, sphere_points
 from predyn.view.stage import Stage
 
 WIDTH, HEIGHT, MARGIN = 540.0, 360.0, 44.0
 POSES_FEW, POSES_MANY = 9, 4
 CELLS_ACROSS, CELLS_DOWN, CELL, CELL_MARGIN, LABEL = 8, 2, 130.0, 8.0, 16.0  # of the film, px
 THINNEST = 1.5  # px, of a bar
+CORNERS = 60  # points of a ball's outline
 PATTERN, CELLS = 360.0, 200  # px and cells of the longer side of the pattern
 
 
@@ -92,6 +94,7 @@ def strobe_svg(stage: Stage) -> str:
         parts += _rulers(projection.scale, projection.middle)
     else:
         parts.append(_scale_bar(projection.scale))
+    parts += _obstacles(stage, projection)
     frames = strobe_poses(stage)
     for rank, k in enumerate(frames):
         opacity = 0.16 + 0.84 * (rank / (len(frames) - 1)) ** 1.5
@@ -109,6 +112,23 @@ def strobe_svg(stage: Stage) -> str:
             x, y = point.tolist()
             parts.append(f'<circle class="{label} way{number}" cx="{x:.1f}" cy="{y:.1f}" r="5"/>')
     return "".join(parts) + "</svg>"
+
+
+def _obstacles(stage: Stage, projection: Projection) -> list[str]:
+    """Outlines of the obstacles that are there at the start; moving ones where they start."""
+    n, parts = len(stage.model.parent), []
+    for solid in stage.solids:
+        still = solid.link < 0 or solid.link >= n
+        if solid.role not in ("obstacle", "payload") or not still:
+            continue
+        if solid.shown is not None and solid.shown[0] > 0.0:
+            continue
+        points, radius = solid.outline
+        ball = radius * sphere_points(CORNERS)
+        cloud = stage.placed(solid.link, (points[:, None] + ball).reshape(-1, 3))[:, 0]
+        edge = "L".join(_xy(point) for point in outline(projection.screen(cloud)))
+        parts.append(f'<path class="edge" fill-opacity="0.1" d="M{edge}Z"/>')
+    return parts
 
 
 def path_legend(stage: Stage) -> str:

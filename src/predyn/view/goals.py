@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -26,21 +27,39 @@ class Goal(NamedTuple):
 def goals_of(solution: Solution) -> list[Goal]:
     """Goals at the ends of phases and at given instants.
 
-    Axes that a goal leaves free have the values that the motion has there.
+    Axes that a goal leaves free have the values that the motion has there. A goal has the name of
+    its frame; that of its phase where a frame has several.
     """
     problem = solution.problem
     if problem is None:
         return []
     starts = phase_starts(solution)
-    found: dict[tuple[object, ...], Goal] = {}
-    for k, phase in enumerate(problem.phases):
+    found: dict[tuple[object, ...], tuple[Goal, str, float]] = {}
+    for k, (phase, name) in enumerate(zip(problem.phases, solution.phase_names, strict=True)):
         for constraint in (*problem.constraints, *phase.constraints):
             for share in _instants(constraint):
                 instant = starts[k] + share * solution.curves[k].duration
                 goal = _goal(solution, constraint, min(instant, solution.duration))
                 if goal is not None:
-                    found.setdefault((goal.name, *np.round(goal.p, 9).tolist()), goal)
-    return list(found.values())
+                    key = (goal.name, *np.round(goal.p, 9).tolist())
+                    found.setdefault(key, (goal, name, share))
+    frames = Counter(goal.name for goal, _, _ in found.values())
+    several = len(problem.phases) > 1
+    ends = Counter((goal.name, phase) for goal, phase, _ in found.values())
+    return [
+        goal._replace(
+            name=_label(goal.name, phase if several else "", share, ends[goal.name, phase])
+        )
+        if frames[goal.name] > 1
+        else goal
+        for goal, phase, share in found.values()
+    ]
+
+
+def _label(frame: str, phase: str, share: float, count: int) -> str:
+    """By the phase; count: goals of the frame there, of which those before the end say when."""
+    when = f" at {100.0 * share:.3g} %" if count > 1 and share < 1.0 else ""
+    return f"{phase or frame}{when}"
 
 
 def _instants(constraint: Constraint) -> list[float]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 import numpy as np
 
 from predyn.dynamics.kinematics import frame_kinematics
 from predyn.dynamics.system import Payload
 from predyn.model.parts import inertia_matrix
 from predyn.solution import Solution
-from predyn.solution.evaluation import phase_starts
 from predyn.view.solids import Floats, Solid, equal_box
+from predyn.view.surroundings import phases_with, spans_of_phases
 
 DENSITY = 1500.0  # kg/m^3
 FLATTEST = 0.2  # shortest edge of a box over that of the cube with its mass
@@ -20,9 +18,8 @@ REST = 1e-3  # m/s: a load that moves faster is not put down
 
 def payload_solids(solution: Solution) -> list[Solid]:
     """Payloads that phases add to the model, each while it is carried; before, where it is picked
-    up, and after, where it is put down.
+    up, and after, where it is put down. Those that a part of the scene shows are omitted.
     """
-    starts = [*phase_starts(solution).tolist(), solution.duration]
     loads: dict[tuple[object, ...], list[int]] = {}
     for k, system in enumerate(solution.systems):
         for load in system.payloads:
@@ -30,10 +27,19 @@ def payload_solids(solution: Solution) -> list[Solid]:
     found = []
     for key, phases in loads.items():
         load = next(x for x in solution.systems[phases[0]].payloads if _key(x) == key)
-        for _, run in groupby(enumerate(phases), lambda pair: pair[1] - pair[0]):
-            carried = [phase for _, phase in run]
-            found += _over_time(solution, load, starts[carried[0]], starts[carried[-1] + 1])
+        if not _is_part(solution, load, phases):
+            for span in spans_of_phases(solution, phases):
+                found += _over_time(solution, load, *span)
     return found
+
+
+def _is_part(solution: Solution, load: Payload, phases: list[int]) -> bool:
+    """Whether the scene has a part on the same link in the same phases."""
+    parts, link_of = solution.scene.parts if solution.scene else (), solution.model.frame
+    return any(
+        link_of(part.link).link == link_of(load.link).link and phases_with(solution, part) == phases
+        for part in parts
+    )
 
 
 def _key(load: Payload) -> tuple[object, ...]:

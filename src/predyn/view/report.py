@@ -14,6 +14,14 @@ from predyn.simulation.verification import verify
 from predyn.solution import EXCEEDS, Solution
 from predyn.solution.ground import touches_ground
 from predyn.view import systems, tables
+from predyn.view.clearance_section import (
+    Clearances,
+    clearance_cards,
+    clearance_charts,
+    clearance_section,
+    clearances_of,
+    scene_overlays,
+)
 from predyn.view.comparison import Comparison
 from predyn.view.curves import (
     clock_data,
@@ -92,6 +100,7 @@ def report_html(
     if stage and solution.verification is None:  # a file of version 0.2, or saved without it
         solution = verify(solution)
     checks = solution.verification if stage else None
+    near = clearances_of(solution) if stage else None
     values = {
         "title": escape(solution.name),
         "tab": escape(_tab(solution)),
@@ -100,13 +109,14 @@ def report_html(
         "nothing": "" if stage else NOTHING,
         "gait": gait_section(gait) if stage else "",
         "lift": lift_section(lift),
+        "clearance": clearance_section(solution, near) if stage else "",
         "ground": ground_section(shown, ground) if ground else "",
         "curves": CURVES if stage else "",
         "verdict": tables.verdict(solution),
         "numbers": tables.key_numbers(
             solution,
             verification_cards(solution, checks) if checks else [],
-            gait_cards(gait) + lift_cards(lift),
+            gait_cards(gait) + lift_cards(lift) + clearance_cards(solution),
         ),
         "costs": tables.costs(solution),
         "parameters": (
@@ -143,7 +153,7 @@ def report_html(
         "provenance": tables.provenance(solution),
     }
     return assembled(
-        "page.html", values, _data(solution, shown, stage, comparison, ground, gait, lift)
+        "page.html", values, _data(solution, shown, stage, comparison, ground, gait, lift, near)
     )
 
 
@@ -161,10 +171,11 @@ def _data(
     ground: Ground | None,
     gait: GaitCycles | None,
     lift: LiftLoads | None,
+    near: Clearances | None,
 ) -> Spec:
     """What the script shows: the motion if there is one, and how the solver went.
 
-    shown: the motion with its continuation.
+    shown: the motion with its continuation; near: distances of its tightest pairs.
     """
     times = Times()
     history = {"history": history_charts(solution, times)}
@@ -186,10 +197,12 @@ def _data(
         charts["gait"], charts["gait-more"] = gait_charts(gait, times)
     if lift is not None:
         charts["lift"] = lift_charts(lift, times)
-    joints, overlays = solution.model.joint_names, []
+    if solution.scene is not None:
+        charts["clearance"] = clearance_charts(solution, near, times)
+    joints, overlays = solution.model.joint_names, scene_overlays(shown, stage)
     chosen, rows = first_shown(shown, motion), state_rows(shown, motion)
     if comparison:
-        overlays = [comparison.overlay(stage)]
+        overlays.append(comparison.overlay(stage))
         comparison.add_curves(motion, times)
     return page_data(
         times,

@@ -17,10 +17,11 @@ from predyn.view.numbers import rounded
 from predyn.view.solids import Floats, Solid
 from predyn.view.stage import Stage
 
+GHOSTS = 8  # poses of the swept path
 MOST_SMALL = 1 << 16  # points that 16 bits can number
 OPTIONS = {  # whether they are on at first
     "Joint axes": False, "Frames": False, "Trails": True, FORCES: True, AT_POINTS: False,
-    "Shadows": True, "Follow": False,
+    "Shadows": True, "Follow": False, "Swept path": False,
 }  # fmt: skip
 
 
@@ -81,9 +82,21 @@ def scene_data(stage: Stage, overlays: Sequence[Overlay] = (), name: str = "") -
         "contacts": [],
         "markers": [],
         **_surroundings(stage),
+        "ghosts": _ghosts(stage),
         "camera": _camera(stage, digits),
         "options": _options(stage, overlays),
     }  # fmt: skip
+
+
+def _ghosts(stage: Stage) -> list[int]:
+    """Frames whose poses show what a robot sweeps among obstacles: evenly along its way."""
+    if not stage.among:
+        return []
+    own = stage.p[: len(stage.model.parent)]
+    steps = np.linalg.norm(np.diff(own, axis=1), axis=2).sum(axis=0)
+    way = np.concatenate([[0.0], np.cumsum(steps)])
+    places = np.searchsorted(way, np.linspace(0.0, way[-1], GHOSTS))
+    return [int(k) for k in np.unique(np.minimum(places, len(way) - 1))]
 
 
 def _camera(stage: Stage, digits: int) -> dict[str, Any]:
@@ -239,6 +252,7 @@ def _options(stage: Stage, overlays: Sequence[Overlay]) -> dict[str, bool]:
         bool(stage.arrows or stage.moving), any(x.option == AT_POINTS for x in stage.moving),
         stage.view.planar or stage.ground,
         stage.follow is not None,
+        bool(_ghosts(stage)),
     )  # fmt: skip
     pairs = zip(OPTIONS.items(), there, strict=True)
     options = {name: first for (name, first), something in pairs if something}

@@ -6,7 +6,7 @@ In world axes and SI units, at equal time steps; the page interpolates between t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +30,15 @@ from predyn.view.bodies import (
 )
 from predyn.view.goals import Goal, goals_of
 from predyn.view.payloads import payload_solids
+from predyn.view.sight import TURNS, turn_to_see
 from predyn.view.solids import Floats, Solid, sphere_points
+from predyn.view.surroundings import (
+    Surroundings,
+    ground_height,
+    nothing_around,
+    plates,
+    surroundings_of,
+)
 
 FRAMES_FEW, FRAMES_MANY, FEW_JOINTS = 121, 61, 12
 MOST_PATHS = 6
@@ -83,7 +91,7 @@ class Stage:
 
     model: Model  # with every joint independent
     times: Floats  # (F,)
-    R: Floats  # (n, F, 3, 3) of all links
+    R: Floats  # (n, F, 3, 3) of all links, then of moving obstacles
     p: Floats  # (n, F, 3)
     q: Floats  # (F, n) of all joints, also those that follow others
     bars: list[Bar]
@@ -98,6 +106,7 @@ class Stage:
     level: float  # m, height of the lowest point, or of the ground
     ground: bool  # whether the mechanism stands on the ground or moves just above it
     normal: Floats  # of the ground
+    among: bool  # whether obstacles of a scene are around
 
     def placed(self, link: int, points: Floats) -> Floats:
         """Link-fixed points (..., 3) over time, (..., F, 3)."""
@@ -121,7 +130,8 @@ def set_stage(solution: Solution, times: Floats | None = None) -> Stage:
     q, forces = solution.channel("q", within), forces_over(solution, within)
     goals, carried = goals_of(solution), payload_solids(solution)
     plane = plane_of(solution) if touches_ground(solution) else None
-    return lay_out(model, times, q, forces, goals, carried, ground_arrows(solution, within), plane)
+    pushes, around = ground_arrows(solution, within), surroundings_of(solution, within)
+    return lay_out(model, times, q, forces, goals, carried, pushes, plane, around)
 
 
 def frame_count(model: Model) -> int:
@@ -137,14 +147,17 @@ def lay_out(
     carried: Sequence[Solid] = (),
     pushes: Sequence[MovingArrow] = (),
     plane: GroundPlane | None = None,
+    around: Surroundings | None = None,
 ) -> Stage:
     """A finite motion, given at equal time steps, in space; forces as `forces_over` gives them.
 
-    pushes: arrows of `ground_arrows`, where a body weight is 1 m long; plane: what it stands on.
+    pushes: arrows of `ground_arrows`, where a body weight is 1 m long; plane: what it stands on;
+    around: what it must not touch.
     """
     q, model = joint_positions(model, q), model.expanded
     poses = [frame_kinematics(model, name, q) for name in model.link_names]
     R, p = np.stack([pose.R for pose in poses]), np.stack([pose.p for pose in poses])
+    around = around or nothing_around(len(times))
     ends = ends_of(model)
     paths = [R[end.link] @ end.point + p[end.link] for end in ends]
     travel = [float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum()) for path in paths]
@@ -153,7 +166,8 @@ def lay_out(
     points = np.concatenate([p[seen].reshape(-1, 3), *paths])
     size = 0.5 * float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
     bars = skeleton(model, q, ends, size)
-    solids = [*link_solids(model, bars, size), *carried]
+    solids = [*link_solids(model, bars, size), *carried, *around.solids]
+    R, p = np.concatenate([R, around.R]), np.concatenate([p, around.p])
     up, _, _ = level_axes(model)
     cloud, lowest = _swept(solids, R, p, up, points)
     floating = bool(floating_chain(model))
@@ -177,13 +191,17 @@ def lay_out(
     if plane is not None:
         level, near = plane.lowest, True
         solids += _stairs(plane, cloud)
+    floor = ground_height(around.planes, up)
+    if floor is not None:
+        level, near = floor, True
     cloud = np.concatenate([cloud, *(goal.p[None] for goal in goals)])
-    view = first_view(model, cloud, points)
+    view = first_view(model, cloud, points, np.concatenate(paths), around.solids)
+    solids += plates(around.planes, up, view.centre, view.radius)
     return Stage(
         model, times, R, p, q, bars, solids,
         [ends[k] for k in shown], [paths[k] for k in shown], arrows, moving, list(goals),
         view, followed(model, R, p, solids, view.radius), level, bool(near and model.gravity.any()),
-        up if plane is None else np.array([0.0, 0.0, 1.0]),
+        up if plane is None else np.array([0.0, 0.0, 1.0]), bool(around.solids or around.planes),
     )  # fmt: skip
 
 
@@ -228,7 +246,8 @@ def followed(
     mass, moment = model.inertia[:, 0], model.inertia[:, 1:4]
     if not mass.sum() > 0.0:
         return None
-    weighted = np.einsum("jfik,jk->fi", R, moment) + np.einsum("j,jfi->fi", mass, p)
+    own = slice(0, len(mass))  # without moving obstacles
+    weighted = np.einsum("jfik,jk->fi", R[own], moment) + np.einsum("j,jfi->fi", mass, p[own])
     path = weighted / mass.sum()
     drawn = sorted({solid.link for solid in solids if solid.link >= 0})
     if np.linalg.norm(np.ptp(p[drawn], axis=1), axis=1).min() < TRAVELS * radius:
@@ -257,8 +276,11 @@ def level_axes(model: Model) -> tuple[Floats, Floats, Floats]:
     return up, east, np.cross(up, east)
 
 
-def first_view(model: Model, cloud: Floats, moving: Floats) -> View:
-    """Up against gravity (z without); toward the plane that holds most of the motion."""
+def first_view(
+    model: Model, cloud: Floats, moving: Floats, ends: Floats, solids: Sequence[Solid]
+) -> View:
+    """Up against gravity (z without); toward the plane that holds most of the motion, from a side
+    where obstacles among the solids hide little of the points `ends` (P, 3)."""
     up, east, north = level_axes(model)
     _, spread, axes = np.linalg.svd(moving - moving.mean(axis=0), full_matrices=False)
     planar = bool(spread[2] <= FLAT * spread[0] < spread[1])
@@ -279,6 +301,10 @@ def first_view(model: Model, cloud: Floats, moving: Floats) -> View:
     guess = View(
         up, east, north, azimuth, elevation, planar, front, np.zeros(3), 1.0, np.ones(2), cloud
     )
+    if not planar:
+        turned = [replace(guess, azimuth=azimuth + turn) for turn in TURNS]
+        guess = turned[turn_to_see([x.toward for x in turned], ends, solids)]
+        azimuth = guess.azimuth
     screen = np.array([guess.right, np.cross(guess.toward, guess.right), guess.toward])
     low, high = (cloud @ screen.T).min(axis=0), (cloud @ screen.T).max(axis=0)
     centre = 0.5 * (low + high) @ screen

@@ -1,15 +1,16 @@
 // Everything in the scene, and what happens to it over time.
 
 import {
-  Bone, type BufferGeometry, type Camera, type Color, DirectionalLight, HemisphereLight, Matrix4, type Mesh, MeshLambertMaterial,
+  Bone, type BufferGeometry, type Camera, type Color, DirectionalLight, Group, HemisphereLight, Matrix4, type Mesh, MeshLambertMaterial,
   type Object3D, Quaternion, Scene as Space, Skeleton, SkinnedMesh, type Sphere, Vector3, type WebGLRenderer,
 } from "three";
-import type { Scene, Vector } from "./data";
+import type { Scene, Solid, Vector } from "./data";
 import { merged, meshGeometry, type Palette, readPalette } from "./geometry";
 import { Arrow, ball, gridLines, label, Trail, triad } from "./marks";
 import { CASTS, Shadow } from "./shadow";
 
 const TRAIL_TONES = [1, 0, 2, 3, 4, 6], MOST_NAMES = 30; // the latter of frames
+const CLEAR = 0.6, GHOST = 0.25; // opacity of obstacles and of the poses of the swept path
 const vectors = (...all: Vector[]) => all.map((x) => new Vector3(...x));
 
 export class Contents {
@@ -33,6 +34,7 @@ export class Contents {
     this.clear();
     this.palette = readPalette(canvas);
     for (const motion of this.data.motions.keys()) this.addSolids(motion);
+    this.addGhosts();
     this.addSurroundings();
     this.addTrails();
     this.addLoads();
@@ -47,7 +49,7 @@ export class Contents {
     });
     this.space.clear();
     this.texts.replaceChildren();
-    this.acts = [];
+    [this.acts, this.casting] = [[], []];
   }
 
   // The scene at a time, which is a share of the way from one frame to the next.
@@ -59,6 +61,7 @@ export class Contents {
     this.shadow?.cast(renderer, this.space, this.casting, this.options.Shadows);
   }
 
+  private get among(): boolean { return Boolean(this.data.ghosts?.length); } // obstacles
   private node(link: number): Object3D { return link < 0 ? this.space : this.nodes[0][link]; }
 
   // Lights, grids, and a plane with the shadow.
@@ -86,21 +89,45 @@ export class Contents {
       this.acts.push(() => own.scale.setScalar(this.time >= shown[0] && (this.time < shown[1] || shown[1] >= end) ? 1 : 0));
       return bones.push(own) - 1;
     });
-    const [geometry, spheres] = merged(solids, moved, this.meshes, count > 80 ? 9 : count > 30 ? 16 : 24, this.palette);
-    const body = new SkinnedMesh(geometry, new MeshLambertMaterial({ vertexColors: true, transparent: faint, opacity: faint ? 0.4 : 1 }));
-    body.add(...bones.slice(0, poses.length + 1));
+    this.space.add(...bones.slice(0, poses.length + 1));
+    for (const clear of [false, true]) { // what a robot must not touch does not hide it
+      const chosen = [...solids.keys()].filter((k) => (solids[k].role === "obstacle" && this.among) === clear), places = chosen.map((k) => moved[k]);
+      if (!chosen.length) continue;
+      const [body, spheres] = this.skinned(chosen.map((k) => solids[k]), places, bones, count > 80 ? 9 : count > 30 ? 16 : 24, faint ? 0.4 : clear ? CLEAR : 1);
+      this.space.add(body);
+      if (motion > 0) { this.acts.push(() => { body.visible = this.options[name]; }); continue; }
+      this.casting.push(...spheres.map((sphere, k): [Object3D, Sphere] => [bones[places[k]], sphere]));
+      body.layers.enable(CASTS);
+    }
+  }
+
+  private skinned(solids: Solid[], places: number[], bones: Bone[], sides: number, opacity: number): [SkinnedMesh, Sphere[]] {
+    const [geometry, spheres] = merged(solids, places, this.meshes, sides, this.palette);
+    const body = new SkinnedMesh(geometry, new MeshLambertMaterial({ vertexColors: true, transparent: opacity < 1, opacity }));
     body.bind(new Skeleton(bones, bones.map(() => new Matrix4())), new Matrix4());
     body.frustumCulled = false;
-    this.space.add(body);
-    if (motion > 0) this.acts.push(() => { body.visible = this.options[name]; });
-    else this.casting = spheres.map((sphere, k) => [bones[moved[k]], sphere]);
-    if (motion === 0) body.layers.enable(CASTS);
+    return [body, spheres];
+  }
+
+  // What the robot sweeps: its poses in some frames, made when they are first shown.
+  private addGhosts(): void {
+    const { data: { ghosts = [], motions: [{ poses }], solids, times }, options } = this, swept = new Group();
+    this.space.add(swept);
+    this.acts.push(() => {
+      swept.visible = Boolean(options["Swept path"]);
+      if (swept.visible && !swept.children.length) for (const frame of ghosts) {
+        const bones = poses.map(() => new Bone()), time = times[frame], before = Math.min(frame, times.length - 2);
+        poses.forEach((flat, link) => move(bones[link], flat, 7 * before, frame - before));
+        const there = solids.filter(({ motion, link, role, shown }) => motion === 0 && link >= 0 && role !== "obstacle" && (!shown || (time >= shown[0] && time < shown[1])));
+        swept.add(...bones, this.skinned(there, there.map(({ link }) => link), bones, 12, GHOST)[0]);
+      }
+    });
   }
 
   private addTrails(): void {
-    const { data, options, palette } = this;
+    const { data, options, palette, among } = this;
     for (const [number, { motion, points }] of data.trails.entries()) {
-      const trail = new Trail(points, palette.tones[TRAIL_TONES[number % 6]], 0.0045 * data.camera.radius, motion > 0);
+      const trail = new Trail(points, palette.tones[TRAIL_TONES[number % 6]], (among ? 0.0055 : 0.0045) * data.camera.radius, motion > 0, among ? 0.0026 * data.camera.radius : 0);
       this.space.add(trail);
       this.acts.push((at) => trail.until(Math.round(at), options.Trails && (motion === 0 || options[data.motions[motion].name])));
     }

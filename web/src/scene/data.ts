@@ -24,6 +24,7 @@ export interface Scene {
   forces: { kind: Kind; label: string; link: number; p: Vector; vector: Vector; world: boolean }[];
   loads: { kind: Kind; feet: (Vector | null)[]; tips: (Vector | null)[]; labels: string[]; option?: string; thin?: boolean }[];
   contacts: { name: string; link: number; p: Vector }[];
+  ghosts?: number[]; // frames whose poses show the swept path
   markers: { name: string; points: (Vector | null)[] }[];
   grid: Grid;
   floor: Grid | null; // below a planar motion, whose grid is behind it

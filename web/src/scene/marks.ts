@@ -36,16 +36,18 @@ export class Arrow extends Group {
   }
 }
 
-// A path: a thin line, and thick as far as it has been covered.
+// A path: a thin line, or tube of radius `ahead`, and thick as far as it has been covered.
 export class Trail extends Group {
   private readonly tube: TubeGeometry;
-  constructor(points: Vector[], color: Color, radius: number, faint: boolean) {
+  constructor(points: Vector[], color: Color, radius: number, faint: boolean, ahead = 0) {
     super();
     const curve = new CatmullRomCurve3(points.map((point) => new Vector3(...point)));
     curve.getUtoTmapping = (u) => u; // a piece of the tube for each frame, not for each metre
     this.tube = new TubeGeometry(curve, points.length - 1, radius, 6);
     const look = { color, transparent: true, opacity: faint ? 0.4 : 1 };
-    this.add(new Line(new BufferGeometry().setFromPoints(curve.points), new LineBasicMaterial(look)), new Mesh(this.tube, new MeshBasicMaterial(look)));
+    const whole = ahead ? new Mesh(new TubeGeometry(curve, points.length - 1, ahead, 6), new MeshBasicMaterial(look))
+      : new Line(new BufferGeometry().setFromPoints(curve.points), new LineBasicMaterial(look));
+    this.add(whole, new Mesh(this.tube, new MeshBasicMaterial(look)));
   }
 
   until(frame: number, visible: boolean): void {
