@@ -278,3 +278,32 @@ def test_free_coordinates_stay_near_the_guess() -> None:
         inverse_kinematics(ARM, "tip", (None, None, None))
     with pytest.raises(InputError, match=r"position: expected 3 numbers"):
         inverse_kinematics(ARM, "tip", (None, "x", 0.0))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_poses_of_two_frames_are_reached_together(seed: int) -> None:
+    """Tool and elbow of a redundant arm, where a posture is known to reach both."""
+    model = models.seven_axis_arm()
+    random = np.random.default_rng(seed)
+    low, high = model.limits.position.T
+    wanted = low + (high - low) * random.uniform(0.2, 0.8, model.n)
+    tool, elbow = model.link_names[-1], model.link_names[3]
+    pose, place = (frame_kinematics(model, x, wanted) for x in (tool, elbow))
+    other = {"frame": elbow, "position": place.p}
+    result = inverse_kinematics(model, tool, pose.p, pose.R, also=[other], starts=50)
+    assert result.converged
+    assert result.position_error <= 1e-8 >= result.angle_error
+    found = [frame_kinematics(model, x, result.q).p for x in (tool, elbow)]
+    np.testing.assert_allclose(found, [pose.p, place.p], atol=1e-8)
+
+
+def test_errors_of_two_poses_are_the_largest() -> None:
+    far = {"frame": "link1", "position": (100.0, 0.0, 0.0)}
+    result = inverse_kinematics(ARM, "tip", (0.3, 0.3, 0.0), also=[far])
+    assert not result.converged
+    assert result.position_error > 90.0
+
+
+def test_further_poses_are_checked_like_the_first() -> None:
+    with pytest.raises(InputError, match="expected a position, an orientation or both"):
+        inverse_kinematics(ARM, "tip", (0.3, 0.3, 0.0), also=[{"frame": "link1"}])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,6 +60,19 @@ class _Goal(NamedTuple):
         return out
 
 
+class _Goals(NamedTuple):
+    """Several goals at once, one below the other."""
+
+    each: tuple[_Goal, ...]
+
+    def errors(self, q: Floats) -> Floats:
+        return np.concatenate([goal.errors(q) for goal in self.each])
+
+    def slopes(self, q: Floats, errors: Floats) -> Floats:
+        own = zip(self.each, errors.reshape(-1, 6), strict=True)
+        return np.vstack([goal.slopes(q, part) for goal, part in own])
+
+
 def inverse_kinematics(
     model: Model,
     frame: str,
@@ -72,6 +85,7 @@ def inverse_kinematics(
     starts: int = 10,
     seed: int = 0,
     rest_weight: float = 1e-3,
+    also: Sequence[Mapping[str, Any]] = (),
 ) -> PoseResult:
     """Joint positions within the limits that bring a frame, or a point in it, to a target pose.
 
@@ -87,6 +101,8 @@ def inverse_kinematics(
     rest_weight  m^2/rad^2; each try first minimises error^2 + rest_weight |q - guess|^2 and then,
                  from there, the error alone: directions that the target leaves open stay near the
                  guess
+    also         poses that must be reached at the same time: frame, position, orientation and
+                 point of each, as above; the errors of the result are the largest of all
 
     Returns the first try that reaches the target, else the one that comes closest: a target out of
     reach is not an error but a result that has not converged. Failure of all tries does not prove
@@ -94,15 +110,9 @@ def inverse_kinematics(
     the guess.
     """
     (n,) = joints(model)
-    if position is None and orientation is None:
-        raise InputError("inverse_kinematics: expected a position, an orientation or both")
-    goal = _Goal(
-        model,
-        model.frame(frame).name,
-        _within("point", vector("point", point)),
-        None if position is None else _read_position(position),
-        None if orientation is None else _nearest_rotation(rotation_of(orientation, "orientation")),
-    )
+    first = _read_goal(model, frame, position, orientation, point)
+    others = [_read_goal(model, **pose) for pose in also]
+    goal = _Goals((first, *others)) if others else first
     if not 0.0 < _read_number("tolerance", tolerance) < np.inf:
         raise InputError(f"tolerance: expected a number above 0, got {tolerance!r:.40}")
     if not 0.0 <= _read_number("rest_weight", rest_weight) < np.inf:
@@ -135,12 +145,12 @@ def inverse_kinematics(
             best, errors = q, found
         if _is_reached(errors, tolerance):
             break
-    angle, distance = (float(np.linalg.norm(x)) for x in (errors[:3], errors[3:]))
+    angle, distance = _sizes(errors)
     return PoseResult(best, distance, angle, _is_reached(errors, tolerance), iterations)
 
 
 def _descend(
-    goal: _Goal,
+    goal: _Goal | _Goals,
     q: Floats,
     low: Floats,
     high: Floats,
@@ -229,7 +239,33 @@ def _nearest_turn(model: Model, q: Floats, rest: Floats) -> Floats:
 
 
 def _is_reached(errors: Floats, tolerance: float) -> bool:
-    return bool(np.linalg.norm(errors[:3]) <= tolerance >= np.linalg.norm(errors[3:]))
+    return max(_sizes(errors)) <= tolerance
+
+
+def _sizes(errors: Floats) -> tuple[float, float]:
+    """The largest angle and the largest distance."""
+    if len(errors) == 6:  # np.linalg.norm is faster without an axis
+        return float(np.linalg.norm(errors[:3])), float(np.linalg.norm(errors[3:]))
+    angle, distance = np.linalg.norm(errors.reshape(-1, 2, 3), axis=2).max(axis=0).tolist()
+    return angle, distance
+
+
+def _read_goal(
+    model: Model,
+    frame: str,
+    position: ArrayLike | Sequence[float | None] | None = None,
+    orientation: ArrayLike | None = None,
+    point: ArrayLike = (0.0, 0.0, 0.0),
+) -> _Goal:
+    if position is None and orientation is None:
+        raise InputError("inverse_kinematics: expected a position, an orientation or both")
+    return _Goal(
+        model,
+        model.frame(frame).name,
+        _within("point", vector("point", point)),
+        None if position is None else _read_position(position),
+        None if orientation is None else _nearest_rotation(rotation_of(orientation, "orientation")),
+    )
 
 
 def _read_position(position: ArrayLike | Sequence[float | None]) -> Floats:

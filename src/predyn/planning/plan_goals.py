@@ -29,12 +29,14 @@ class PoseGoal:
     position     (3,) m, of the point, world axes; None leaves a coordinate free
     orientation  axes as columns (3, 3), or roll, pitch, yaw (3,) in rad; None leaves it free
     point        (3,) m in the frame
+    also         further poses, of other frames, that must be reached at the same time
     """
 
     frame: str
     position: Any = None
     orientation: ArrayLike | None = None
     point: ArrayLike = (0.0, 0.0, 0.0)
+    also: tuple[PoseGoal, ...] = ()
 
 
 def configuration(model: Model, name: str, value: ArrayLike, ndim: int = 1) -> Floats:
@@ -84,10 +86,15 @@ def find_branches(
 
     The first descent begins at the start, and the clock after it: it may compile kernels.
     """
-    if model.frame(goal.frame).link < 0:
-        raise InputError(
-            f"goal: {goal.frame!r:.60} is fixed to the world; name a link or frame that moves"
-        )
+    for pose in (goal, *goal.also):
+        if model.frame(pose.frame).link < 0:
+            raise InputError(
+                f"goal: {pose.frame!r:.60} is fixed to the world; name a link or frame that moves"
+            )
+    also = [
+        {"frame": x.frame, "position": x.position, "orientation": x.orientation, "point": x.point}
+        for x in goal.also
+    ]
     low, high = model.limits.position.T
     turns = model.kind == REVOLUTE
     reach = np.where(turns, np.pi, 1.0)
@@ -104,7 +111,7 @@ def find_branches(
         guess = start if k == 0 else random.uniform(lowest, highest)
         result = inverse_kinematics(
             model, goal.frame, goal.position, goal.orientation, guess=guess, point=goal.point,
-            starts=1,
+            starts=1, also=also,
         )  # fmt: skip
         if nearest is None:
             nearest, until = result, time.perf_counter() + max_seconds

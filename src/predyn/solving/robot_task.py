@@ -64,7 +64,8 @@ def robot_task(problem: Problem, checkers: Sequence[Checker]) -> RobotTask | str
         if not np.isnan(end.q).any():
             legs.append(Leg(end.q, limits))
         elif end.goal is not None and np.isnan(end.q).all():
-            legs.append(Leg(PoseGoal(*end.goal), limits))
+            also = tuple(PoseGoal(*x) for x in end.also)
+            legs.append(Leg(PoseGoal(*end.goal, also=also), limits))
         else:
             name = phase_names(problem)[p]
             return f"the end of {name} has neither joint positions nor the pose of a frame"

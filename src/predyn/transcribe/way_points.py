@@ -36,6 +36,7 @@ class WayPoint(NamedTuple):
     low: Floats
     high: Floats
     goal: Goal | None
+    also: tuple[Goal, ...] = ()  # goals of other frames there
 
     @property
     def middle(self) -> Floats:
@@ -57,17 +58,17 @@ def way_points(problem: Problem, search: bool) -> list[WayPoint]:
     limits = [system_of(problem, p).limits.position.T for p in range(last + 1)]
     goals = _goals(problem) if search else {}
     start = end_values(problem.phases[0].start, n)[0]
-    points = [WayPoint(0, 0.0, start, limits[0][0], limits[0][1], goals.get((0, 0.0)))]
+    points = [WayPoint(0, 0.0, start, *limits[0], *_ordered(goals.get((0, 0.0), ())))]
     for p, phase in enumerate(problem.phases):
         low, high = limits[p]
         for s in sorted(s for k, s in goals if k == p and 0.0 < s < 1.0):
-            points.append(WayPoint(p, s, np.full(n, np.nan), low, high, goals[p, s]))
-        q, goal = end_values(phase.end, n)[0], goals.get((p, 1.0))
+            points.append(WayPoint(p, s, np.full(n, np.nan), low, high, *_ordered(goals[p, s])))
+        q, own = end_values(phase.end, n)[0], goals.get((p, 1.0), ())
         if p < last:
             q = np.where(np.isnan(q), end_values(problem.phases[p + 1].start, n)[0], q)
-            goal = _larger(goal, goals.get((p + 1, 0.0)))
+            own = (*own, *goals.get((p + 1, 0.0), ()))
             low, high = np.maximum(low, limits[p + 1][0]), np.minimum(high, limits[p + 1][1])
-        points.append(WayPoint(p, 1.0, q, low, high, goal))
+        points.append(WayPoint(p, 1.0, q, low, high, *_ordered(own)))
     return points
 
 
@@ -83,10 +84,10 @@ def fill_free(points: Sequence[WayPoint], found: Sequence[Floats]) -> list[Float
     return [np.where(np.isnan(q), x.middle, q) for q, x in zip(filled, points, strict=True)]
 
 
-def _goals(problem: Problem) -> dict[tuple[int, float], Goal]:
-    """Goals by phase and normalised time."""
+def _goals(problem: Problem) -> dict[tuple[int, float], tuple[Goal, ...]]:
+    """Goals by phase and normalised time, one of each frame."""
     ends = {"start": (0.0,), "end": (1.0,)}
-    found: dict[tuple[int, float], Goal] = {}
+    found: dict[tuple[int, float], tuple[Goal, ...]] = {}
     for p, phase in enumerate(problem.phases):
         by_frame: dict[tuple[float, str], Goal] = {}
         for entry in (*phase.constraints, *problem.constraints):
@@ -99,7 +100,7 @@ def _goals(problem: Problem) -> dict[tuple[int, float], Goal]:
                 for key in ((s, goal.frame) for s in times):
                     by_frame[key] = _merged(by_frame.get(key), goal)
         for (s, _), known in by_frame.items():
-            found[p, s] = _larger(known, found.get((p, s))) or known
+            found[p, s] = (*found.get((p, s), ()), known)
     return found
 
 
@@ -134,9 +135,9 @@ def _merged(known: Goal | None, goal: Goal) -> Goal:
     return Goal(goal.frame, position, orientation)
 
 
-def _larger(goal: Goal | None, other: Goal | None) -> Goal | None:
-    """The goal that determines more; the first if both determine as much."""
-    return max(
-        (goal, other),
-        key=lambda x: 0 if x is None else 2 - (x.position is None) - (x.orientation is None),
-    )
+def _ordered(goals: Sequence[Goal]) -> tuple[Goal | None, tuple[Goal, ...]]:
+    """The first goal of those that determine most, and the others, of other frames."""
+    if not goals:
+        return None, ()
+    most = max(goals, key=lambda x: 2 - (x.position is None) - (x.orientation is None))
+    return most, tuple(x for x in goals if x.frame != most.frame)
