@@ -58,7 +58,8 @@ def way_points(problem: Problem, search: bool) -> list[WayPoint]:
     limits = [system_of(problem, p).limits.position.T for p in range(last + 1)]
     goals = _goals(problem) if search else {}
     start = end_values(problem.phases[0].start, n)[0]
-    points = [WayPoint(0, 0.0, start, *limits[0], *_ordered(goals.get((0, 0.0), ())))]
+    first = _ordered(goals.get((0, 0.0), ()))
+    points = [WayPoint(0, 0.0, start, limits[0][0], limits[0][1], *first)]
     for p, phase in enumerate(problem.phases):
         low, high = limits[p]
         for s in sorted(s for k, s in goals if k == p and 0.0 < s < 1.0):
