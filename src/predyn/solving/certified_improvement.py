@@ -39,10 +39,10 @@ from predyn.transcribe.recheck import dense_violations
 Floats = NDArray[np.float64]
 NEAR, WIDER = 0.02, 0.05  # m beyond the margin; nearer pairs get rows at first, and when careful
 SPARE, MORE_SPARE, MOST_SPARE = 5e-4, 1.5, 3e-3  # m that rows keep beyond the margin; growth
-LOOSE, TIGHT = 1e-4, 1e-6  # tolerance until a motion is proved, and then, if the solver's is less
+LOOSE = 1e-4  # tolerance until a motion is proved, if the solver's is less
 BARRIER = 1e-4  # barrier parameter of a start with multipliers
-LONGEST = 60  # iterations of one solve
-BOLD, CAREFUL, AGAIN, FINAL = 7, 6, 3, 4  # solves at most
+LONGEST = 80  # iterations of one solve
+BOLD, CAREFUL, AGAIN, FINAL = 7, 10, 3, 4  # solves at most
 STEPS, WORTH = 3, 0.01  # careful steps, and the relative gain that another one must promise
 PATIENCE = 300  # iterations after which no further step begins
 RADIUS, SMALLEST = 0.5, 0.02  # rad or m; how far control points may move when careful
@@ -163,7 +163,7 @@ class Improver:
         """The first proved motion within a radius of the start; None if it is no use."""
         x, radius, multipliers = start, RADIUS, None
         for _ in range(CAREFUL):
-            result, proved = self._round(x, multipliers, TIGHT, start, radius)
+            result, proved = self._round(x, multipliers, LOOSE, start, radius)
             if proved and result.f < target:
                 return result
             if self._stopped() or radius < SMALLEST:

@@ -17,6 +17,7 @@ from predyn.curves.bspline import BSpline
 from predyn.curves.derivative_spline import derivative_spline
 from predyn.dynamics.system import Payload
 from predyn.planning import Plan, Retiming, plan, retime
+from predyn.planning.plan_goals import PoseGoal
 from predyn.problem import Duration, Problem, duration_of, system_of
 from predyn.solution import Curve, Solution, Stage, Violation
 from predyn.solving.certified_improvement import EXCESS, certify_curves
@@ -31,6 +32,7 @@ Floats = NDArray[np.float64]
 INTERVALS = (200, 400, 800, 800)  # of the timing: with more, its spline is nearer to the path
 SLOWER, SLOWINGS = 1e-4, 4  # of velocity limits, which a timing keeps at its nodes; timings
 LONGEST, SHORTEST = 10.0, 1e-3  # s, of the search for a path in one phase
+PLANS, QUICK = 8, 2.0  # plans where goals are poses, and s of the search for each in one phase
 ENDED = {"time_limit": "time_limit"}  # status of a solution by that of a plan; others: infeasible
 
 
@@ -69,11 +71,13 @@ def timed_path(
 ) -> TimedPath:
     """Plan each phase from the end of the one before, with a stop between them, and time it.
 
+    The posture that a path happens to find for a pose decides how well it can go on: of several
+    plans, the one with the best timing is taken.
     until: when to stop searching for paths, on the clock of `monotonic`
     """
     problem = program.problem
-    plans = _plan(problem, task, checkers, seed, until)
-    first = _plan_stage(plans)
+    several = any(isinstance(leg.goal, PoseGoal) for leg in task.legs)
+    plans, first = (_best_plan if several else _only_plan)(problem, task, checkers, seed, until)
     output.note(f"plan: {first.status}, {1e3 * first.seconds:.3g} ms, {first.message}")
     if not plans[-1].success:
         name = problem.phases[len(plans) - 1].name or f"phase {len(plans)}"
@@ -117,15 +121,59 @@ def _not_too_short(problem: Problem, curves: Sequence[Curve]) -> tuple[Curve, ..
     return tuple(found)
 
 
-def _plan(
+def _only_plan(
     problem: Problem, task: RobotTask, checkers: Sequence[Checker], seed: int, until: float
+) -> tuple[list[Plan], Stage]:
+    plans = _plan(problem, task, checkers, seed, until, LONGEST)
+    last = plans[-1]
+    points = sum(0 if x.path is None else len(x.path) for x in plans)
+    message = f"{points} points, seed {seed}" if last.success else last.message
+    return plans, _plan_stage(plans, _seconds(plans), message)
+
+
+def _best_plan(
+    problem: Problem, task: RobotTask, checkers: Sequence[Checker], seed: int, until: float
+) -> tuple[list[Plan], Stage]:
+    """The plan with the lowest objective of a coarse timing; without any, a longer search."""
+    best: list[Plan] = []
+    least, seconds, count = np.inf, 0.0, 0
+    for k in range(PLANS):
+        if count and monotonic() > until:
+            break
+        plans = _plan(problem, task, checkers, PLANS * seed + k, until, QUICK)
+        seconds += _seconds(plans)
+        if not plans[-1].success:
+            if len(plans) == 1 and plans[-1].status != "time_limit":  # so it is with every seed
+                return plans, _plan_stage(plans, seconds, plans[-1].message)
+            continue
+        timings = _time(problem, task, plans, INTERVALS[0], 1.0)
+        seconds += sum(x.solve_seconds for x in timings)
+        count += 1
+        objective = sum(x.objective for x in timings) if all(x.success for x in timings) else np.inf
+        if not best or objective < least:
+            best, least = plans, objective
+    if not best:
+        return _only_plan(problem, task, checkers, seed, until)
+    points = sum(len(x.path) for x in best if x.path is not None)
+    message = f"{points} points, seed {best[-1].seed}, the best of {count} plans"
+    return best, _plan_stage(best, seconds, message)
+
+
+def _plan(
+    problem: Problem,
+    task: RobotTask,
+    checkers: Sequence[Checker],
+    seed: int,
+    until: float,
+    longest: float,
 ) -> list[Plan]:
+    """The plans of the phases, up to the first that fails."""
     plans: list[Plan] = []
     start = task.start
     for leg, checker in zip(task.legs, checkers, strict=True):
         model = with_limits(problem.model, leg.limits)
         own = checker if model is problem.model else checker_of(model, checker.scene)
-        seconds = max(min(LONGEST, until - monotonic()), SHORTEST)
+        seconds = max(min(longest, until - monotonic()), SHORTEST)
         plans.append(
             plan(model, own, start, leg.goal, margin=float(problem.margin), seed=seed,
                  max_seconds=seconds)
@@ -136,6 +184,10 @@ def _plan(
         assert path is not None
         start = path[-1]
     return plans
+
+
+def _seconds(plans: Sequence[Plan]) -> float:
+    return sum(sum(x.seconds.values()) for x in plans)
 
 
 def _time(
@@ -182,16 +234,15 @@ def _velocity_use(curve: Curve, limits: Floats) -> float:
     return float(np.maximum(v / limits[:, 1], v / limits[:, 0]).max())
 
 
-def _plan_stage(plans: Sequence[Plan]) -> Stage:
+def _plan_stage(plans: Sequence[Plan], seconds: float, message: str) -> Stage:
     last = plans[-1]
-    points = sum(0 if x.path is None else len(x.path) for x in plans)
     found = [x.certificate.clearance for x in plans if x.certificate is not None]
     return Stage(
         "plan",
         last.status,
-        sum(sum(x.seconds.values()) for x in plans),
+        seconds,
         clearance=min(found, default=float("nan")) if last.success else last.distance,
-        message=f"{points} points, seed {last.seed}" if last.success else last.message,
+        message=message,
         motion=tuple(x.curve for x in plans if x.curve is not None) or None,
     )
 
