@@ -78,7 +78,7 @@ def timed_path(
     problem = program.problem
     several = any(isinstance(leg.goal, PoseGoal) for leg in task.legs)
     plans, first = (_best_plan if several else _only_plan)(problem, task, checkers, seed, until)
-    output.note(f"plan: {first.status}, {1e3 * first.seconds:.3g} ms, {first.message}")
+    output.note(f"plan: {first.status}, {first.seconds:.3g} s, {first.message}")
     if not plans[-1].success:
         name = problem.phases[len(plans) - 1].name or f"phase {len(plans)}"
         where = "" if len(problem.phases) == 1 else f"{name}: "
