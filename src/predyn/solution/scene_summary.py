@@ -49,7 +49,7 @@ def clearance_text(certificate: Certificate) -> str:
     """The verdict with its pair, time and distances, in one sentence."""
     margin = f"margin {millimetres(certificate.margin)}"
     if certificate.pair is None:
-        return f"{certificate.status}, {margin}; no pair came near"
+        return f"{certificate.verdict}, {margin}; no pair came near"
     one, other = certificate.pair
     where = f"{one} and {other} at {certificate.time:.4g} s"
     if certificate.status == "certified":
@@ -57,7 +57,7 @@ def clearance_text(certificate: Certificate) -> str:
         return f"certified, {margin}: at least {least} at all times; {found} found, {where}"
     distance = millimetres(certificate.distance)
     if certificate.status == "collision":
-        return f"collision, {margin}: {where}, {distance}"
+        return f"{certificate.verdict}, {margin}: {where}, {distance}"
     return f"undecided, {margin}: {where} too close to tell, {distance}"
 
 
