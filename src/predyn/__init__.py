@@ -105,6 +105,9 @@ if TYPE_CHECKING:
     from predyn.solving import solve as solve
     from predyn.solving.kkt_sensitivities import sensitivities as sensitivities
     from predyn.solving.sensitivity_table import Sensitivities as Sensitivities
+    from predyn.study.study import Study as Study
+    from predyn.study.study_file import read_study as read_study
+    from predyn.study.study_file import study_of as study_of
 
 __version__ = "0.3.0.dev0"
 
@@ -165,6 +168,7 @@ _NAMES = {
     "SolverOptions": "predyn.nlp",
     "Spline": "predyn.problem",
     "State": "predyn.problem",
+    "Study": "predyn.study.study",
     "System": "predyn.problem",
     "Trajectory": "predyn.simulation.trajectories",
     "certify": "predyn.collision.certificate",
@@ -191,11 +195,13 @@ _NAMES = {
     "mass_matrix": "predyn.dynamics.crba",
     "place_markers": "predyn.estimate.placing",
     "plan": "predyn.planning.planner",
+    "read_study": "predyn.study.study_file",
     "replay": "predyn.simulation.replaying",
     "retime": "predyn.planning.retiming",
     "sensitivities": "predyn.solving.kkt_sensitivities",
     "simulate": "predyn.simulation",
     "solve": "predyn.solving",
+    "study_of": "predyn.study.study_file",
     "verify": "predyn.simulation.verification",
 }
 

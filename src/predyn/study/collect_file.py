@@ -162,7 +162,8 @@ def _peaks(given: Any, problem: Problem) -> Read:
 def _channels(given: Any, problem: Problem) -> Read:
     if not isinstance(given, list) or not all(isinstance(x, dict) for x in given):
         raise InputError(
-            f"expected a list of tables {{ channel = 'frame:tip.pz', at = 'end' }}, got {given!r:.60}"
+            "expected a list of tables { channel = 'frame:tip.pz', at = 'end' }, got "
+            f"{given!r:.60}"
         )
     chosen, columns = [], []
     for entry in given:

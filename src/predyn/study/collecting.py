@@ -22,7 +22,8 @@ def collected_values(collect: Collect, columns: tuple[Column, ...], solution: So
 
     Raises no error: what cannot be computed for this motion is NaN or "", and `note` says why.
     """
-    row, notes = {}, []
+    row: Row = {}
+    notes: list[str] = []
     groups: tuple[Callable[[Collect, Solution], list[float | str]], ...] = (
         _durations, _costs, _parameters, _peaks, _channels, _bounds, _sensitivities, _gait, _lift,
     )  # fmt: skip

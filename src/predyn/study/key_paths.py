@@ -74,11 +74,9 @@ def _place(entries: list[Any], part: str | int, where: Path) -> int:
     if isinstance(part, int):
         if part < len(entries):
             return part
-        raise InputError(
-            f"{key_text(where)} has {len(entries)} entries, [0] to [{len(entries) - 1}]; got [{part}]"
-            if entries
-            else f"{key_text(where)} is empty; got [{part}]"
-        )
+        last = len(entries) - 1
+        size = f"has {last + 1} entries, [0] to [{last}]" if entries else "is empty"
+        raise InputError(f"{key_text(where)} {size}; got [{part}]")
     for key in NAMES:
         names = [entry.get(key) if isinstance(entry, dict) else None for entry in entries]
         if names.count(part) == 1:

@@ -92,8 +92,9 @@ def built_model(source: Source, tree: Mapping[str, Any]) -> Model:
 def estimate_case(source: Source, tree: Mapping[str, Any], model: Model) -> Estimate:
     """The estimate of a case."""
     folder = Folder(Path(source.folder), source.allow_absolute)
-    options = {key: tuple(x) if key == "force_baseline" and isinstance(x, list) else x
-               for key, x in tree["load"].items()}  # fmt: skip
+    options = dict(tree["load"])
+    if isinstance(options.get("force_baseline"), list):
+        options["force_baseline"] = tuple(options["force_baseline"])
     data = load_measurements(folder.file(tree["recording"]), **options)
     return estimate_torques(model, data, verbose=False, **tree["estimate"])
 

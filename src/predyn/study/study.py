@@ -102,8 +102,8 @@ class Study:
     keep_solutions: bool
     knobs: tuple[Knob, ...]
     source: Source
-    collect: Collect = Collect()
-    options: SolveOptions = SolveOptions()
+    collect: Collect = field(default_factory=Collect)
+    options: SolveOptions = field(default_factory=SolveOptions)
     files: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
 

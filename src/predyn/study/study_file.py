@@ -12,30 +12,24 @@ from typing import Any
 from predyn import tasks
 from predyn.config import parse_task, problem_of_tree
 from predyn.config.findings import Findings
-from predyn.config.functions import FileFunction
 from predyn.config.model import Folder
-from predyn.errors import FileError, InputError, PredynError
+from predyn.errors import FileError, InputError
 from predyn.problem import Problem
 from predyn.problem.task_quantities import number_unit
 from predyn.storage.reading import read_at_most
 from predyn.study.collect_file import read_collect
-from predyn.study.key_paths import exists, resolved, with_value
+from predyn.study.knobs import checked_knobs
 from predyn.study.read_files import digests_of
-from predyn.study.recorded import collect_estimate, problem_keys, recorded_source
-from predyn.study.sampling import METHODS
+from predyn.study.recorded import collect_estimate, recorded_source
+from predyn.study.sampling import METHODS, Distribution
 from predyn.study.study import (
-    FUNCTION,
-    KEY,
     QUANTITY,
-    SEED,
-    Collect,
     Column,
     Knob,
     SolveOptions,
     Source,
     Study,
 )
-from predyn.study.values import case_value
 from predyn.study.varying import Varied, all_values, read_entry
 
 KEYS = (
@@ -113,7 +107,7 @@ def _study_of(
         warm = False
     else:
         collect, collected = read_collect(tree.get("collect", {}), problem, findings)
-    knobs = _checked_knobs(entries, source, problem, options, folder, findings)
+    knobs = checked_knobs(entries, source, problem, options, folder, findings)
     findings.raise_if_any()
     varied = tuple(_with_unit(entry.column, knob, problem) for entry, knob in knobs)
     _check_names(varied, collected, findings)
@@ -165,7 +159,7 @@ def _source(
             contents, own, place, allow_absolute=absolute, allow_code=allow_code
         )
         return source, problem
-    return None, None
+    return None, None  # type: ignore[unreachable] # after an error
 
 
 def _is_path(task: str) -> bool:
@@ -184,8 +178,6 @@ def _entries(given: Any, folder: Folder, findings: Findings) -> list[Varied]:
 
 def _sample(table: Any, entries: list[Varied], findings: Findings) -> tuple[int, str, int]:
     """Count, method and seed of the sampled entries."""
-    from predyn.study.sampling import Distribution
-
     sampled = [entry for entry in entries if isinstance(entry.values, Distribution)]
     if table is None:
         if sampled:
@@ -201,7 +193,8 @@ def _sample(table: Any, entries: list[Varied], findings: Findings) -> tuple[int,
         findings.add(
             ("sample",), "no entry of [[vary]] has a distribution, such as uniform = [0, 1]"
         )
-    count, seed = table.get("count"), table.get("seed", 0)
+    count: Any = table.get("count")
+    seed = table.get("seed", 0)
     method = table.get("method", METHODS[0])
     _whole(count, 1, MOST_SAMPLES, ("sample", "count"), findings)
     _whole(seed, 0, 2**63, ("sample", "seed"), findings)
@@ -236,93 +229,6 @@ def _solve(table: Any, findings: Findings) -> tuple[SolveOptions, bool, bool]:
     return options, table.get("warm", True), table.get("keep") == "all"
 
 
-def _checked_knobs(
-    entries: list[Varied],
-    source: Source,
-    problem: Problem | None,
-    options: SolveOptions,
-    folder: Folder,
-    findings: Findings,
-) -> list[tuple[Varied, Knob]]:
-    """The entries with the places of what they change in this task."""
-    made: list[tuple[Varied, Knob]] = []
-    for k, entry in enumerate(entries):
-        knob = entry.knob
-        with findings.at(("vary", k)):
-            if knob.kind == KEY:
-                knob = _found_key(knob, entry, source)
-            elif knob.kind == QUANTITY:
-                knob = _found_quantity(knob, source, problem)
-            elif knob.kind == FUNCTION:
-                knob = _found_function(knob, source, folder)
-            elif problem is None or (options.starts == 1 and problem.scene is None):
-                raise InputError(
-                    "seed: has no effect here; seeds decide between starts ([solve] starts = 2 or "
-                    "more) and plan paths among obstacles"
-                )
-            if any(knob[:2] == other[:2] for _, other in made):
-                raise InputError(f"{entry.column.name!r} changes what another entry changes")
-            made.append((entry, knob))
-    return made
-
-
-def _found_key(knob: Knob, entry: Varied, source: Source) -> Knob:
-    """The key with the places of named entries; a key that is new in the file must be valid."""
-    target = knob.target
-    if target[0] == "people":
-        target = ("movement" if "movement" in source.tree else "model", *target[1:])
-    if source.kind != "task":
-        problem_keys(target)
-    target = resolved(source.tree, target)
-    found = knob._replace(target=target)
-    if source.kind == "task" and not exists(source.tree, target) and len(entry.values):
-        first = entry.values.first if hasattr(entry.values, "first") else entry.values[0]
-        _try_key(source, found, case_value(found.values, first))
-    return found
-
-
-def _try_key(source: Source, knob: Knob, value: Any) -> None:
-    """Raise an InputError if the task has no such key; other errors belong to single cases."""
-    try:
-        problem_of_tree(
-            with_value(source.tree, knob.target, value),
-            source.text,
-            FilePath(source.path),
-            allow_absolute=source.allow_absolute,
-            allow_code=source.allow_code,
-        )
-    except PredynError as error:
-        text = str(error).removeprefix(f"{source.path}: ")
-        if "unknown key" in text:
-            raise InputError(text) from None
-
-
-def _found_quantity(knob: Knob, source: Source, problem: Problem | None) -> Knob:
-    """A free parameter of the task, which is held at the value, or a number of its problem."""
-    text = str(knob.target[0])
-    if problem is None:
-        raise InputError(f"{text!r}: quantities are those of a task; vary a key such as model.mass")
-    names = [parameter.name for parameter in problem.parameters]
-    if text in names and "parameters" in source.tree:
-        return Knob(KEY, ("parameters", names.index(text)), "held")
-    try:
-        number_unit(problem, text)
-    except InputError as error:
-        own = f"; parameters of the task: {', '.join(names)}" if names else ""
-        raise InputError(f"{error}{own}") from None
-    return knob
-
-
-def _found_function(knob: Knob, source: Source, folder: Folder) -> Knob:
-    file, name = map(str, knob.target)
-    if not source.allow_code:
-        raise InputError(
-            f"function: runs code in {file}; allow it with --allow-code (allow_code=True)"
-        )
-    FileFunction(folder.file(file), name)
-    return knob
-
-
 def _with_unit(column: Column, knob: Knob, problem: Problem | None) -> Column:
     """The unit of a quantity is known; others are what the study says."""
     if column.unit or knob.kind != QUANTITY or problem is None:
@@ -342,6 +248,3 @@ def _check_names(
     for column in collected:
         if column.name in seen:
             findings.add(("collect",), f"{column.name!r} is the name of a varied column too")
-
-
-__all__ = ["SEED", "Collect", "read_study", "study_of"]

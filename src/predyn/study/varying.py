@@ -139,7 +139,9 @@ def read_values(entry: dict[str, Any], folder: Folder) -> tuple[Any, str, str]:
 
 
 def _grid(entry: dict[str, Any]) -> tuple[NDArray[Any], str]:
-    low, high, count = entry["from"], entry.get("to"), entry.get("count")
+    low: Any = entry["from"]
+    high: Any = entry.get("to")
+    count = entry.get("count")
     for key, value in (("from", low), ("to", high)):
         if (
             isinstance(value, bool)
