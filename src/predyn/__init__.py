@@ -107,10 +107,10 @@ if TYPE_CHECKING:
     from predyn.solving.sensitivity_table import Sensitivities as Sensitivities
     from predyn.study.pareto import pareto_front as pareto_front
     from predyn.study.running import run_study as run_study
-    from predyn.study.study_results import StudyResults as StudyResults
     from predyn.study.study import Study as Study
     from predyn.study.study_file import read_study as read_study
     from predyn.study.study_file import study_of as study_of
+    from predyn.study.study_results import StudyResults as StudyResults
 
 __version__ = "0.3.0.dev0"
 

@@ -80,7 +80,7 @@ def study(
     except KeyboardInterrupt:
         _say_how_to_continue()
         raise typer.Exit(INTERRUPTED) from None
-    _end(results, not no_report)
+    _end(results, str(results), not no_report)
 
 
 def pareto(
@@ -93,7 +93,6 @@ def pareto(
         ),
     ] = None,
     points: Annotated[int, typer.Option(min=3, max=1000, help="Number of weights.")] = 20,
-    workers: Workers = None,
     no_report: NoReport = False,
     allow_absolute: AllowAbsolute = False,
     allow_code: AllowCode = False,
@@ -104,18 +103,12 @@ def pareto(
     Writes a table of the front as `predyn study` does. Exit codes are the same.
     """
     from predyn.config import load_task
-    from predyn.study.pareto import pareto_front
+    from predyn.study.pareto import front_text, pareto_front
 
     problem = load_task(task, allow_absolute=allow_absolute, allow_code=allow_code)
     report_compiling(quiet)
-    try:
-        results = pareto_front(
-            problem, out, between=between, points=points, workers=workers, progress=not quiet
-        )
-    except KeyboardInterrupt:
-        _say_how_to_continue()
-        raise typer.Exit(INTERRUPTED) from None
-    _end(results, not no_report)
+    results = pareto_front(problem, out, between=between, points=points, progress=not quiet)
+    _end(results, front_text(results), not no_report)
 
 
 def _say_how_to_continue() -> None:
@@ -124,9 +117,9 @@ def _say_how_to_continue() -> None:
     say(f"predyn: interrupted; to continue: {command_line()}")
 
 
-def _end(results: StudyResults, report: bool) -> None:
+def _end(results: StudyResults, text: str, report: bool) -> None:
     """Print what was found, write the report, set the exit code."""
-    show(str(results))
+    show(text)
     show(f"\nwrote {results.folder}")
     if report:
         _write_report(results.folder)

@@ -55,9 +55,7 @@ class Description(NamedTuple):
     more: Mapping[str, Any]  # everything else
 
 
-def describe(
-    folder: Path, about: Description, texts: Mapping[str, str]
-) -> None:
+def describe(folder: Path, about: Description, texts: Mapping[str, str]) -> None:
     """Write study.json."""
     roles = {CASE.name: "case"} | {x.name: "outcome" for x in OUTCOME}
     varied = set(about.more.get("varied", ()))

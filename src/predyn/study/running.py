@@ -146,9 +146,7 @@ def _same_study(folder: Path, study: Study, columns: tuple[Any, ...]) -> None:
         )
     more = {"varied": [x.name for x in study.varied], "warm": study.warm}
     more["keep_solutions"] = study.keep_solutions
-    about = Description(
-        study.name, study.description, study.fingerprint, len(study), columns, more
-    )
+    about = Description(study.name, study.description, study.fingerprint, len(study), columns, more)
     describe(folder, about, _texts(study))
 
 
@@ -193,9 +191,7 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-def chosen_workers(
-    setup: Setup, count: int, scheduler: str | None, dashboard: bool
-) -> Workers:
+def chosen_workers(setup: Setup, count: int, scheduler: str | None, dashboard: bool) -> Workers:
     """Dask's workers if it is asked for or installed, else processes of this machine."""
     if scheduler is not None or dashboard or find_spec("distributed") is not None:
         from predyn.workers.dask_workers import DaskWorkers

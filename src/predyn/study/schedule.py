@@ -218,9 +218,7 @@ class Schedule:
         return Job(tuple(cases), parents, sources, frozenset(wanted))
 
 
-def to_be_repeated(
-    tree: CaseTree, sources: dict[int, int], has: Callable[[int], bool]
-) -> set[int]:
+def to_be_repeated(tree: CaseTree, sources: dict[int, int], has: Callable[[int], bool]) -> set[int]:
     """Cases done before that must be solved again: others start from them, and they are lost.
 
     sources: what the children of each case that was done start from.

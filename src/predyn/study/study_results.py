@@ -83,7 +83,7 @@ class StudyResults:
         path = self.folder / SOLUTIONS / f"{case:06d}.h5"
         if not path.exists():
             raise FileError(
-                f"{path}: no such file; solutions are kept with keep = \"all\" in the table "
+                f'{path}: no such file; solutions are kept with keep = "all" in the table '
                 "[solve] of the study, of the cases that could be built"
             )
         from predyn.solution.file import load_solution

@@ -102,9 +102,7 @@ def part_numbers(folder: Path) -> list[int]:
     return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdigit())
 
 
-def read_parts(
-    folder: Path, columns: Sequence[Column], count: int, fingerprint: str
-) -> ReadTable:
+def read_parts(folder: Path, columns: Sequence[Column], count: int, fingerprint: str) -> ReadTable:
     """The rows that were written; of a case in several parts, those of the last one."""
     schema = _schema(columns, fingerprint)
     damaged: dict[Path, str] = {}
@@ -133,9 +131,7 @@ def _read_part(path: Path, schema: Any, columns: Sequence[Column], count: int) -
             if not found.equals(schema):
                 raise FileError(f"{path}: expected the columns of this study")
             table = file.read()
-        made = {
-            x.name: _values(table.column(x.name), x.kind) for x in columns
-        }
+        made = {x.name: _values(table.column(x.name), x.kind) for x in columns}
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FileError(f"{path}: damaged: {reason:.200}") from None
