@@ -21,6 +21,9 @@ ASK_ABOVE = 10_000  # cases; larger studies are run only if the user says so
 # How the values of a varied column change a case
 KEY, QUANTITY, FUNCTION, SEED = "key", "quantity", "function", "seed"
 
+# Values of a key that change more than the key
+HELD, PERCENTILE = "held", "percentile"
+
 
 class Column(NamedTuple):
     """A column of the table of a study."""
@@ -35,8 +38,9 @@ class Knob(NamedTuple):
 
     kind    "key" of the task file, "quantity" of its problem, "function" of the user, "seed"
     target  the key as a path; the quantity; file and name of the function; nothing
-    values  "number"; "whole" (a number that the file wants without decimals); "text"; or "json",
-            lists and truth values, which are texts in the table
+    values  "number"; "whole" (a number that the file wants without decimals); "text"; "json",
+            lists and truth values, which are texts in the table; "held", of a free parameter;
+            "percentile" of people, instead of the height and mass in the file
     """
 
     kind: str
