@@ -24,7 +24,7 @@ def refused(**changes) -> str:
 @pytest.mark.parametrize(
     ("name", "cases"),
     [("two_link_payloads", 500), ("hopper_spring", 128), ("stud_welding", 24),
-     ("people_walking", 40), ("people_lifting", 18)],
+     ("people_walking", 40), ("people_lifting", 36)],
 )  # fmt: skip
 def test_examples_can_be_read(name, cases):
     study = read_study(EXAMPLES / f"{name}.toml")

@@ -238,7 +238,8 @@ def _words_of_limits(problem: Problem) -> list[str]:
         *(point.name for point in model.contact_points),
         *map(name_of, entries),
         *phase_names(problem),
-        *(x.name for x in (*problem.signals, *problem.parameters)),
+        *(signal.name for signal in problem.signals),
+        *(parameter.name for parameter in problem.parameters),
         *(x for signal in problem.signals for x in signal.components),
     ]
     return list(dict.fromkeys(word for text in texts for word in text.split()))
