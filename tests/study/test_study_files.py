@@ -51,6 +51,8 @@ def test_grids_from_bounds():
     np.testing.assert_allclose(values, [1.0, 2.5, 4.0])
     values = study_of(LIFT | {"vary": [grid | {"log": True}]}).values["phases[0].duration.max"]
     np.testing.assert_allclose(values, [1.0, 2.0, 4.0])
+    study = study_of(LIFT | {"vary": ({"key": "continuity", "values": np.arange(2)},)})
+    assert [study.case_values(k)["continuity"] for k in range(2)] == [0.0, 1.0]
 
 
 @pytest.mark.parametrize("method", ["latin_hypercube", "sobol", "random"])

@@ -149,7 +149,7 @@ class CaseSolver:
         problem = problem_of_tree(
             tree,
             source.text,
-            Path(source.path),
+            source.place,
             allow_absolute=source.allow_absolute,
             allow_code=source.allow_code,
             model=known,
@@ -195,6 +195,7 @@ class CaseSolver:
 
     def _failed(self, status: str, message: str, seconds: float) -> CaseResult:
         nan = float("nan")
+        message = message.removeprefix(f"{self.study.source.place}: ")  # differs between machines
         row: Row = {"status": status, "message": message[:MOST_MESSAGE], "objective": nan}
         row |= {"iterations": nan, "seconds": seconds, "max_violation": nan}
         row |= {column.name: missing(column) for column in self.study.collected}

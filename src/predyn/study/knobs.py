@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from predyn.config import problem_of_tree
@@ -73,12 +72,12 @@ def _try_key(source: Source, knob: Knob, value: Any) -> None:
         problem_of_tree(
             with_value(source.tree, knob.target, value),
             source.text,
-            Path(source.path),
+            source.place,
             allow_absolute=source.allow_absolute,
             allow_code=source.allow_code,
         )
     except PredynError as error:
-        text = str(error).removeprefix(f"{source.path}: ")
+        text = str(error).removeprefix(f"{source.place}: ")
         if "unknown key" in text:
             raise InputError(text) from None
 
