@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from predyn.analysis.sides import SIDES
 from predyn.config.findings import Findings
 from predyn.errors import InputError, unknown_name
 from predyn.problem import Problem
@@ -24,6 +23,7 @@ KEYS = (
     "sensitivities", "gait", "ergonomics",
 )  # fmt: skip
 MOST_COLUMNS = 1000
+SIDES = ("left", "right")
 LIMITS = [
     "position",
     "velocity",
