@@ -284,3 +284,12 @@ def test_estimates_from_a_recording():
         study_of(study | {"vary": [{"key": "estimate.ordr", "values": [1]}]}, folder)
     with pytest.raises(predyn.FileError, match="did you mean 'estimate'"):
         study_of(study | {"vary": [{"key": "estimat.order", "values": [1]}]}, folder)
+
+
+@pytest.mark.parametrize("value", [1e308, "x", [], [1.0], {"a": 1.0}, True])
+@pytest.mark.parametrize("key", ["phases[0].start.q[0]", "cost[1]", "model.gravity", "limits"])
+def test_impossible_values_of_any_kind_are_no_errors_of_the_study(key, value):
+    row = solver(vary=[{"key": key, "values": [value]}]).solve(0).row
+    assert row["status"] == "invalid"
+    assert key.partition("[")[0].partition(".")[0] in row["message"]
+    assert "tasks/" not in row["message"]  # the same text on each machine

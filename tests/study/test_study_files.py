@@ -1,6 +1,7 @@
 """Studies as files: what is read from them, and what is refused with which words."""
 
 import pickle
+import random
 from pathlib import Path
 
 import numpy as np
@@ -238,3 +239,38 @@ def test_all_errors_of_a_file_are_listed_with_their_lines(tmp_path):
         read_study(path)
     with pytest.raises(predyn.FileError, match="cannot be read"):
         read_study(tmp_path / "none.toml")
+
+
+ODD = (
+    "[]",
+    "{}",
+    "-1",
+    "0",
+    "1e400",
+    "nan",
+    "inf",
+    "true",
+    "'x'",
+    "[[1]]",
+    "9" * 400,
+    "2020-01-01",
+)
+
+
+def test_damaged_files_give_clear_errors(tmp_path):
+    """Each value may be anything, and each line may be missing: only a FileError may come of it."""
+    rng, text = random.Random(0), (EXAMPLES / "two_link_payloads.toml").read_text()
+    outcomes = []
+    for _ in range(200):
+        lines = text.splitlines()
+        k = rng.randrange(len(lines))
+        if "=" in lines[k]:
+            lines[k] = lines[k].partition("=")[0] + "= " + rng.choice(ODD)
+        else:
+            del lines[k]
+        (tmp_path / "study.toml").write_text("\n".join(lines))
+        try:
+            outcomes.append(len(read_study(tmp_path / "study.toml").fingerprint))
+        except predyn.FileError as error:
+            outcomes.append(str(error))
+    assert sum(isinstance(x, str) for x in outcomes) > 50
