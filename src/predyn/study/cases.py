@@ -24,7 +24,7 @@ from predyn.solving import solve
 from predyn.study.collecting import Row, collected_values, missing
 from predyn.study.key_paths import with_value
 from predyn.study.recorded import built_model, estimate_case, estimate_row
-from predyn.study.study import FUNCTION, KEY, QUANTITY, SEED, Knob, Study
+from predyn.study.study import FUNCTION, HELD, KEY, PERCENTILE, QUANTITY, SEED, Knob, Study
 from predyn.study.values import case_value
 
 INVALID, ERROR = "invalid", "error"  # no problem of its own; an error that predyn did not expect
@@ -103,9 +103,14 @@ class CaseSolver:
         """The contents of the task file of case k, or the problem that a function made."""
         tree, problem = self.study.source.tree, None
         knobs = self._knobs(k)
+        for knob, _ in knobs:
+            if knob.values == PERCENTILE:  # height and mass come from it, or from other entries
+                table = tree.get(str(knob.target[0]), {})
+                rest = {key: x for key, x in table.items() if key not in ("height", "mass")}
+                tree = with_value(tree, knob.target[:1], rest)
         for knob, value in knobs:
             if knob.kind == KEY:
-                if knob.values == "held":  # a free parameter of the task
+                if knob.values == HELD:
                     entry = tree["parameters"][knob.target[1]]
                     value = {**entry, "min": value, "max": value, "guess": value}
                 tree = with_value(tree, knob.target, value)
@@ -144,7 +149,7 @@ class CaseSolver:
         problem = problem_of_tree(
             tree,
             source.text,
-            Path(source.path),
+            source.place,
             allow_absolute=source.allow_absolute,
             allow_code=source.allow_code,
             model=known,
@@ -190,6 +195,7 @@ class CaseSolver:
 
     def _failed(self, status: str, message: str, seconds: float) -> CaseResult:
         nan = float("nan")
+        message = message.removeprefix(f"{self.study.source.place}: ")  # differs between machines
         row: Row = {"status": status, "message": message[:MOST_MESSAGE], "objective": nan}
         row |= {"iterations": nan, "seconds": seconds, "max_violation": nan}
         row |= {column.name: missing(column) for column in self.study.collected}

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from predyn.analysis.sides import SIDES
 from predyn.config.findings import Findings
 from predyn.errors import InputError, unknown_name
 from predyn.problem import Problem
+from predyn.problem.check_contacts import can_be_written_out
+from predyn.problem.contact_program import written_out
 from predyn.problem.offers import phase_names
 from predyn.problem.problem import name_of
-from predyn.problem.task_quantities import number_unit
+from predyn.problem.task_quantities import number_value
 from predyn.samples.registry import WRENCH
 from predyn.solution.channel_names import ChannelInfo, described_channel
 from predyn.study.collecting import STATISTICS
@@ -22,6 +23,18 @@ KEYS = (
     "sensitivities", "gait", "ergonomics",
 )  # fmt: skip
 MOST_COLUMNS = 1000
+SIDES = ("left", "right")
+LIMITS = [
+    "position",
+    "velocity",
+    "acceleration",
+    "jerk",
+    "effort",
+    "duration",
+    "friction",
+    "signal",
+    "parameter",
+]
 GAIT = {
     "stride time": "s", "step time": "s", "cadence": "steps/min", "stance": "% of the cycle",
     "double support": "% of the cycle", "walking speed": "m/s", "stride length": "m",
@@ -48,6 +61,8 @@ def read_collect(
         return Collect(), ()
     for key in table.keys() - {*KEYS}:
         findings.unknown_key(("collect", key), KEYS)
+    if can_be_written_out(problem):  # forces of the ground are signals then
+        problem = written_out(problem)
     fields: dict[str, Any] = {}
     columns: list[Column] = []
     for key, read in READERS.items():
@@ -202,14 +217,38 @@ def _when(at: Any, problem: Problem) -> tuple[tuple[Any, ...], str]:
 def _bounds(given: Any, problem: Problem) -> Read:
     active = given is True
     names = [] if active else _texts(given, "effort elbow")
+    known = _words_of_limits(problem)
+    for name in names:
+        for word in name.replace(":", " ").split():
+            if word not in known and len(word) > 1 and not word.isdecimal():
+                raise unknown_name(f"word in {name!r}: no limit has the name", word, known)
     columns = [Column("active limits", "", TEXT)] if active else []
     return (active, tuple(names)), columns + [Column(f"at bound: {name}") for name in names]
+
+
+def _words_of_limits(problem: Problem) -> list[str]:
+    """All words that names of limits and constraints are made of."""
+    model = problem.model
+    entries = list(problem.constraints)
+    entries += [constraint for phase in problem.phases for constraint in phase.constraints]
+    texts = [
+        *LIMITS,
+        *model.joint_names,
+        *model.frame_names,
+        *(point.name for point in model.contact_points),
+        *map(name_of, entries),
+        *phase_names(problem),
+        *(signal.name for signal in problem.signals),
+        *(parameter.name for parameter in problem.parameters),
+        *(x for signal in problem.signals for x in signal.components),
+    ]
+    return list(dict.fromkeys(word for text in texts for word in text.split()))
 
 
 def _sensitivities(given: Any, problem: Problem) -> Read:
     names = _texts(given, "mass of link2")
     for name in names:
-        number_unit(problem, name)  # raises for an unknown one
+        number_value(problem, name)  # raises for an unknown one
     columns = [
         Column(f"d {what} / d {name}")
         for name in names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,15 @@ def _durations(collect: Collect, solution: Solution) -> list[float | str]:
 
 
 def _costs(collect: Collect, solution: Solution) -> list[float | str]:
-    return [float(solution.costs.get(name, np.nan)) for name in collect.costs]
+    return [_cost(solution.costs, name) for name in collect.costs]
+
+
+def _cost(costs: Mapping[str, float], name: str) -> float:
+    """A cost of the whole motion; some solutions have a part of it for each phase."""
+    if name in costs:
+        return float(costs[name])
+    parts = [value for key, value in costs.items() if key.endswith(f": {name}")]
+    return float(sum(parts)) if parts else float("nan")
 
 
 def _parameters(collect: Collect, solution: Solution) -> list[float | str]:

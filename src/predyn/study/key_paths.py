@@ -49,7 +49,10 @@ def resolved(tree: dict[str, Any], path: Path) -> Path:
     """
     node: Any = tree
     found: list[str | int] = []
-    for part in path:
+    for k, part in enumerate(path):
+        in_list = isinstance(path[k + 1], int) if k + 1 < len(path) else False
+        if in_list and isinstance(node, dict) and part not in node:
+            raise unknown_name("key", part, node)  # an entry of a list that is not there
         if isinstance(node, list):
             part = _place(node, part, tuple(found))
             node = node[part]

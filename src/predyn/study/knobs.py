@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from predyn.config import problem_of_tree
@@ -11,11 +10,11 @@ from predyn.config.functions import FileFunction
 from predyn.config.model import Folder
 from predyn.errors import InputError, PredynError
 from predyn.problem import Problem
-from predyn.problem.task_quantities import number_unit
+from predyn.problem.task_quantities import number_value
 from predyn.study.key_paths import exists, resolved, with_value
 from predyn.study.recorded import problem_keys
 from predyn.study.sampling import Distribution
-from predyn.study.study import FUNCTION, KEY, QUANTITY, Knob, SolveOptions, Source
+from predyn.study.study import FUNCTION, HELD, KEY, PERCENTILE, QUANTITY, Knob, SolveOptions, Source
 from predyn.study.values import case_value
 from predyn.study.varying import Varied
 
@@ -55,6 +54,8 @@ def _found_key(knob: Knob, entry: Varied, source: Source) -> Knob:
     target = knob.target
     if target[0] == "people":
         target = ("movement" if "movement" in source.tree else "model", *target[1:])
+        if target[1] == "percentile":
+            knob = knob._replace(values=PERCENTILE)
     if source.kind != "task":
         problem_keys(target)
     target = resolved(source.tree, target)
@@ -71,12 +72,12 @@ def _try_key(source: Source, knob: Knob, value: Any) -> None:
         problem_of_tree(
             with_value(source.tree, knob.target, value),
             source.text,
-            Path(source.path),
+            source.place,
             allow_absolute=source.allow_absolute,
             allow_code=source.allow_code,
         )
     except PredynError as error:
-        text = str(error).removeprefix(f"{source.path}: ")
+        text = str(error).removeprefix(f"{source.place}: ")
         if "unknown key" in text:
             raise InputError(text) from None
 
@@ -88,9 +89,9 @@ def _found_quantity(knob: Knob, source: Source, problem: Problem | None) -> Knob
         raise InputError(f"{text!r}: quantities are those of a task; vary a key such as model.mass")
     names = [parameter.name for parameter in problem.parameters]
     if text in names and "parameters" in source.tree:
-        return Knob(KEY, ("parameters", names.index(text)), "held")
+        return Knob(KEY, ("parameters", names.index(text)), HELD)
     try:
-        number_unit(problem, text)
+        number_value(problem, text)
     except InputError as error:
         own = f"; parameters of the task: {', '.join(names)}" if names else ""
         raise InputError(f"{error}{own}") from None

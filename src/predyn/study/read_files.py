@@ -25,7 +25,7 @@ def digests_of(
 
     Files that only a program of the user or a mesh file names are not found.
     """
-    own = Path(source.folder) if source.kind == "recording" else Path(source.path).parent
+    own = Path(source.folder) if source.kind == "recording" else source.place.parent
     named = {*_texts(source.tree)}
     for column in values.values():
         if column.dtype.kind == "U":

@@ -6,7 +6,7 @@ import inspect
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,13 +14,13 @@ from predyn.config.findings import Findings
 from predyn.config.model import Folder, model_of
 from predyn.config.schema import ModelTable
 from predyn.errors import InputError, unknown_name
-from predyn.estimate.estimating import estimate_torques
-from predyn.estimate.result import Estimate
 from predyn.model import Model
-from predyn.recordings.loading import load_measurements
 from predyn.samples.registry import components, units
 from predyn.study.collecting import Row
 from predyn.study.study import Collect, Column, Source
+
+if TYPE_CHECKING:
+    from predyn.estimate.result import Estimate
 
 TABLES = ("recording", "model", "load", "estimate")
 NUMBERS = {"log_evidence": "", "order": "", "grid_error": "N m"}
@@ -40,11 +40,11 @@ def recorded_source(
         suffix = Path(own["model"]).suffix.lower()
         kind = {".urdf": "urdf", ".osim": "osim"}.get(suffix, "builtin")
         own["model"] = {kind: own["model"]}
-    for key, function in (("load", load_measurements), ("estimate", estimate_torques)):
+    for key in ("load", "estimate"):
         if not isinstance(own[key], dict):
             findings.add((key,), f"expected a table, got {own[key]!r:.60}")
             continue
-        known = options_of(function)
+        known = options_of(key)
         for name in own[key].keys() - {*known}:
             findings.unknown_key((key, name), known)
     if not isinstance(own["model"], dict):
@@ -60,8 +60,12 @@ def recorded_source(
     return None if findings else source
 
 
-def options_of(function: Any) -> list[str]:
-    """The names of its options."""
+def options_of(table: str) -> list[str]:
+    """The options of [load] or [estimate]."""
+    from predyn.estimate.estimating import estimate_torques  # few studies need it, and SciPy
+    from predyn.recordings.loading import load_measurements
+
+    function: Any = {"load": load_measurements, "estimate": estimate_torques}[table]
     return [name for name in inspect.signature(function).parameters if name not in NOT_OPTIONS]
 
 
@@ -69,9 +73,8 @@ def problem_keys(target: tuple[str | int, ...]) -> None:
     """Raise an InputError for a key that a study of a recording does not have."""
     if target[0] not in TABLES:
         raise unknown_name("key of a study of a recording", target[0], TABLES)
-    functions = {"load": load_measurements, "estimate": estimate_torques}
-    if target[0] in functions:
-        known = options_of(functions[str(target[0])])
+    if target[0] in ("load", "estimate"):
+        known = options_of(str(target[0]))
         if len(target) < 2 or target[1] not in known:
             got = target[1] if len(target) > 1 else ""
             raise unknown_name(f"option in [{target[0]}]", got, known)
@@ -91,6 +94,9 @@ def built_model(source: Source, tree: Mapping[str, Any]) -> Model:
 
 def estimate_case(source: Source, tree: Mapping[str, Any], model: Model) -> Estimate:
     """The estimate of a case."""
+    from predyn.estimate.estimating import estimate_torques
+    from predyn.recordings.loading import load_measurements
+
     folder = Folder(Path(source.folder), source.allow_absolute)
     options = dict(tree["load"])
     if isinstance(options.get("force_baseline"), list):

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from predyn.config.joints import is_number
 from predyn.errors import InputError, unknown_name
 
 Floats = NDArray[np.float64]
 METHODS = LATIN_HYPERCUBE, SOBOL, RANDOM = ("latin_hypercube", "sobol", "random")
 KINDS = UNIFORM, LOG_UNIFORM, NORMAL = ("uniform", "log_uniform", "normal")
 MOST_SOBOL = 21_201  # dimensions for which direction numbers exist
+LARGEST = 1e100
 EDGE = 2.0**-53  # keeps a sample of a normal distribution finite
 
 
@@ -80,4 +82,4 @@ def draw_shares(method: str, count: int, dimensions: int, seed: int) -> Floats:
 
 
 def _finite(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return is_number(value) and abs(value) < LARGEST

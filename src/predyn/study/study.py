@@ -7,12 +7,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn import __version__
+from predyn import __version__, tasks
 from predyn.errors import InputError
 
 NUMBER, TEXT = "number", "text"
@@ -20,6 +21,9 @@ ASK_ABOVE = 10_000  # cases; larger studies are run only if the user says so
 
 # How the values of a varied column change a case
 KEY, QUANTITY, FUNCTION, SEED = "key", "quantity", "function", "seed"
+
+# Values of a key that change more than the key
+HELD, PERCENTILE = "held", "percentile"
 
 
 class Column(NamedTuple):
@@ -35,8 +39,9 @@ class Knob(NamedTuple):
 
     kind    "key" of the task file, "quantity" of its problem, "function" of the user, "seed"
     target  the key as a path; the quantity; file and name of the function; nothing
-    values  "number"; "whole" (a number that the file wants without decimals); "text"; or "json",
-            lists and truth values, which are texts in the table
+    values  "number"; "whole" (a number that the file wants without decimals); "text"; "json",
+            lists and truth values, which are texts in the table; "held", of a free parameter;
+            "percentile" of people, instead of the height and mass in the file
     """
 
     kind: str
@@ -50,10 +55,15 @@ class Source(NamedTuple):
     kind: str  # "task" or "recording"
     text: str  # of the task file
     tree: dict[str, Any]  # its contents
-    path: str  # of the task file, or of the study
+    path: str  # of the task file, or of the study; the name of a built-in task
     folder: str  # of the study: where its own files are
     allow_absolute: bool
     allow_code: bool
+
+    @property
+    def place(self) -> Path:
+        """Of the task file on this machine: built-in ones are where predyn is installed."""
+        return tasks.path_of(self.path) if self.path in tasks.NAMES else Path(self.path)
 
 
 class Collect(NamedTuple):
@@ -123,7 +133,7 @@ class Study:
             "options": [self.options, self.warm, self.keep_solutions],
             "values": [_digest(self.values[column.name]) for column in self.varied],
         }
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
     def case_values(self, k: int) -> dict[str, float | str]:
         """The varied values of case k."""

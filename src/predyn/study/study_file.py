@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import Any
 
+import numpy as np
+
 from predyn import tasks
 from predyn.config import parse_task, problem_of_tree
 from predyn.config.findings import Findings
@@ -60,7 +62,7 @@ def read_study(
         raise FileError(f"{place}: not TOML: {error}") from None
     except RecursionError:
         raise FileError(f"{place}: not a study: brackets are nested too deeply") from None
-    folder = Folder(place.parent, allow_absolute)
+    folder = Folder(place.absolute().parent, allow_absolute)
     return _study_of(tree, text, place.stem, folder, allow_code, Findings(str(place), text))
 
 
@@ -77,10 +79,19 @@ def study_of(
     """
     if not isinstance(study, Mapping):
         raise InputError(f"study: expected a mapping, got {type(study).__name__}")
-    place = Folder(FilePath(folder), allow_absolute)
-    tree = dict(study)
+    place = Folder(FilePath(folder).absolute(), allow_absolute)
+    tree = _plain(study)
     text = json.dumps(tree, indent=1, default=str)
     return _study_of(tree, text, "study", place, allow_code, Findings("the study", ""))
+
+
+def _plain(value: Any) -> Any:
+    """Mappings, tuples, arrays and numbers of NumPy as TOML would give them."""
+    if isinstance(value, Mapping):
+        return {key: _plain(x) for key, x in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return [_plain(x) for x in value] if isinstance(value, list | tuple | range) else value
 
 
 def _study_of(
@@ -154,7 +165,8 @@ def _source(
         )
         own, contents, place = parse_task(path)
         absolute = folder.anywhere
-        source = Source("task", own, contents, str(place), str(folder.path), absolute, allow_code)
+        name = task if task in tasks.NAMES else str(place)
+        source = Source("task", own, contents, name, str(folder.path), absolute, allow_code)
         problem = problem_of_tree(
             contents, own, place, allow_absolute=absolute, allow_code=allow_code
         )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predyn.config.findings import Findings
+from predyn.config.joints import is_number
 from predyn.config.lines import Path
 from predyn.config.model import Folder
 from predyn.errors import FileError, InputError, unknown_name
@@ -30,6 +31,7 @@ RESERVED = (
 )  # fmt: skip
 WHOLE, JSON = "whole", "json"
 MOST_CASES = 1_000_000  # rows that are written down at all
+LARGEST = 1e100  # of a grid: differences of its ends are numbers
 MOST_BYTES = 50_000_000  # of a CSV file
 SAMPLE = "[sample]"  # the group of all sampled entries
 
@@ -143,12 +145,8 @@ def _grid(entry: dict[str, Any]) -> tuple[NDArray[Any], str]:
     high: Any = entry.get("to")
     count = entry.get("count")
     for key, value in (("from", low), ("to", high)):
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or not math.isfinite(value)
-        ):
-            raise InputError(f"{key}: expected a number, got {value!r:.60}")
+        if not is_number(value) or not math.isfinite(value):
+            raise InputError(f"{key}: expected a finite number, got {value!r:.60}")
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_CASES:
         raise InputError(
             f"count: expected a whole number from 1 to {MOST_CASES:,}, got {count!r:.60}; there "
@@ -157,15 +155,17 @@ def _grid(entry: dict[str, Any]) -> tuple[NDArray[Any], str]:
     if entry.get("log", False):
         if not (low > 0.0 and high > 0.0):
             raise InputError(f"log: expected numbers above 0, got {low:g} and {high:g}")
-        return np.geomspace(low, high, count), NUMBER
-    values = np.linspace(low, high, count)
+        return np.geomspace(float(low), float(high), count), NUMBER
+    if abs(low) > LARGEST or abs(high) > LARGEST:
+        raise InputError(f"from and to: expected at most {LARGEST:g}, got {low:g} and {high:g}")
+    values = np.linspace(float(low), float(high), count)
     whole = isinstance(low, int) and isinstance(high, int) and bool((values % 1 == 0).all())
     return values, WHOLE if whole else NUMBER
 
 
 def as_array(values: Sequence[Any]) -> tuple[NDArray[Any], str]:
     """Values of one kind as an array, and how to read them back."""
-    if all(isinstance(x, int | float) and not isinstance(x, bool) for x in values):
+    if all(map(is_number, values)):
         numbers = np.array([float(x) for x in values])
         if np.isnan(numbers).any():
             raise InputError("values: expected numbers, got nan")
