@@ -32,12 +32,12 @@ def serve(connection: Connection) -> None:
             return
         connection.send_bytes(pickle.dumps((READY, None)))
         while True:
-            connection.send_bytes(_answer(function, connection.recv_bytes()))
+            connection.send_bytes(answer(function, connection.recv_bytes()))
     except (EOFError, OSError):  # the parent closed its end, or died
         return
 
 
-def _answer(function: Any, job: bytes) -> bytes:
+def answer(function: Any, job: bytes) -> bytes:
     try:
         return pack("its result", (DONE, function(pickle.loads(job))))
     except BaseException as error:  # SystemExit too: a job does not end its worker

@@ -105,7 +105,7 @@ class LocalWorkers:
         ends = None if seconds is None else monotonic() + seconds
         while not self._events:
             if not self._workers:
-                raise NoWorkers(f"no worker is left: {self._failure}")
+                raise NoWorkers(self._failure)
             pause = _LOOK if ends is None else min(_LOOK, max(0.0, ends - monotonic()))
             ready = wait([worker.connection for worker in self._workers.values()], pause)
             with held_back():  # or half a message is left in a connection
@@ -118,6 +118,8 @@ class LocalWorkers:
 
     def _look(self, ready: list[Any]) -> None:
         for worker in list(self._workers.values()):
+            if worker.seat not in self._workers:  # all were closed
+                continue
             if worker.connection in ready:
                 try:
                     kind, content = self._receive(worker)
@@ -153,11 +155,12 @@ class LocalWorkers:
             text, trace = content
             self._events.append(Failed(seat, text, trace))
             if not worker.joined:
-                self._failure = text
+                self._failure = f"no worker is left: {text}"
                 self._remove(worker)
 
     def _bury(self, worker: _Worker) -> None:
         """Replace a process that died."""
+        worker.process.join(1.0)  # its connection closes a little earlier
         self._remove(worker)
         code = worker.process.exitcode
         reason = f"the process {worker.process.pid} {_ending(code)}"
@@ -168,7 +171,8 @@ class LocalWorkers:
             # code 1: an error that the process has printed, such as that of a missing guard
             if (code == 1 and not self._any_joined) or self._deaths > MOST_DEATHS * self._count:
                 self._close()
-                raise NoWorkers(f"the worker processes exited unexpectedly ({reason}). {GUARD}")
+                self._failure = f"the worker processes exited unexpectedly ({reason}). {GUARD}"
+                return
         self._start()
 
     def _remove(self, worker: _Worker) -> None:
