@@ -55,12 +55,19 @@ def run_all(
     return [results[k] for k in range(len(jobs))], lost
 
 
+def seats_of(workers: Any, count: int) -> list[int]:
+    """Seats that have just joined."""
+    seats: list[int] = []
+    while len(seats) < count:
+        events = workers.wait(20)
+        assert events, "nothing happened for 20 s"
+        seats += [event.seat for event in events if isinstance(event, Joined)]
+    return seats
+
+
 def seat_of(workers: Any) -> int:
-    """A seat that has just joined."""
-    while True:
-        for event in workers.wait(20):
-            if isinstance(event, Joined):
-                return event.seat
+    (seat,) = seats_of(workers, 1)
+    return seat
 
 
 def next_of(workers: Any, seat: int) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from predyn.workers import Done, Failed, Joined, LocalWorkers, Lost, NoWorkers, Unsendable
-from workers.driving import next_of, run_all, script, seat_of, seconds_until_gone
+from workers.driving import next_of, run_all, script, seat_of, seats_of, seconds_until_gone
 from workers.jobs import begin, begin_badly, begin_slowly
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="kills processes, and looks at /proc")
@@ -140,12 +140,18 @@ def test_nothing_is_left_and_leaving_is_quick() -> None:
 
 @linux
 def test_workers_that_die_again_and_again_while_they_start() -> None:
-    with LocalWorkers(begin_slowly, 60.0, 1) as workers, pytest.raises(NoWorkers) as caught:
+    def kill_all(workers: LocalWorkers) -> None:
         while True:
             for pid in workers.pids.values():
                 os.kill(pid, signal.SIGKILL)
             workers.wait(0.02)
-    assert "was ended by SIGKILL" in str(caught.value)
+
+    message = r"exited unexpectedly .* was ended by SIGKILL"
+    with (
+        LocalWorkers(begin_slowly, 60.0, 1) as workers,
+        pytest.raises(NoWorkers, match=message),
+    ):
+        kill_all(workers)
 
 
 PARENT = """
@@ -202,7 +208,7 @@ except NoWorkers as error:
 def test_a_second_event_of_a_seat_comes_later() -> None:
     """Its next job may be assigned while going through the events."""
     with LocalWorkers(begin, 1, 2) as workers:
-        seats = [seat_of(workers), seat_of(workers)]
+        seats = seats_of(workers, 2)
         for seat in seats:
             workers.assign(seat, ("add", 1))
         time.sleep(0.2)

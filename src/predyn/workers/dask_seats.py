@@ -1,39 +1,31 @@
-"""Seats at the workers of a Dask scheduler. The only file that uses `distributed`."""
+"""Seats at the workers of a Dask scheduler."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
 import uuid
 import warnings
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import dask
-from distributed import Client, KilledWorker, LocalCluster
+from distributed import Client, KilledWorker
 from distributed.versions import VersionMismatchWarning
 
 from predyn.workers import dask_tasks
-from predyn.workers.events import GUARD, Done, Event, Failed, Joined, Lost, NoWorkers, Refused
-from predyn.workers.local_workers import MOST_DEATHS, ONE_THREAD
+from predyn.workers.dask_processes import Processes
+from predyn.workers.events import Done, Event, Failed, Joined, Lost, NoWorkers, Refused
 from predyn.workers.versions import difference, expression, versions
 
 CONNECT = 6.0  # seconds in which a scheduler has to answer
 _LOOK = 0.25  # seconds between looks at the scheduler's list of workers
 _SILENCE = 15.0  # seconds in which it has to answer later on
 _CLOSE = 5.0
-_MOST_DEATHS_THERE = 20  # of workers that start, in sequence, where others may come
+_MOST_DEATHS = 20  # in sequence, of workers elsewhere that start
 
 # All sent data is in one message per job: the advice to scatter it does not apply.
 _NO_ADVICE = {"distributed.admin.large-graph-warning-threshold": "1 PB"}
-# The page that the scheduler would serve on a second port, without a dashboard.
-_NO_PAGES: dict[str, Any] = {
-    "distributed.scheduler.http.routes": [],
-    "distributed.worker.http.routes": [],
-}
-
 Key = tuple[str, str]  # address and folder of a worker: another process has another folder
 
 
@@ -44,13 +36,19 @@ class Seats:
     to another worker nor runs it again where the worker died.
     """
 
-    def __init__(self, client: Client, parcel: bytes, tell: Callable[[Event], None], count: int):
+    def __init__(
+        self,
+        client: Client,
+        parcel: bytes,
+        tell: Callable[[Event], None],
+        processes: Processes | None,
+    ) -> None:
         self.jobs: dict[int, asyncio.Queue[bytes]] = {}
         self.pids: dict[int, int] = {}
         self._client = client
         self._parcel = parcel
         self._tell = tell
-        self._count = count  # of local workers; 0: others may come
+        self._processes = processes  # None: workers elsewhere
         self._session = uuid.uuid4().hex
         self._known: dict[Key, asyncio.Task[None]] = {}
         self._ours = versions()
@@ -58,18 +56,19 @@ class Seats:
         self._tasks = 0
         self._deaths = 0
         self._failures: list[str] = []
+        self._joined: set[int] = set()  # process ids
 
     async def attend(self) -> None:
         """Follow the scheduler's list of workers, until it or all of them are lost."""
         try:
             while True:
                 await self._look()
-                if self._count and len(self._failures) >= self._count:
-                    raise NoWorkers(f"no worker is left: {self._failures[-1]}")
-                if self._deaths > (MOST_DEATHS * self._count or _MOST_DEATHS_THERE):
-                    raise NoWorkers(
-                        f"{self._deaths} workers in sequence died while they started. {GUARD}"
-                    )
+                if self._processes is not None:
+                    self._processes.look(self._joined)
+                    if len(self._failures) >= self._processes.count:
+                        raise NoWorkers(f"no worker is left: {self._failures[-1]}")
+                elif self._deaths > _MOST_DEATHS:
+                    raise NoWorkers(f"{self._deaths} workers in sequence died while they started")
                 await asyncio.sleep(_LOOK)
         finally:
             for task in self._known.values():
@@ -91,7 +90,7 @@ class Seats:
 
     async def _seat(self, key: Key, name: str) -> None:
         """One worker, from its start to its end."""
-        seat, reason, again = 0, "the scheduler has lost it", False
+        seat, reason, again = 0, "it has died or left its scheduler", False
         try:
             if not await self._may_work(key[0], name):
                 return
@@ -121,6 +120,7 @@ class Seats:
     async def _work(self, seat: int, address: str, pid: int) -> None:
         self.jobs[seat] = asyncio.Queue()
         self.pids[seat] = pid
+        self._joined.add(pid)
         self._deaths = 0
         self._tell(Joined(seat))
         while True:
@@ -200,50 +200,3 @@ async def connected(address: str) -> AsyncIterator[Client]:
     finally:
         with suppress(Exception):
             await asyncio.wait_for(client.close(), _CLOSE)
-
-
-@asynccontextmanager
-async def started(count: int, dashboard: str | None) -> AsyncIterator[LocalCluster]:
-    """A scheduler in this process and workers on this machine, on its loopback interface only."""
-    environment = dict(os.environ)  # which nannies change for their workers
-    async with AsyncExitStack() as stack:
-        stack.callback(_restore, environment)
-        with dask.config.set({} if dashboard else _NO_PAGES):
-            page = {"dashboard": bool(dashboard), "dashboard_address": dashboard or "127.0.0.1:0"}
-            os.environ.update(ONE_THREAD)
-            cluster = LocalCluster(
-                n_workers=count,
-                threads_per_worker=1,
-                processes=True,
-                host="127.0.0.1",
-                dashboard_address=None,
-                scheduler_kwargs={"allowed_failures": 0, **page},
-                memory_limit=None,
-                env=ONE_THREAD,
-                silence_logs=logging.CRITICAL,
-                asynchronous=True,
-            )
-            stack.push_async_callback(_end, cluster)
-            try:
-                await cluster
-            except Exception as error:
-                raise NoWorkers(
-                    f"the worker processes exited unexpectedly ({error}). {GUARD}"
-                ) from None
-        yield cluster
-
-
-async def _end(cluster: LocalCluster) -> None:
-    """End the workers at once, those that still work too."""
-    nannies = list(cluster.workers.values())
-    with suppress(Exception):
-        closing = (nanny.close(timeout=0.1) for nanny in nannies)
-        await asyncio.wait_for(asyncio.gather(*closing, return_exceptions=True), _CLOSE)
-    with suppress(Exception):
-        await asyncio.wait_for(cluster.close(), _CLOSE)
-
-
-def _restore(environment: dict[str, str]) -> None:
-    for name in set(os.environ) - set(environment):
-        del os.environ[name]
-    os.environ.update(environment)

@@ -16,7 +16,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from predyn.errors import InputError
-from predyn.workers.child import is_importing_main
+from predyn.storage.interrupts import held_back
+from predyn.workers.child import is_importing_main, start_tracker
 from predyn.workers.events import GUARD, Done, Event, Failed, Joined, Lost, NoWorkers, pack
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class DaskWorkers:
         if is_importing_main():
             raise RuntimeError(f"a worker process started workers while it started. {GUARD}")
         _check_installed(self._page is not None)
+        with held_back():
+            start_tracker()
         self._thread.start()
         try:
             self._started.result()
@@ -158,17 +161,22 @@ class DaskWorkers:
             self._started.set_exception(error)
 
     async def _serve(self) -> None:
-        from predyn.workers.dask_seats import Seats, connected, started
+        from predyn.workers.dask_processes import silence, started
+        from predyn.workers.dask_seats import Seats, connected
 
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        # What goes wrong inside Dask is noticed here as a lost worker or scheduler
+        self._loop.set_exception_handler(lambda loop, context: None)
         async with AsyncExitStack() as stack:
-            address = self._scheduler
-            if address is None:
-                cluster = await stack.enter_async_context(started(self._count, self._page))
-                address = cluster.scheduler_address
-                self.dashboard_link = cluster.dashboard_link if self._page else None
+            stack.enter_context(silence())
+            processes = None
+            if self._scheduler is not None:
+                address = self._scheduler
+            else:
+                running = started(self._count, self._page)
+                address, self.dashboard_link, processes = await stack.enter_async_context(running)
             client = await stack.enter_async_context(connected(address))
-            self._seats = Seats(client, self._parcel, self._messages.put, self._count)
+            self._seats = Seats(client, self._parcel, self._messages.put, processes)
             self._started.set_result(None)
             attending = asyncio.create_task(self._seats.attend())
             stopping = asyncio.create_task(self._stop.wait())
@@ -183,8 +191,6 @@ class DaskWorkers:
                 await self._seats.forget()
 
     def _close(self) -> None:
-        from predyn.storage.interrupts import held_back
-
         with held_back():
             loop = self._loop
             while self._thread.is_alive() and loop is None:  # just started
