@@ -14,6 +14,7 @@ from multiprocessing.context import SpawnProcess
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from predyn.errors import InputError
 from predyn.workers.child import prepare_process
 from predyn.workers.events import GUARD, NoWorkers
 from predyn.workers.local_workers import ending, most_deaths, spawn
@@ -80,22 +81,28 @@ async def started(count: int, page: str | None) -> AsyncIterator[tuple[str, str 
         silence(),
         TemporaryDirectory(prefix="predyn-dask-", ignore_cleanup_errors=True) as folder,
     ):
-        with dask.config.set(_SETTINGS | ({} if page else _NO_PAGES)):
-            scheduler = Scheduler(
-                host=HOST,
-                port=0,
-                dashboard=page is not None,
-                dashboard_address=page or f"{HOST}:0",
-                allowed_failures=0,
-            )
-        async with scheduler:
-            processes = Processes(scheduler.address, count, folder)
-            link = f"http://{HOST}:{scheduler.services['dashboard'].port}/status"
-            try:
-                processes.start_all()
-                yield scheduler.address, link if page else None, processes
-            finally:
-                processes.end_all()
+        try:
+            with dask.config.set(_SETTINGS | ({} if page else _NO_PAGES)):
+                scheduler = Scheduler(
+                    host=HOST,
+                    port=0,
+                    dashboard=page is not None,
+                    dashboard_address=page or f"{HOST}:0",
+                    allowed_failures=0,
+                )
+            await scheduler
+        except (OSError, ValueError) as error:
+            place = HOST if page is None else f"{HOST}, with its dashboard at {page}"
+            raise InputError(f"a scheduler cannot listen at {place} ({error})") from None
+        processes = Processes(scheduler.address, count, folder)
+        host = (page or "").rpartition(":")[0] or HOST
+        link = f"http://{host}:{scheduler.services['dashboard'].port}/status"
+        try:
+            processes.start_all()
+            yield scheduler.address, link if page else None, processes
+        finally:
+            processes.end_all()
+            await scheduler.close()
 
 
 def _work(address: str, folder: str) -> None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _PAGE = "127.0.0.1:8787"  # of the dashboard, as Dask's users know it
 
+_CLOSE = 20.0  # seconds; steps of closing have shorter limits
+
 
 class DaskWorkers:
     """The interface of LocalWorkers on `dask.distributed`.
@@ -63,7 +65,7 @@ class DaskWorkers:
         self._thread = threading.Thread(target=self._run, name="predyn-dask", daemon=True)
         self._started: Future[None] = Future()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop: asyncio.Event | None = None
+        self._stop: Callable[[], None] = lambda: None
         self._seats: Seats | None = None
         self.dashboard_link: str | None = None
 
@@ -164,7 +166,14 @@ class DaskWorkers:
         from predyn.workers.dask_processes import silence, started
         from predyn.workers.dask_seats import Seats, connected
 
-        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        serving, stopped = asyncio.current_task(), asyncio.Event()
+
+        def stop() -> None:
+            stopped.set()
+            if serving is not None and not self._started.done():
+                serving.cancel()
+
+        self._stop, self._loop = stop, asyncio.get_running_loop()
         # What goes wrong inside Dask is noticed here as a lost worker or scheduler
         self._loop.set_exception_handler(lambda loop, context: None)
         async with AsyncExitStack() as stack:
@@ -179,12 +188,12 @@ class DaskWorkers:
             self._seats = Seats(client, self._parcel, self._messages.put, processes)
             self._started.set_result(None)
             attending = asyncio.create_task(self._seats.attend())
-            stopping = asyncio.create_task(self._stop.wait())
+            stopping = asyncio.create_task(stopped.wait())
             await asyncio.wait({attending, stopping}, return_when=asyncio.FIRST_COMPLETED)
             if not stopping.done():
                 stopping.cancel()
                 self._fail(attending.exception() or NoWorkers("no worker is left"))
-                await self._stop.wait()
+                await stopped.wait()
             attending.cancel()
             await asyncio.gather(attending, return_exceptions=True)
             if self._scheduler is not None:
@@ -196,10 +205,10 @@ class DaskWorkers:
             while self._thread.is_alive() and loop is None:  # just started
                 self._thread.join(0.01)
                 loop = self._loop
-            if loop is not None and self._stop is not None:
+            if loop is not None:
                 with suppress(RuntimeError):  # the loop has ended
-                    loop.call_soon_threadsafe(self._stop.set)
-            self._thread.join()
+                    loop.call_soon_threadsafe(self._stop)
+            self._thread.join(_CLOSE)
 
 
 def _seat(event: Event) -> int:
