@@ -58,3 +58,12 @@ KINDS: dict[str, Callable[[Any, Any], Any]] = {
     "hold": _without_pause,
     "threads": lambda value, setup: os.environ.get("OMP_NUM_THREADS"),
 }
+
+
+def _kill_and_note(path: str, setup: Any) -> None:
+    with open(path, "a") as file:
+        file.write("once\n")
+    _kill(None, None)
+
+
+KINDS["kill and note"] = _kill_and_note

@@ -1,5 +1,6 @@
 """Jobs in other processes: on this machine, or on a cluster. Knows nothing of motions."""
 
+from predyn.workers.dask_workers import DaskWorkers
 from predyn.workers.events import (
     Done,
     Event,
@@ -13,6 +14,7 @@ from predyn.workers.events import (
 from predyn.workers.local_workers import LocalWorkers
 
 __all__ = [
+    "DaskWorkers",
     "Done",
     "Event",
     "Failed",

@@ -19,8 +19,7 @@ AWAKE, READY, DONE, FAILED = "awake", "ready", "done", "failed"
 
 def serve(connection: Connection) -> None:
     """Prepare with what the parent sends, then do its jobs until it closes the connection."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
-    _end_with_the_parent()
+    prepare_process()
     try:
         connection.send_bytes(pickle.dumps((AWAKE, None)))
         parcel = connection.recv_bytes()
@@ -32,24 +31,25 @@ def serve(connection: Connection) -> None:
             return
         connection.send_bytes(pickle.dumps((READY, None)))
         while True:
-            connection.send_bytes(_answer(function, connection.recv_bytes()))
+            connection.send_bytes(answer(function, connection.recv_bytes()))
     except (EOFError, OSError):  # the parent closed its end, or died
         return
 
 
-def _answer(function: Any, job: bytes) -> bytes:
+def answer(function: Any, job: bytes) -> bytes:
     try:
         return pack("its result", (DONE, function(pickle.loads(job))))
     except BaseException as error:  # SystemExit too: a job does not end its worker
         return pickle.dumps((FAILED, describe(error)))
 
 
-def _end_with_the_parent() -> None:
-    """End at once when the parent dies, however it dies.
+def prepare_process() -> None:
+    """Leave Ctrl-C to the parent, and end at once when it dies, however it dies.
 
     A thread notices it on all systems, but has to wait while compiled code runs; on Linux the
     system ends this process by a signal.
     """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     assert parent is not None
 
@@ -65,6 +65,17 @@ def _end_with_the_parent() -> None:
         signal.signal(signal.SIGIO, signal.SIG_DFL)
         fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
         fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+def start_tracker() -> None:
+    """Start the process with which multiprocessing tracks what must be removed.
+
+    Its start lets signals through that were blocked, so that it must come before they are.
+    """
+    if sys.platform != "win32":
+        from multiprocessing import resource_tracker
+
+        resource_tracker.ensure_running()
 
 
 def is_importing_main() -> bool:

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from predyn.storage.interrupts import held_back
 from predyn.workers import child
-from predyn.workers.child import is_importing_main
+from predyn.workers.child import is_importing_main, start_tracker
 from predyn.workers.events import GUARD, Done, Event, Failed, Joined, Lost, NoWorkers, pack
 
 # Each worker has one processor, which libraries learn when they are loaded.
@@ -27,7 +27,6 @@ _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "NUMBA", "VECLIB_MAXI
 ONE_THREAD = dict.fromkeys(
     (f"{library}{'' if '_' in library else '_NUM'}_THREADS" for library in _LIBRARIES), "1"
 )
-MOST_DEATHS = 3  # of processes that start, in sequence, for each seat
 _LOOK = 0.5  # seconds between looks at processes whose connections were inherited by others
 
 
@@ -64,6 +63,8 @@ class LocalWorkers:
         if is_importing_main():
             raise RuntimeError(f"a worker process started workers while it started. {GUARD}")
         atexit.register(self._close)  # if a Ctrl-C comes before the block of `with`
+        with held_back():
+            start_tracker()
         try:
             for _ in range(self._count):
                 self._start()
@@ -105,7 +106,7 @@ class LocalWorkers:
         ends = None if seconds is None else monotonic() + seconds
         while not self._events:
             if not self._workers:
-                raise NoWorkers(f"no worker is left: {self._failure}")
+                raise NoWorkers(self._failure)
             pause = _LOOK if ends is None else min(_LOOK, max(0.0, ends - monotonic()))
             ready = wait([worker.connection for worker in self._workers.values()], pause)
             with held_back():  # or half a message is left in a connection
@@ -118,6 +119,8 @@ class LocalWorkers:
 
     def _look(self, ready: list[Any]) -> None:
         for worker in list(self._workers.values()):
+            if worker.seat not in self._workers:  # all were closed
+                continue
             if worker.connection in ready:
                 try:
                     kind, content = self._receive(worker)
@@ -153,22 +156,24 @@ class LocalWorkers:
             text, trace = content
             self._events.append(Failed(seat, text, trace))
             if not worker.joined:
-                self._failure = text
+                self._failure = f"no worker is left: {text}"
                 self._remove(worker)
 
     def _bury(self, worker: _Worker) -> None:
         """Replace a process that died."""
+        worker.process.join(1.0)  # its connection closes a little earlier
         self._remove(worker)
         code = worker.process.exitcode
-        reason = f"the process {worker.process.pid} {_ending(code)}"
+        reason = f"the process {worker.process.pid} {ending(code)}"
         if worker.joined:
             self._events.append(Lost(worker.seat, reason))
         else:
             self._deaths += 1
             # code 1: an error that the process has printed, such as that of a missing guard
-            if (code == 1 and not self._any_joined) or self._deaths > MOST_DEATHS * self._count:
+            if (code == 1 and not self._any_joined) or self._deaths > most_deaths(self._count):
                 self._close()
-                raise NoWorkers(f"the worker processes exited unexpectedly ({reason}). {GUARD}")
+                self._failure = f"the worker processes exited unexpectedly ({reason}). {GUARD}"
+                return
         self._start()
 
     def _remove(self, worker: _Worker) -> None:
@@ -178,17 +183,13 @@ class LocalWorkers:
         worker.process.join()
 
     def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        with held_back():  # the process must not get a Ctrl-C before it ignores it
-            ours, theirs = context.Pipe()
-            # not a daemon, which could not have workers of its own
-            process = context.Process(target=child.serve, args=(theirs,), daemon=False)
+        with held_back():
+            ours, theirs = multiprocessing.get_context("spawn").Pipe()
             try:
-                with _environment(ONE_THREAD):
-                    process.start()
-            except OSError as error:
+                process = spawn(child.serve, theirs)
+            except BaseException:
                 ours.close()
-                raise NoWorkers(f"a worker process cannot be started ({error})") from None
+                raise
             finally:
                 theirs.close()  # or the end of the process would not close the connection
             self._seats += 1
@@ -207,7 +208,24 @@ class LocalWorkers:
                 worker.process.close()
 
 
-def _ending(code: int | None) -> str:
+def most_deaths(count: int) -> int:
+    """How many processes may die while they start, in sequence."""
+    return max(20, 10 * count)
+
+
+def spawn(target: Callable[..., None], *given: Any) -> SpawnProcess:
+    """Start a process, with one thread in its libraries."""
+    # not a daemon, which could not have workers of its own
+    process = multiprocessing.get_context("spawn").Process(target=target, args=given, daemon=False)
+    with held_back(), _environment(ONE_THREAD):  # until it ignores Ctrl-C, it must not get one
+        try:
+            process.start()
+        except OSError as error:
+            raise NoWorkers(f"a worker process cannot be started ({error})") from None
+    return process
+
+
+def ending(code: int | None) -> str:
     if code is None or code >= 0:
         return f"exited with code {code}"
     try:
