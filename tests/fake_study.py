@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from fake_solution import fake_solution
 
+from fake_solution import fake_solution
 from predyn.solution import Solution
 from predyn.study import CaseResult, Column, Study
 from predyn.study.case_worker import Setup, Task, begin
@@ -58,7 +58,9 @@ class FakeSolver:
             os.kill(os.getpid(), signal.SIGKILL)
         if k in behaviour.get("raises", ()):
             raise ValueError(f"case {k} raises")
-        numbers = sum(float(x) for x in self.study.case_values(k).values() if not isinstance(x, str))
+        numbers = sum(
+            float(x) for x in self.study.case_values(k).values() if not isinstance(x, str)
+        )
         objective = numbers + (0.0 if guess is None else 0.25 * guess.objective)
         row = {"status": "optimal", "message": "", "objective": objective, "iterations": 7.0}
         row |= {"seconds": time.perf_counter(), "max_violation": 0.0}

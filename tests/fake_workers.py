@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from fake_study import FakeSolver, fake_study
-
 from predyn.study.case_worker import Setup, begin
 from predyn.study.running import run_cases
 from predyn.workers.local_workers import LocalWorkers
@@ -22,7 +21,6 @@ class LoggingSolver(FakeSolver):
             file.write(f"{k}\n")
             file.flush()
         return super().solve(k, guess)
-
 
 
 if __name__ == "__main__":

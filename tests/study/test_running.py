@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_study import FakeSolver, Inside, fake_study, run_inside, same_tables
 
 import predyn
+from fake_study import FakeSolver, Inside, fake_study, run_inside, same_tables
 from predyn.errors import FileError, InputError
 from predyn.storage import files
 from predyn.study import table as study_table
@@ -154,7 +154,7 @@ def test_damaged_parts_and_missing_guesses(tmp_path: Path) -> None:
 
 def test_another_study_or_result_in_the_folder(tmp_path: Path) -> None:
     run_inside(fake_study(5), tmp_path)
-    with pytest.raises(FileError, match="another study.*choose another folder"):
+    with pytest.raises(FileError, match=r"another study.*choose another folder"):
         run_inside(fake_study(6), tmp_path)
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "solution.h5").touch()
@@ -174,13 +174,11 @@ def test_a_full_disk_leaves_what_was_written(tmp_path: Path, monkeypatch: Any) -
         write(path, data)
 
     monkeypatch.setattr(study_table, "write_bytes", full)
-    with pytest.raises(FileError, match="free some space.*continues from there"):
+    with pytest.raises(FileError, match=r"free some space.*continues from there"):
         run_inside(study, folder)
     assert len(predyn.StudyResults(folder).table["case"]) > 0
     monkeypatch.undo()
-    assert same_tables(
-        run_inside(study, folder).table, run_inside(study, tmp_path / "whole").table
-    )
+    assert same_tables(run_inside(study, folder).table, run_inside(study, tmp_path / "whole").table)
 
 
 def test_one_run_at_a_time(tmp_path: Path) -> None:
@@ -205,7 +203,6 @@ def test_wrong_arguments(tmp_path: Path) -> None:
         predyn.run_study(study, tmp_path, workers=2, scheduler="tcp://127.0.0.1:1")
     with pytest.raises(InputError, match="--yes"):
         predyn.run_study(fake_study(10_001, columns=1), tmp_path)
-
 
 
 class Unable(Inside):

@@ -102,12 +102,18 @@ def pareto(
 
     Writes a table of the front as `predyn study` does. Exit codes are the same.
     """
-    from predyn.config import load_task
     from predyn.study.pareto import front_text, pareto_front
 
-    problem = load_task(task, allow_absolute=allow_absolute, allow_code=allow_code)
     report_compiling(quiet)
-    results = pareto_front(problem, out, between=between, points=points, progress=not quiet)
+    results = pareto_front(
+        task,
+        out,
+        between=between,
+        points=points,
+        progress=not quiet,
+        allow_absolute=allow_absolute,
+        allow_code=allow_code,
+    )
     _end(results, front_text(results), not no_report)
 
 

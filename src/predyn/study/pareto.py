@@ -47,6 +47,8 @@ def pareto_front(
     points: int = 20,
     keep: bool = True,
     progress: bool | Report | None = None,
+    allow_absolute: bool = False,
+    allow_code: bool = False,
 ) -> StudyResults:
     """Find the Pareto front between two costs of a task; returns its table.
 
@@ -58,6 +60,7 @@ def pareto_front(
               value in the optimum of the task as it is
     keep      whether the motions are kept (`StudyResults.solution`)
     progress  as for `predyn.run_study`
+    allow_absolute, allow_code  as for `predyn.load_task`
 
     In the table, `weight` is that of the second cost; both costs have columns of their own, in the
     units of the task. `dominated` marks points that another one beats in both costs, `knee` the one
@@ -69,7 +72,7 @@ def pareto_front(
     """
     text = ""
     if not isinstance(task, Problem):
-        read = read_task(task)
+        read = read_task(task, allow_absolute=allow_absolute, allow_code=allow_code)
         task, text = read.problem, read.text
     whole = isinstance(points, int | np.integer) and not isinstance(points, bool)
     if not whole or not LEAST <= points <= MOST:
@@ -77,6 +80,7 @@ def pareto_front(
             f"points: expected a whole number from {LEAST} to {MOST}, got {points!r:.60}"
         )
     names = chosen_costs(task, between)
+    columns = _columns(names)
     shown = None if callable(progress) else ShownProgress(progress)
     meter = Meter(points, progress if callable(progress) else shown)
     folder = Path(out)
@@ -95,7 +99,7 @@ def pareto_front(
         finally:
             if shown is not None:
                 shown.close()
-        _write(folder, task, names, front, keep, text)
+        _write(folder, task, names, columns, front, keep, text)
     return StudyResults(folder)
 
 
@@ -128,20 +132,8 @@ def _refuse_others(folder: Path) -> None:
         )
 
 
-def _write(
-    folder: Path,
-    problem: Problem,
-    names: tuple[str, str],
-    front: list[FrontPoint],
-    keep: bool,
-    text: str,
-) -> None:
-    """All files of the front; the table, which makes it valid, comes last."""
-    units = _weights(problem, names)
-    taken = {"case", WEIGHT, "status", "solved", "message", "guess", "objective", "iterations",
-             "seconds", "max_violation", "duration", DOMINATED, KNEE}  # fmt: skip
-    if clash := sorted(taken & set(names)):
-        raise InputError(f"cost {clash[0]!r}: name it otherwise; the table has a column of its own")
+def _columns(names: tuple[str, str]) -> tuple[Column, ...]:
+    """The columns of the table; the names of costs must not be those of others."""
     collected = (
         *(Column(name) for name in names),
         Column("duration", "s"),
@@ -149,6 +141,26 @@ def _write(
         Column(KNEE, "", FLAG),
     )
     columns = columns_of((Column(WEIGHT),), collected)
+    taken = [x.name for x in columns]
+    for name in names:
+        if taken.count(name) > 1:
+            raise InputError(
+                f"cost {name!r}: give it another name; the table has a column of this one"
+            )
+    return columns
+
+
+def _write(
+    folder: Path,
+    problem: Problem,
+    names: tuple[str, str],
+    columns: tuple[Column, ...],
+    front: list[FrontPoint],
+    keep: bool,
+    text: str,
+) -> None:
+    """All files of the front; the table, which makes it valid, comes last."""
+    units = _weights(problem, names)
     solved = np.array([x.solved for x in front])
     a = np.where(solved, [x.a / units[0] for x in front], np.nan)
     b = np.where(solved, [x.b / units[1] for x in front], np.nan)
