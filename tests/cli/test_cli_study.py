@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import predyn
-from fake_study import Inside, fake_study, run_inside
+from fake_cases import Inside, fake_study, run_inside
 from predyn import cli
 from predyn.study import CaseSolver, read_study
 

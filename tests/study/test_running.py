@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import predyn
-from fake_study import FakeSolver, Inside, fake_study, run_inside, same_tables
+from fake_cases import FakeSolver, Inside, fake_study, run_inside, same_tables
 from predyn.errors import FileError, InputError
 from predyn.storage import files
 from predyn.study import table as study_table
@@ -286,7 +286,7 @@ def killed_at(folder: Path, cases: int, sleep: float, moments: int, workers: int
     calm = fake_study(cases, sleep=0.0, log="")
     table = run_inside(calm, folder / "calm").table
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])}
-    command = [sys.executable, "-m", "fake_workers", str(folder / "s"), str(cases), str(sleep)]
+    command = [sys.executable, "-m", "case_processes", str(folder / "s"), str(cases), str(sleep)]
     command += [str(folder / "log"), str(workers)]
     rng = np.random.default_rng(6)
     for _ in range(moments):

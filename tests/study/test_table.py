@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fake_study import COLLECTED, fake_study, run_inside
+from fake_cases import COLLECTED, fake_study, run_inside
 from predyn.errors import FileError
 from predyn.study.study import Column
 from predyn.study.table import (

@@ -1,4 +1,4 @@
-"""What runs in other processes in the tests of studies: `python -m fake_workers` is a run."""
+"""What runs in other processes in the tests of studies: `python -m case_processes` is a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fake_study import FakeSolver, fake_study
+from fake_cases import FakeSolver, fake_study
 from predyn.study.case_worker import Setup, begin
 from predyn.study.running import run_cases
 from predyn.workers.local_workers import LocalWorkers
@@ -26,10 +26,10 @@ class LoggingSolver(FakeSolver):
 if __name__ == "__main__":
     folder, cases, sleep, log, count = sys.argv[1:]
     study = fake_study(int(cases), sleep=float(sleep), log=log)
-    import fake_workers
+    import case_processes
 
     def start(setup: Setup) -> Any:
         return LocalWorkers(begin, setup, int(count))
 
-    run_cases(study, Path(folder), fake_workers.LoggingSolver, start, False)
+    run_cases(study, Path(folder), case_processes.LoggingSolver, start, False)
     os._exit(0)
