@@ -1,0 +1,107 @@
+"""Columns of a study as its page stores them, and why cases have no result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predyn.errors import InputError
+from predyn.solution import SUCCESS
+from predyn.view.numbers import rounded, written_unit
+
+VARIED, COLLECTED, STATUS = "varied", "collected", "status"
+SET_ASIDE = "set_aside"
+SOLVED, FAILED, ASIDE = range(3)
+DIGITS = 6
+NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?\d+(\.\d+)?([eE][-+]?\d+)?")
+OWN = ("case", "status", "message")  # columns that the page knows by name
+
+Table = Mapping[str, NDArray[Any]]
+
+
+class PageColumn(NamedTuple):
+    """A column of the table: `role` is varied, collected or status; `kind` number or text."""
+
+    name: str
+    unit: str = ""
+    kind: str = "number"
+    role: str = COLLECTED
+
+
+class Reason(NamedTuple):
+    """Cases without a result for the same reason: their status, a message, their rows."""
+
+    status: str
+    message: str  # of the first of them
+    rows: list[int]
+
+
+def checked_length(table: Table, columns: Sequence[PageColumn]) -> int:
+    """How many cases there are; every column must have as many."""
+    missing = [column.name for column in columns if column.name not in table]
+    if missing:
+        raise InputError(
+            f"table of the study: expected a column {missing[0]!r}, got {', '.join(table) or 'none'}"
+        )
+    lengths = {name: len(values) for name, values in table.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"table of the study: expected columns of one length, got {lengths}")
+    return next(iter(lengths.values()), 0)
+
+
+def column_data(table: Table, column: PageColumn) -> dict[str, Any]:
+    """Numbers with six digits, or words that are stored once."""
+    data = {
+        "name": column.name,
+        "unit": written_unit(column.unit),
+        "role": column.role,
+    }
+    values = table[column.name]
+    if column.kind == "number":
+        return data | {"values": rounded(values, DIGITS)}
+    texts = [_text(value) for value in values.tolist()]
+    words = sorted(set(texts) - {""}, key=_natural)
+    place = {word: k for k, word in enumerate(words)}
+    return data | {"words": words, "values": [place.get(text) for text in texts]}
+
+
+def states_of(table: Table, count: int) -> list[int]:
+    """Solved, failed or set aside, of each case; without a status all are solved."""
+    if "status" not in table:
+        return [SOLVED] * count
+    known = {SET_ASIDE: ASIDE} | dict.fromkeys(SUCCESS, SOLVED)
+    return [known.get(_text(status), FAILED) for status in table["status"].tolist()]
+
+
+def reasons_of(table: Table, states: Sequence[int]) -> list[Reason]:
+    """Why cases have no result, the most frequent reason first; numbers in messages may differ."""
+    found: dict[tuple[str, str], Reason] = {}
+    for row, state in enumerate(states):
+        if state == SOLVED:
+            continue
+        status = _text(table["status"][row])
+        message = _text(table["message"][row]) if "message" in table else ""
+        key = (status, NUMBER.sub("#", message))
+        found.setdefault(key, Reason(status, message, [])).rows.append(row)
+    return sorted(found.values(), key=lambda reason: -len(reason.rows))
+
+
+def case_numbers(table: Table, count: int) -> list[int]:
+    return [int(case) for case in table["case"]] if "case" in table else list(range(count))
+
+
+def _text(value: object) -> str:
+    """Words; nothing for what is missing."""
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return ""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _natural(word: str) -> list[tuple[int, float, str]]:
+    """So that run 9 comes before run 10."""
+    parts = re.split(r"(\d+)", word)
+    return [(1, float(part), "") if part.isdecimal() else (0, 0.0, part) for part in parts]

@@ -1,0 +1,256 @@
+"""The report of a study: one HTML file with its table, plots and motions that needs no network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from predyn.errors import InputError, unknown_name
+from predyn.storage.files import write_text
+from predyn.view.pages import BUILT, assembled
+from predyn.view.study_columns import (
+    ASIDE,
+    FAILED,
+    OWN,
+    SOLVED,
+    PageColumn,
+    Reason,
+    Table,
+    case_numbers,
+    checked_length,
+    column_data,
+    reasons_of,
+    states_of,
+)
+from predyn.view.study_motions import (
+    MOST_BYTES,
+    Embedded,
+    Loader,
+    embed_motions,
+    packed,
+    packed_text,
+)
+
+REPORT = "report.html"
+STUDY_BUILT = ("study.css", "study.js")
+MOST_CASES = 12  # listed by number for one reason
+KEPT, IN_PAGE = 1, 2  # where a motion can be seen
+SENSES = ("min", "max")
+
+
+@dataclass(frozen=True)
+class PageText:
+    """Words of the page, and what its Pareto plot shows at first.
+
+    pareto: names of two columns, each "min" or "max"; default: the first two collected, "min".
+    provenance: names and texts for the end of the page.
+    """
+
+    name: str = "Study"
+    description: str = ""
+    pareto: tuple[tuple[str, str], tuple[str, str]] | None = None
+    provenance: Mapping[str, str] | None = None
+
+
+def write_study_report(
+    folder: str | os.PathLike[str],
+    table: Table,
+    columns: Sequence[PageColumn],
+    motions: Iterable[tuple[int, Loader]] = (),
+    text: PageText | None = None,
+) -> Path:
+    """Write report.html into the folder of a study; an earlier one stays until it is complete.
+
+    motions: case numbers with functions that load their solutions, of those that were kept.
+    """
+    path = Path(folder) / REPORT
+    write_text(path, study_html(table, columns, motions, text or PageText(), str(folder)))
+    return path
+
+
+def study_html(
+    table: Table,
+    columns: Sequence[PageColumn],
+    motions: Iterable[tuple[int, Loader]] = (),
+    text: PageText | None = None,
+    folder: str = "DIR",
+    most_bytes: int = MOST_BYTES,
+) -> str:
+    """The page as text. folder: what it names in commands that open motions it does not hold."""
+    text = text or PageText()
+    count = checked_length(table, columns)
+    states = states_of(table, count)
+    cases = case_numbers(table, count)
+    row_of = {case: row for row, case in enumerate(cases)}
+    kept = {row_of[case]: load for case, load in motions if case in row_of}
+    first = _on_front(table)
+    embedded = embed_motions(kept.items(), first, most_bytes)
+    reasons = reasons_of(table, states)
+    data = _data(table, columns, text, cases, states, kept, embedded, reasons)
+    values = {
+        "title": escape(text.name),
+        "tab": escape(text.name),
+        "badge": _badge(states),
+        "description": escape(text.description),
+        "numbers": _numbers(states, len(embedded.packed), len(kept)),
+        "message": "" if count else '<p class="message">This study has no cases yet.</p>',
+        "reasons": _reasons(reasons, cases),
+        "left": _left_out(embedded, cases, folder),
+        "provenance": _provenance(text.provenance or {}),
+        "motions": _motions(embedded),
+    }
+    data["folder"] = folder
+    return assembled("study.html", values, data, built=STUDY_BUILT, framed=BUILT)
+
+
+def _data(
+    table: Table,
+    columns: Sequence[PageColumn],
+    text: PageText,
+    cases: list[int],
+    states: list[int],
+    kept: Mapping[int, Loader],
+    embedded: Embedded,
+    reasons: Sequence[Reason],
+) -> dict[str, Any]:
+    """What the script is given, as web/src/study/data.ts describes it."""
+    shown = [column for column in columns if column.name not in OWN]
+    status = [PageColumn("status", kind="text", role="status")] if "status" in table else []
+    more = [PageColumn("message", kind="text", role="status")] if "message" in table else []
+    shown += status + (more if any(states) else [])
+    motions = [0] * len(cases)
+    for row in kept:
+        motions[row] = IN_PAGE if row in embedded.packed else KEPT
+    return {
+        "cases": cases,
+        "states": states,
+        "motions": motions,
+        "columns": [column_data(table, column) for column in shown],
+        "reasons": [reason.rows for reason in reasons],
+        "pareto": _pareto(text, shown),
+        "curves": embedded.curves(),
+    }
+
+
+def _pareto(text: PageText, columns: Sequence[PageColumn]) -> list[list[str | int]] | None:
+    """Number and sense of the two columns to compare at first, if there are two."""
+    numbers = [k for k, column in enumerate(columns) if column.kind == "number"]
+    names = [column.name for column in columns]
+    if text.pareto is None:
+        collected = [k for k in numbers if columns[k].role == "collected"]
+        collected += [k for k in numbers if columns[k].role == "varied"]
+        return [[k, "min"] for k in collected[:2]] if len(collected) > 1 else None
+    for name, sense in text.pareto:
+        if name not in names:
+            raise unknown_name("column", name, names)
+        if sense not in SENSES:
+            raise InputError(f"pareto: expected min or max, got {sense!r:.40}")
+    return [[names.index(name), sense] for name, sense in text.pareto]
+
+
+def _on_front(table: Table) -> list[int]:
+    """Rows that a Pareto study marks: the knee, then the rest of the front."""
+    rows: list[int] = []
+    if "knee" in table:
+        rows += np.flatnonzero(np.nan_to_num(np.asarray(table["knee"], float))).tolist()
+    if "dominated" in table:
+        front = np.asarray(table["dominated"], float) == 0.0
+        rows += [row for row in np.flatnonzero(front).tolist() if row not in rows]
+    return rows
+
+
+def _badge(states: Sequence[int]) -> str:
+    """How many cases have a result, with a mark that does not rely on colour."""
+    solved, count = states.count(SOLVED), len(states)
+    kind, mark = ("good", "✓") if solved == count > 0 else ("warning", "⚠")
+    if not solved:
+        kind, mark = "bad", "✗"
+    return f'<span class="badge {kind}">{mark} {solved:,} of {count:,} solved</span>'
+
+
+def _numbers(states: Sequence[int], in_page: int, kept: int) -> str:
+    cards = (
+        ("Cases", len(states), "", False),
+        ("Failed", states.count(FAILED), "", FAILED in states),
+        ("Set aside", states.count(ASIDE), "lost their worker twice", ASIDE in states),
+        ("Motions in this page", in_page, f"{kept:,} kept in the folder", False),
+    )
+    return "".join(
+        f"<div{' class=warning' if warns and number else ''}><dt>{title}</dt>"
+        f"<dd>{number:,}{f'<small>{note}</small>' if note else ''}</dd></div>"
+        for title, number, note, warns in cards
+    )
+
+
+def _reasons(reasons: Sequence[Reason], cases: Sequence[int]) -> str:
+    """Cases without a result; the script adds buttons that show them."""
+    if not reasons:
+        return ""
+    rows = "".join(
+        f'<tr><td class="n">{len(reason.rows):,}</td><td class="w">'
+        f"{escape(reason.status.replace('_', ' '))}</td><td>{escape(reason.message) or '–'}</td>"
+        f'<td>{_listed(reason.rows, cases)}</td><td class="act" data-reason="{k}"></td></tr>'
+        for k, reason in enumerate(reasons)
+    )
+    head = "<th>Cases</th><th>Status</th><th>Reason (of the first)</th><th>Numbers</th><th></th>"
+    return (
+        '<section id="reasons"><h2>Cases without a result</h2><div class="scroll" tabindex="0">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>"
+    )
+
+
+def _listed(rows: Sequence[int], cases: Sequence[int]) -> str:
+    more = f" and {len(rows) - MOST_CASES:,} more" if len(rows) > MOST_CASES else ""
+    return ", ".join(str(cases[row]) for row in rows[:MOST_CASES]) + more
+
+
+def _left_out(embedded: Embedded, cases: Sequence[int], folder: str) -> str:
+    """Which motions the page does not hold, and how to open those."""
+    lines = []
+    for rows, why in (
+        (embedded.too_many, "would make this page too large; open one with "),
+        (embedded.still, "contain values that are not finite; see one with "),
+        (embedded.unreadable, "could not be read; solve these cases again. Their files: "),
+    ):
+        if rows:
+            command = view_command(folder, cases[rows[0]])
+            what = command if rows is not embedded.unreadable else command.split(" ", 2)[2]
+            lines.append(
+                f"<p>{len(rows):,} kept motion{'s' if len(rows) > 1 else ''} {why}"
+                f"<code>{escape(what)}</code>. Cases: {_listed(rows, cases)}.</p>"
+            )
+    return f'<div id="left" class="message caution">{"".join(lines)}</div>' if lines else ""
+
+
+def view_command(folder: str, case: int) -> str:
+    """What opens a kept motion."""
+    path = f"{folder}/solutions/{case:06d}.h5"
+    return f'predyn view "{path}"' if " " in path else f"predyn view {path}"
+
+
+def _provenance(texts: Mapping[str, str]) -> str:
+    if not texts:
+        return ""
+    parts = "".join(
+        f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>"
+        for name, text in texts.items()
+    )
+    return f'<section id="provenance"><h2>Provenance</h2>{parts}</section>'
+
+
+def _motions(embedded: Embedded) -> str:
+    """The page of a motion, what all have in common, and each of them, all compressed."""
+    if embedded.common is None:
+        return ""
+    player = assembled("study-motion.html", {"tab": "Motion"}, {})
+    parts = {"player": packed_text(player), "common": packed(embedded.common)}
+    parts |= {f"motion-{row}": text for row, text in sorted(embedded.packed.items())}
+    return "\n".join(
+        f'<script type="text/plain" id="{name}">{text}</script>' for name, text in parts.items()
+    )
