@@ -18,13 +18,18 @@ SET_ASIDE = "set_aside"
 SOLVED, FAILED, ASIDE = range(3)
 DIGITS = 6
 NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?\d+(\.\d+)?([eE][-+]?\d+)?")
-OWN = ("case", "status", "message")  # columns that the page knows by name
+OWN = ("case", "status", "message", "solved")  # columns that the page knows by name
+TRUTH = ("no", "yes")
 
 Table = Mapping[str, NDArray[Any]]
 
 
 class PageColumn(NamedTuple):
-    """A column of the table: `role` is varied, collected or status; `kind` number or text."""
+    """A column of the table.
+
+    kind: number, whole (also a number), text, or flag (true or false).
+    role: varied, collected or status.
+    """
 
     name: str
     unit: str = ""
@@ -61,8 +66,10 @@ def column_data(table: Table, column: PageColumn) -> dict[str, Any]:
         "role": column.role,
     }
     values = table[column.name]
-    if column.kind == "number":
+    if column.kind in ("number", "whole"):
         return data | {"values": rounded(values, DIGITS)}
+    if column.kind == "flag":
+        return data | {"words": list(TRUTH), "values": [int(value) for value in values]}
     texts = [_text(value) for value in values.tolist()]
     words = sorted(set(texts) - {""}, key=_natural)
     place = {word: k for k, word in enumerate(words)}
@@ -73,8 +80,12 @@ def states_of(table: Table, count: int) -> list[int]:
     """Solved, failed or set aside, of each case; without a status all are solved."""
     if "status" not in table:
         return [SOLVED] * count
-    known = {SET_ASIDE: ASIDE} | dict.fromkeys(SUCCESS, SOLVED)
-    return [known.get(_text(status), FAILED) for status in table["status"].tolist()]
+    status = [_text(value) for value in table["status"].tolist()]
+    good = table["solved"].tolist() if "solved" in table else [x in SUCCESS for x in status]
+    return [
+        SOLVED if success else ASIDE if x == SET_ASIDE else FAILED
+        for x, success in zip(status, good, strict=True)
+    ]
 
 
 def reasons_of(table: Table, states: Sequence[int]) -> list[Reason]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -105,7 +106,7 @@ def study_html(
         "provenance": _provenance(text.provenance or {}),
         "motions": _motions(embedded),
     }
-    data["folder"] = folder
+    data["opens"] = _command(folder)
     return assembled("study.html", values, data, built=STUDY_BUILT, framed=BUILT)
 
 
@@ -140,7 +141,7 @@ def _data(
 
 def _pareto(text: PageText, columns: Sequence[PageColumn]) -> list[list[str | int]] | None:
     """Number and sense of the two columns to compare at first, if there are two."""
-    numbers = [k for k, column in enumerate(columns) if column.kind == "number"]
+    numbers = [k for k, column in enumerate(columns) if column.kind in ("number", "whole")]
     names = [column.name for column in columns]
     if text.pareto is None:
         collected = [k for k in numbers if columns[k].role == "collected"]
@@ -220,7 +221,7 @@ def _left_out(embedded: Embedded, cases: Sequence[int], folder: str) -> str:
     ):
         if rows:
             command = view_command(folder, cases[rows[0]])
-            what = command if rows is not embedded.unreadable else command.split(" ", 2)[2]
+            what = command.split(" ", 2)[2] if rows is embedded.unreadable else command
             lines.append(
                 f"<p>{len(rows):,} kept motion{'s' if len(rows) > 1 else ''} {why}"
                 f"<code>{escape(what)}</code>. Cases: {_listed(rows, cases)}.</p>"
@@ -230,8 +231,12 @@ def _left_out(embedded: Embedded, cases: Sequence[int], folder: str) -> str:
 
 def view_command(folder: str, case: int) -> str:
     """What opens a kept motion."""
-    path = f"{folder}/solutions/{case:06d}.h5"
-    return f'predyn view "{path}"' if " " in path else f"predyn view {path}"
+    return f"{case:06d}".join(_command(folder))
+
+
+def _command(folder: str) -> list[str]:
+    """The command before and after the number of the case."""
+    return [f"predyn view {shlex.quote(folder)}/solutions/", ".h5"]
 
 
 def _provenance(texts: Mapping[str, str]) -> str:

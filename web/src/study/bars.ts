@@ -4,7 +4,7 @@ import { addBrush } from "./brush";
 import type { Column } from "./columns";
 import type { Study } from "./state";
 
-const BARS = 24;
+const BARS = 24, MOST = 24; // bars of a distribution; distributions that are there at first
 
 export function showDistributions(place: HTMLElement, study: Study): void {
   const columns = study.drawn.filter(({ data }) => data.name !== "message");
@@ -12,14 +12,22 @@ export function showDistributions(place: HTMLElement, study: Study): void {
   place.hidden = false;
   tag("h2", place, {}, "Distributions");
   const grid = tag("div", place, { class: "bars" });
-  for (const column of columns) addBars(grid, study, column);
+  for (const column of columns.slice(0, MOST)) addBars(grid, study, column);
+  if (columns.length > MOST) {
+    const more = tag("details", place);
+    tag("summary", more, {}, `${columns.length - MOST} more`);
+    more.addEventListener("toggle", () => {
+      const rest = tag("div", more, { class: "bars" });
+      for (const column of columns.slice(MOST)) addBars(rest, study, column);
+    }, { once: true });
+  }
   tag("p", place, { class: "note" }, "Grey: all cases; colour: the cases shown. Drag over bars to filter, click to remove the filter.");
 }
 
 function addBars(place: HTMLElement, study: Study, column: Column): void {
   const figure = tag("figure", place), caption = tag("figcaption", figure, { title: column.title }, column.title);
   const plot = tag("div", figure, { class: "plot" }), ends = tag("div", figure, { class: "ends" });
-  const [low, high] = column.wide, count = column.words ? column.words.length : column.constant ? 1 : BARS, size = (high - low) / count;
+  const [low, high] = column.wide, count = column.step ? Math.round((high - low) / column.step) : column.constant ? 1 : BARS, size = (high - low) / count;
   const svg = draw("svg", plot, { viewBox: `0 0 ${count} 1`, preserveAspectRatio: "none", "aria-hidden": "true" });
   const bars = ["all", "some"].map((name) => draw("path", svg, { class: name }));
   const words = column.words ? spelled(column.words) : column.constant ? ["", `all ${column.label(column.span[0])}`, ""] : [column.label(column.span[0]), column.label(column.span[1])];

@@ -3,6 +3,7 @@ import { readable } from "../nodes";
 import type { ColumnData } from "./data";
 
 const MOST_WORDS = 30; // a column with more of them is not drawn
+const MOST_STEPS = 40, EVEN = 1e-4; // a grid of at most so many values is drawn value by value; of a step
 
 export class Column {
   readonly numbers: Float64Array; // NaN where there is none; of words their places
@@ -11,6 +12,7 @@ export class Column {
   readonly title: string;
   readonly constant: boolean;
   readonly drawable: boolean;
+  readonly step: number; // between the values of an even grid or between words; 0 of other columns
 
   constructor(readonly data: ColumnData, readonly index: number) {
     this.numbers = Float64Array.from(data.values, (value) => value ?? NaN);
@@ -24,11 +26,12 @@ export class Column {
     this.constant = !(low < high);
     this.span = low <= high ? [low, high] : [0, 0];
     this.drawable = low <= high && (!this.words || this.words.length <= MOST_WORDS);
+    this.step = this.words ? 1 : evenStep(this.numbers);
   }
 
   // Lowest and highest with space around them, also of a constant column.
   get wide(): [number, number] {
-    const [low, high] = this.span, margin = this.words ? 0.5 : 0.04 * (high - low) || 0.1 * Math.abs(high) || 1;
+    const [low, high] = this.span, margin = this.step ? this.step / 2 : 0.04 * (high - low) || 0.1 * Math.abs(high) || 1;
     return [low - margin, high + margin];
   }
 
@@ -68,6 +71,14 @@ export class Column {
 
 export const RAMP = 12; // colours of the ramp: few, so that points are drawn colour by colour
 export const rampColour = (share: number) => `var(--r${Math.min(RAMP - 1, Math.floor(RAMP * share))})`;
+
+// The distance between the few values that numbers have, if it is always the same.
+function evenStep(numbers: Float64Array): number {
+  const found = new Set<number>();
+  for (const value of numbers) if (!Number.isNaN(value) && found.add(value).size > MOST_STEPS) return 0;
+  const places = [...found].sort((a, b) => a - b), step = (places[places.length - 1] - places[0]) / (places.length - 1);
+  return places.length > 1 && places.every((place, k) => Math.abs(place - places[0] - k * step) < EVEN * step) ? step : 0;
+}
 
 function spaced(all: number[], count: number): number[] {
   const every = Math.max(1, Math.ceil(all.length / Math.max(1, count)));

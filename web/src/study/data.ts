@@ -15,7 +15,7 @@ export interface StudyData {
   reasons: number[][]; // rows without a result, by reason
   pareto: [number, Sense][] | null; // two columns and which end of them is better
   curves: { title: string; unit: string; low: number; high: number; end: number }[];
-  folder: string;
+  opens: [string, string]; // the command that opens a kept motion, before and after its number
 }
 
 export type Sense = "min" | "max";

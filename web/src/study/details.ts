@@ -4,7 +4,7 @@ import { KEPT, motionPage, SOLVED } from "./data";
 import type { Study } from "./state";
 
 export function showDetails(study: Study): void {
-  const dialog = find("case") as HTMLDialogElement, { cases, motions, states, folder } = study.data;
+  const dialog = find("case") as HTMLDialogElement, { cases, motions, states, opens } = study.data;
   let version = 0;
 
   const open = async (row: number) => {
@@ -32,8 +32,8 @@ export function showDetails(study: Study): void {
       const frame = tag("iframe", dialog, { sandbox: "allow-scripts allow-downloads", title: `Motion of case ${cases[row]}` });
       frame.srcdoc = page;
     } else if (motions[row] === KEPT) {
-      const path = `${folder}/solutions/${String(cases[row]).padStart(6, "0")}.h5`;
-      tag("code", tag("p", dialog, { class: "message" }, "This motion is not in this page. Open it with "), {}, `predyn view ${path.includes(" ") ? `"${path}"` : path}`);
+      const message = tag("p", dialog, { class: "message" }, "This motion is not in this page. Open it with ");
+      tag("code", message, {}, opens.join(String(cases[row]).padStart(6, "0")));
     } else tag("p", dialog, { class: "message" }, states[row] === SOLVED ? "The motion of this case was not kept: run the study with keep = \"all\" in its [solve] table to see it here." : "This case has no result, so there is no motion.");
   };
   dialog.addEventListener("close", () => { version++; dialog.replaceChildren(); });

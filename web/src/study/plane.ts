@@ -8,6 +8,7 @@ import type { Study } from "./state";
 
 const LEFT = 58, RIGHT = 14, TOP = 14, BOTTOM = 36, NEAR = 14; // px
 const KEYS = "Arrow keys go to the next case to the left, right, above or below, Enter opens it, Escape removes the filters of the axes.";
+const HIDDEN = "var(--line)", FAILURE = "var(--bad)", FRONT = "var(--accent)"; // colours of points
 const SHAPES: [string, string][] = [["M0.5 0.1A0.4 0.4 0 1 1 0.49 0.1Z", "fill"], ["M0.15 0.15L0.85 0.85M0.85 0.15L0.15 0.85", "stroke"]];
 
 export class Plane {
@@ -19,6 +20,7 @@ export class Plane {
   private axes: [Column, Column];
   private senses: [Sense, Sense] = ["min", "min"];
   private front: Front | null = null;
+  private inner: [number, number] = [1, 1]; // px between the axes
 
   // front: whether the columns are compared; else points have colours.
   constructor(place: HTMLElement, private readonly study: Study, title: string, private readonly compares: boolean, first: [Column, Column], senses: [Sense, Sense]) {
@@ -72,20 +74,16 @@ export class Plane {
     const { study: { colours: { value: column }, data } } = this;
     if (column?.words) column.words.slice(0, 12).forEach((word, k) => this.addKey(0, `var(--c${k % 8})`, word));
     else if (column) {
-      const item = tag("li", this.key, {}, readable(column.span[0])), bar = draw("svg", item, { class: "ramp", viewBox: `0 0 ${RAMP} 1`, preserveAspectRatio: "none", "aria-hidden": "true", style: "" });
+      const item = tag("li", this.key, {}, readable(column.span[0])), bar = draw("svg", item, { class: "ramp", viewBox: `0 0 ${RAMP} 1`, preserveAspectRatio: "none", "aria-hidden": "true" });
       for (let k = 0; k < RAMP; k++) draw("rect", bar, { x: k, width: 1, height: 1, fill: rampColour((k + 0.5) / RAMP) });
-      bar.setAttribute("width", "96");
       item.append(`${readable(column.span[1])} ${column.data.unit}`);
     }
-    if (data.states.some((state) => state !== SOLVED)) this.addKey(1, "var(--bad)", "no result");
-    const { axes: [x, y] } = this, missing = x.numbers.reduce((sum, value, row) => sum + Number(Number.isNaN(value + y.numbers[row])), 0);
+    const { axes: [x, y] } = this, gone = (row: number) => Number.isNaN(x.numbers[row] + y.numbers[row]);
+    if (data.states.some((state, row) => state !== SOLVED && !gone(row))) this.addKey(1, "var(--bad)", "no result");
+    const missing = data.states.reduce((sum, _, row) => sum + Number(gone(row)), 0);
     this.words.textContent = missing ? `${missing} case${missing > 1 ? "s have" : " has"} no value on these axes.` : "";
   }
 
-  private get inner(): [number, number] {
-    const { clientWidth, clientHeight } = this.canvas.node;
-    return [clientWidth - LEFT - RIGHT, clientHeight - TOP - BOTTOM];
-  }
 
   private spot(row: number): [number, number] {
     const [width, height] = this.inner, [x, y] = this.axes;
@@ -93,24 +91,36 @@ export class Plane {
   }
 
   private paint(pen: CanvasRenderingContext2D, width: number, height: number): void {
+    this.inner = [width - LEFT - RIGHT, height - TOP - BOTTOM];
     this.paintAxes(pen, width, height);
-    const { study: { active, data, chosen, count }, front } = this, groups = new Map<string, number[]>(), size = count > 3000 ? 1.8 : count > 300 ? 2.6 : 4;
+    const { study: { active, data, chosen, count }, front } = this, size = count > 3000 ? 1.8 : count > 300 ? 2.6 : 4;
+    const layers = new Map<string, number[]>([[HIDDEN, []]]); // rows by colour: what filters hide lies below
     for (let row = 0; row < count; row++) {
-      const solved = data.states[row] === SOLVED, ink = !active[row] ? "faint" : !solved ? "var(--bad)" : front ? (front.on.has(row) ? "front" : "var(--soft)") : this.study.colours.value?.colour(row) ?? "var(--accent)";
-      const name = `${ink}|${front || !solved ? (front?.on.has(row) ? 0 : 1) : 0}`;
-      groups.set(name, [...(groups.get(name) ?? [])].length ? (groups.get(name)!.push(row), groups.get(name)!) : [row]);
+      const ink = active[row] ? this.inkOf(row) : HIDDEN, rows = layers.get(ink);
+      if (rows) rows.push(row); else layers.set(ink, [row]);
     }
-    const order = [...groups].sort(([a], [b]) => rank(a) - rank(b));
-    for (const [name, rows] of order) {
-      const [ink, shape] = name.split("|");
-      if (ink === "front") this.paintFront(pen);
-      pen.globalAlpha = ink === "faint" ? 0.35 : 0.9;
-      pen.fillStyle = pen.strokeStyle = colour(ink === "faint" ? "line" : ink === "front" ? "accent" : ink);
-      marks(pen, rows.map((row) => this.spot(row)), ink === "front" ? size + 1.5 : size, shape === "1");
+    const best = layers.get(FRONT);
+    layers.delete(FRONT);
+    for (const [ink, rows] of layers) {
+      pen.globalAlpha = ink === HIDDEN ? 0.45 : 0.9;
+      pen.fillStyle = pen.strokeStyle = colour(ink);
+      marks(pen, rows.map((row) => this.spot(row)), size, ink !== HIDDEN && (front !== null || ink === FAILURE));
+    }
+    if (best) {
+      this.paintFront(pen);
+      pen.fillStyle = colour(FRONT);
+      marks(pen, best.map((row) => this.spot(row)), size + 1.5, false);
     }
     pen.globalAlpha = 1;
     if (front?.knee != null) this.name(pen, front.knee, `knee: case ${data.cases[front.knee]}`);
     if (chosen.value !== null) this.ring(pen, chosen.value);
+  }
+
+  private inkOf(row: number): string {
+    const { study: { data, colours }, front } = this;
+    if (data.states[row] !== SOLVED) return FAILURE;
+    if (front) return front.on.has(row) ? FRONT : "var(--soft)";
+    return colours.value?.colour(row) ?? "var(--c0)";
   }
 
   private paintAxes(pen: CanvasRenderingContext2D, width: number, height: number): void {
@@ -241,7 +251,6 @@ export class Plane {
   }
 }
 
-const rank = (name: string) => ["faint", "var(--soft)", "front"].indexOf(name.split("|")[0]) + (name.startsWith("front") ? 9 : name.startsWith("faint") ? -9 : 0);
 const short = (text: string, most: number) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 function line(pen: CanvasRenderingContext2D, ...[a, b, c, d]: number[]): void {
