@@ -1,4 +1,4 @@
-"""Make the scripts and styles of the pages from web/: npm fetches the libraries, esbuild joins them.
+"""Make scripts and styles of the pages from web/: npm fetches the libraries, esbuild joins them.
 
 python web/bundle.py          builds if the sources changed
 python web/bundle.py --check  checks the types too

@@ -179,9 +179,7 @@ def _charts(motion: Motion, times: Times) -> dict[str, list[Spec]]:
     return {"charts": [panel_chart(panel, times, index) for panel in panels]}
 
 
-def panel_chart(
-    panel: Panel, times: Times, index: dict[str, int], most: int = MOST_POINTS
-) -> Spec:
+def panel_chart(panel: Panel, times: Times, index: dict[str, int], most: int = MOST_POINTS) -> Spec:
     """A chart of at most so many points; index: numbers of joints by name."""
     rows = thinned(len(panel.t), most)
     lines = []

@@ -19,8 +19,10 @@ SOLVED, FAILED, ASIDE = range(3)
 DIGITS = 6
 NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?\d+(\.\d+)?([eE][-+]?\d+)?")
 OWN = ("case", "status", "message", "solved")  # columns that the page knows by name
+NUMBERS = ("number", "whole")  # kinds of columns
 TRUTH = ("no", "yes")
 
+Floats = NDArray[np.float64]
 Table = Mapping[str, NDArray[Any]]
 
 
@@ -50,7 +52,8 @@ def checked_length(table: Table, columns: Sequence[PageColumn]) -> int:
     missing = [column.name for column in columns if column.name not in table]
     if missing:
         raise InputError(
-            f"table of the study: expected a column {missing[0]!r}, got {', '.join(table) or 'none'}"
+            f"table of the study: expected a column {missing[0]!r}, got "
+            f"{', '.join(table) or 'no column'}"
         )
     lengths = {name: len(values) for name, values in table.items()}
     if len(set(lengths.values())) > 1:
@@ -66,7 +69,7 @@ def column_data(table: Table, column: PageColumn) -> dict[str, Any]:
         "role": column.role,
     }
     values = table[column.name]
-    if column.kind in ("number", "whole"):
+    if column.kind in NUMBERS:
         return data | {"values": rounded(values, DIGITS)}
     if column.kind == "flag":
         return data | {"words": list(TRUTH), "values": [int(value) for value in values]}
@@ -99,6 +102,14 @@ def reasons_of(table: Table, states: Sequence[int]) -> list[Reason]:
         key = (status, NUMBER.sub("#", message))
         found.setdefault(key, Reason(status, message, [])).rows.append(row)
     return sorted(found.values(), key=lambda reason: -len(reason.rows))
+
+
+def front_rows(x: Floats, y: Floats) -> list[int]:
+    """Rows of finite pairs that no other one beats where less is better, along x."""
+    rows = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+    order = rows[np.lexsort((y[rows], x[rows]))]
+    before = np.minimum.accumulate(np.concatenate([[np.inf], y[order]]))[: len(order)]
+    return [int(row) for row in order[y[order] < before]]
 
 
 def case_numbers(table: Table, count: int) -> list[int]:

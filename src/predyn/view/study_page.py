@@ -14,18 +14,23 @@ import numpy as np
 
 from predyn.errors import InputError, unknown_name
 from predyn.storage.files import write_text
+from predyn.view.numbers import NOTHING
 from predyn.view.pages import BUILT, assembled
 from predyn.view.study_columns import (
     ASIDE,
+    COLLECTED,
     FAILED,
+    NUMBERS,
     OWN,
     SOLVED,
+    VARIED,
     PageColumn,
     Reason,
     Table,
     case_numbers,
     checked_length,
     column_data,
+    front_rows,
     reasons_of,
     states_of,
 )
@@ -90,10 +95,13 @@ def study_html(
     cases = case_numbers(table, count)
     row_of = {case: row for row, case in enumerate(cases)}
     kept = {row_of[case]: load for case, load in motions if case in row_of}
-    first = _on_front(table)
-    embedded = embed_motions(kept.items(), first, most_bytes)
+    compared = _compared(text, columns)
+    embedded = embed_motions(kept.items(), _on_front(table, states, compared), most_bytes)
     reasons = reasons_of(table, states)
-    data = _data(table, columns, text, cases, states, kept, embedded, reasons)
+    data = _data(table, columns, cases, states, kept, embedded)
+    names = [column["name"] for column in data["columns"]]
+    data["pareto"] = [[names.index(name), sense] for name, sense in compared] or None
+    data["reasons"] = [reason.rows for reason in reasons]
     values = {
         "title": escape(text.name),
         "tab": escape(text.name),
@@ -113,12 +121,10 @@ def study_html(
 def _data(
     table: Table,
     columns: Sequence[PageColumn],
-    text: PageText,
     cases: list[int],
     states: list[int],
     kept: Mapping[int, Loader],
     embedded: Embedded,
-    reasons: Sequence[Reason],
 ) -> dict[str, Any]:
     """What the script is given, as web/src/study/data.ts describes it."""
     shown = [column for column in columns if column.name not in OWN]
@@ -133,37 +139,38 @@ def _data(
         "states": states,
         "motions": motions,
         "columns": [column_data(table, column) for column in shown],
-        "reasons": [reason.rows for reason in reasons],
-        "pareto": _pareto(text, shown),
         "curves": embedded.curves(),
     }
 
 
-def _pareto(text: PageText, columns: Sequence[PageColumn]) -> list[list[str | int]] | None:
-    """Number and sense of the two columns to compare at first, if there are two."""
-    numbers = [k for k, column in enumerate(columns) if column.kind in ("number", "whole")]
-    names = [column.name for column in columns]
+def _compared(text: PageText, columns: Sequence[PageColumn]) -> Sequence[tuple[str, str]]:
+    """Names and senses of the two columns that are compared at first; none without two."""
+    numbers = [column for column in columns if column.kind in NUMBERS and column.name not in OWN]
+    names = [column.name for column in numbers]
     if text.pareto is None:
-        collected = [k for k in numbers if columns[k].role == "collected"]
-        collected += [k for k in numbers if columns[k].role == "varied"]
-        return [[k, "min"] for k in collected[:2]] if len(collected) > 1 else None
+        order = [column.name for role in (COLLECTED, VARIED) for column in numbers
+                 if column.role == role]  # fmt: skip
+        return [(name, "min") for name in order[:2]] if len(order) > 1 else []
     for name, sense in text.pareto:
         if name not in names:
-            raise unknown_name("column", name, names)
+            raise unknown_name("column of the Pareto plot", name, names)
         if sense not in SENSES:
-            raise InputError(f"pareto: expected min or max, got {sense!r:.40}")
-    return [[names.index(name), sense] for name, sense in text.pareto]
+            raise InputError(f"pareto: expected 'min' or 'max', got {sense!r:.40}")
+    return text.pareto
 
 
-def _on_front(table: Table) -> list[int]:
-    """Rows that a Pareto study marks: the knee, then the rest of the front."""
-    rows: list[int] = []
-    if "knee" in table:
-        rows += np.flatnonzero(np.nan_to_num(np.asarray(table["knee"], float))).tolist()
-    if "dominated" in table:
-        front = np.asarray(table["dominated"], float) == 0.0
-        rows += [row for row in np.flatnonzero(front).tolist() if row not in rows]
-    return rows
+def _on_front(
+    table: Table, states: Sequence[int], compared: Sequence[tuple[str, str]]
+) -> list[int]:
+    """Rows on the front of the first plot: their motions go into the page before others."""
+    if not compared:
+        return []
+    solved = np.array(states) == SOLVED
+    x, y = (
+        np.where(solved, np.asarray(table[name], float) * (1 if sense == "min" else -1), np.nan)
+        for name, sense in compared
+    )
+    return front_rows(x, y)
 
 
 def _badge(states: Sequence[int]) -> str:
@@ -195,7 +202,8 @@ def _reasons(reasons: Sequence[Reason], cases: Sequence[int]) -> str:
         return ""
     rows = "".join(
         f'<tr><td class="n">{len(reason.rows):,}</td><td class="w">'
-        f"{escape(reason.status.replace('_', ' '))}</td><td>{escape(reason.message) or '–'}</td>"
+        f"{escape(reason.status.replace('_', ' '))}</td>"
+        f"<td>{escape(reason.message or NOTHING)}</td>"
         f'<td>{_listed(reason.rows, cases)}</td><td class="act" data-reason="{k}"></td></tr>'
         for k, reason in enumerate(reasons)
     )

@@ -25,8 +25,12 @@ def study_report(
 
     pareto: two columns, each "min" or "max", for the first Pareto plot.
     """
-    from predyn.study.folder import read_description
-    from predyn.study.table import read_table
+    from predyn.study.folder import (  # type: ignore[import-not-found, unused-ignore]
+        read_description,
+    )
+    from predyn.study.table import (  # type: ignore[import-not-found, unused-ignore]
+        read_table,
+    )
 
     place = Path(folder)
     about, table = read_description(place), read_table(place)

@@ -40,7 +40,7 @@ export function addBrush(place: HTMLElement, study: Study, column: Column, uprig
   place.addEventListener("pointercancel", () => { from = null; });
   place.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const { span } = study.filter(column), step = snap || STEP * size;
+    const { span } = study.filter(column), step = snap || column.step || STEP * size;
     const [a, b] = span ? [Math.max(low, span[0]), Math.min(high, span[1])] : [low, high];
     const move = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1 }[event.key], grow = { "+": 1, "=": 1, "-": -1 }[event.key];
     if (event.key === "Escape") study.setSpan(column, null);

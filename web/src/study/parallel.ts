@@ -5,6 +5,7 @@ import { Canvas, colour } from "./canvas";
 import type { Column } from "./columns";
 import type { Study } from "./state";
 
+const GOLDEN = 0.618034;
 const FIRST = 7, MOST_LINES = 3000, MOST_FAINT = 1000; // axes at first; lines drawn
 const TOP = 42, BOTTOM = 22, EDGE = 70, APART = 120; // px; as in study.css
 
@@ -32,8 +33,8 @@ export function showParallel(place: HTMLElement, study: Study): void {
     const some = (wanted: number, most: number) => {
       const rows: number[] = [];
       for (let row = 0; row < count; row++) if (active[row] === wanted) rows.push(row);
-      const every = Math.max(1, rows.length / most);
-      return Array.from({ length: Math.min(rows.length, most) }, (_, k) => rows[Math.floor(k * every)]);
+      const every = rows.length / most; // grids repeat their values: a regular choice would miss some
+      return every <= 1 ? rows : Array.from({ length: most }, (_, k) => rows[Math.floor((k + (k * GOLDEN) % 1) * every)]);
     };
     const lines = some(1, MOST_LINES);
     pen.lineWidth = 1;
@@ -54,7 +55,7 @@ export function showParallel(place: HTMLElement, study: Study): void {
       trace(chosen);
       pen.stroke();
     }
-    note.textContent = lines.length < study.shown ? `${lines.length} of ${study.shown} lines are drawn.` : "";
+    note.textContent = lines.length < study.shown ? `${lines.length.toLocaleString("en")} of ${study.shown.toLocaleString("en")} lines are drawn.` : "";
   });
 
   const arrange = () => {
