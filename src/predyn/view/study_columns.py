@@ -70,6 +70,8 @@ def column_data(table: Table, column: PageColumn) -> dict[str, Any]:
     }
     values = table[column.name]
     if column.kind in NUMBERS:
+        if column.kind == "whole" and column.role == STATUS:
+            values = np.where(values < 0, np.nan, values)  # -1: none
         return data | {"values": rounded(values, DIGITS)}
     if column.kind == "flag":
         return data | {"words": list(TRUTH), "values": [int(value) for value in values]}

@@ -48,6 +48,7 @@ STUDY_BUILT = ("study.css", "study.js")
 MOST_CASES = 12  # listed by number for one reason
 KEPT, IN_PAGE = 1, 2  # where a motion can be seen
 SENSES = ("min", "max")
+NOT_COMPARED = 9  # rank of columns that are not offered for comparison
 
 
 @dataclass(frozen=True)
@@ -66,15 +67,22 @@ class PageText:
 
 def write_study_report(
     folder: str | os.PathLike[str],
-    table: Table,
-    columns: Sequence[PageColumn],
+    table: Table | None = None,
+    columns: Sequence[PageColumn] = (),
     motions: Iterable[tuple[int, Loader]] = (),
     text: PageText | None = None,
 ) -> Path:
     """Write report.html into the folder of a study; an earlier one stays until it is complete.
 
+    table: columns by name, of equal length; default: table, columns, motions and texts as they are
+    in the folder (see `study_report`).
+    columns: those that the page shows, in this order.
     motions: case numbers with functions that load their solutions, of those that were kept.
     """
+    if table is None:
+        from predyn.view.study_report import study_report
+
+        return study_report(folder)
     path = Path(folder) / REPORT
     write_text(path, study_html(table, columns, motions, text or PageText(), str(folder)))
     return path
@@ -95,7 +103,7 @@ def study_html(
     cases = case_numbers(table, count)
     row_of = {case: row for row, case in enumerate(cases)}
     kept = {row_of[case]: load for case, load in motions if case in row_of}
-    compared = _compared(text, columns)
+    compared = _compared(table, text, columns)
     embedded = embed_motions(kept.items(), _on_front(table, states, compared), most_bytes)
     reasons = reasons_of(table, states)
     data = _data(table, columns, cases, states, kept, embedded)
@@ -143,13 +151,15 @@ def _data(
     }
 
 
-def _compared(text: PageText, columns: Sequence[PageColumn]) -> Sequence[tuple[str, str]]:
+def _compared(
+    table: Table, text: PageText, columns: Sequence[PageColumn]
+) -> Sequence[tuple[str, str]]:
     """Names and senses of the two columns that are compared at first; none without two."""
     numbers = [column for column in columns if column.kind in NUMBERS and column.name not in OWN]
     names = [column.name for column in numbers]
     if text.pareto is None:
-        order = [column.name for role in (COLLECTED, VARIED) for column in numbers
-                 if column.role == role]  # fmt: skip
+        ranked = sorted((_rank(table, column), k) for k, column in enumerate(numbers))
+        order = [names[k] for rank, k in ranked if rank < NOT_COMPARED]
         return [(name, "min") for name in order[:2]] if len(order) > 1 else []
     for name, sense in text.pareto:
         if name not in names:
@@ -157,6 +167,18 @@ def _compared(text: PageText, columns: Sequence[PageColumn]) -> Sequence[tuple[s
         if sense not in SENSES:
             raise InputError(f"pareto: expected 'min' or 'max', got {sense!r:.40}")
     return text.pareto
+
+
+def _rank(table: Table, column: PageColumn) -> int:
+    """Its place among the columns to compare; what never changes has none."""
+    values = np.asarray(table[column.name], float)
+    distinct = np.unique(values[np.isfinite(values)])
+    if column.role not in (COLLECTED, VARIED) or len(distinct) == 1:
+        return NOT_COMPARED
+    # costs include their weights, which a study may vary
+    weighted = column.name.startswith("cost ")
+    ranks = (not weighted and column.name != "objective", weighted, True)
+    return ranks.index(True) if column.role == COLLECTED else NOT_COMPARED - 1
 
 
 def _on_front(
@@ -185,8 +207,13 @@ def _badge(states: Sequence[int]) -> str:
 def _numbers(states: Sequence[int], in_page: int, kept: int) -> str:
     cards = (
         ("Cases", len(states), "", False),
-        ("Failed", states.count(FAILED), "", FAILED in states),
-        ("Set aside", states.count(ASIDE), "lost their worker twice", ASIDE in states),
+        ("Failed", states.count(FAILED), "", True),
+        (
+            "Set aside",
+            states.count(ASIDE),
+            "lost their worker twice" if ASIDE in states else "",
+            True,
+        ),
         ("Motions in this page", in_page, f"{kept:,} kept in the folder", False),
     )
     return "".join(

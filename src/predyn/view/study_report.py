@@ -23,7 +23,8 @@ def study_report(
 ) -> Path:
     """Write report.html into the folder of a study, also of one that is still running.
 
-    pareto: two columns, each "min" or "max", for the first Pareto plot.
+    pareto: two columns, each "min" or "max", for the first Pareto plot; default: the costs of a
+    Pareto front, of a study two that were collected.
     """
     from predyn.study.folder import (  # type: ignore[import-not-found, unused-ignore]
         read_description,
@@ -34,7 +35,9 @@ def study_report(
 
     place = Path(folder)
     about, table = read_description(place), read_table(place)
-    varied = set(about.more.get("varied", ()))
+    varied, between = set(about.more.get("varied", ())), about.more.get("between")
+    if pareto is None and between:  # `predyn pareto`
+        pareto = ((between[0], "min"), (between[1], "min"))
     columns = page_columns(about.columns, varied)
     text = PageText(about.name, about.description, pareto, _provenance(about.more))
     return write_study_report(place, table, columns, kept_motions(place), text)
@@ -49,7 +52,7 @@ def page_columns(columns: Iterable[Any], varied: set[str]) -> list[PageColumn]:
     for name, unit, kind in columns:
         role = VARIED if name in varied else STATUS if name in status else COLLECTED
         found.append(PageColumn(name, unit, kind, role))
-    return found
+    return sorted(found, key=lambda column: (VARIED, COLLECTED, STATUS).index(column.role))
 
 
 def kept_motions(folder: Path) -> list[tuple[int, Loader]]:

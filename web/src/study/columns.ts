@@ -45,6 +45,9 @@ export class Column {
     return this.words ? this.words[value] ?? "" : readable(value, 6);
   }
 
+  // With its unit.
+  full(row: number): string { return `${this.text(row)} ${this.words ? "" : this.data.unit}`.trim(); }
+
   label(value: number): string {
     return this.words ? this.words[value] ?? "" : readable(value, 5);
   }

@@ -23,7 +23,7 @@ export function showDetails(study: Study): void {
     const facts = tag("p", dialog, { class: "facts" });
     for (const column of study.columns) if (column.text(row) && column.data.name !== "status") {
       const fact = tag("span", facts, {}, `${column.data.name} `);
-      tag("b", fact, {}, `${column.text(row)} ${column.data.unit}`);
+      tag("b", fact, {}, column.full(row));
     }
     if (!dialog.open) dialog.showModal();
     if (study.motion(row)) {

@@ -56,7 +56,7 @@ export class Plane {
     this.front = this.compares ? frontOf(study, x, y, this.senses) : null;
     this.key.replaceChildren();
     if (this.front) {
-      const { rows, dominated, knee } = this.front, named = knee === null ? "The front has no knee." : `Knee: case ${study.data.cases[knee]} (${x.data.name} ${x.text(knee)} ${x.data.unit}, ${y.data.name} ${y.text(knee)} ${y.data.unit}).`;
+      const { rows, dominated, knee } = this.front, named = knee === null ? "The front has no knee." : `Knee: case ${study.data.cases[knee]} (${x.data.name} ${x.full(knee)}, ${y.data.name} ${y.full(knee)}).`;
       this.words.textContent = `${rows.length} of the solved cases shown ${rows.length === 1 ? "is" : "are"} on the front, ${dominated} ${dominated === 1 ? "is" : "are"} dominated. ${named}`;
       this.addKey(0, "var(--accent)", "on the front");
       this.addKey(1, "var(--soft)", "dominated");
@@ -192,8 +192,9 @@ export class Plane {
     if (tip.hidden || row === null) return;
     const [left, top] = this.spot(row), { clientWidth: width } = this.holder;
     const colours = this.compares ? null : study.colours.value;
-    tip.textContent = [`case ${study.data.cases[row]}`, ...[x, y, ...(colours && colours !== x && colours !== y ? [colours] : [])].map((column) => `${column.data.name} ${column.text(row)} ${column.data.unit}`)].join(" · ");
-    Object.assign(tip.style, { top: `${Math.max(0, top - 34)}px`, left: left < width / 2 ? `${left}px` : "auto", right: left < width / 2 ? "auto" : `${width - left}px` });
+    tip.textContent = [`case ${study.data.cases[row]}`, ...[x, y, ...(colours && colours !== x && colours !== y ? [colours] : [])].map((column) => `${column.data.name} ${column.full(row)}`)].join(" · ");
+    Object.assign(tip.style, { top: `${Math.max(0, top - 40)}px`, left: "0" }); // its width is that of the text alone
+    tip.style.left = `${Math.max(0, Math.min(left < width / 2 ? left : left - tip.offsetWidth, width - tip.offsetWidth))}px`;
   }
 
   private listen(): void {
