@@ -79,6 +79,6 @@ def test_fronts_show_their_costs(folder):
 def test_no_study(tmp_path):
     from predyn.view.study_report import study_report
 
-    with pytest.raises(predyn.FileError, match="no study.json"):
+    with pytest.raises(predyn.FileError, match=r"no study\.json"):
         study_report(tmp_path)
     assert not np.any(list(tmp_path.iterdir()))

@@ -19,6 +19,7 @@ from predyn.errors import FileError, InputError
 from predyn.solution import Solution
 from predyn.view.curves import clock_data
 from predyn.view.excerpts import panel_chart
+from predyn.view.numbers import rounded
 from predyn.view.panels import default_names, in_degrees, panels_of
 from predyn.view.scene import scene_data
 from predyn.view.sheets import FEW, FIRST, Spec, Times, page_data, picker
@@ -28,6 +29,7 @@ MOST_MOTIONS = 2_000
 MOST_BYTES = 12_000_000  # of all of them in the page
 FRAMES = 61  # of an animation
 POINTS = 101  # of a curve
+DIGITS = 4  # of curves; of lengths relative to the size of the motion
 
 Loader = Callable[[], Solution]
 
@@ -101,7 +103,21 @@ def motion_data(solution: Solution) -> Spec:
     ]
     chosen = range(len(joints) if len(joints) <= FEW else FIRST)
     pickers = [picker("picker", ["charts"], joints, chosen)]
-    return page_data(times, {"charts": charts}, pickers, clock_data(solution), scene_data(stage))
+    for each in charts:
+        for line in each["series"]:
+            line["y"] = rounded(np.array(line["y"], float), DIGITS)
+    scene = scene_data(stage)
+    places = DIGITS - int(np.floor(np.log10(stage.view.radius)))
+    for motion in scene["motions"]:
+        motion["poses"] = [_decimals(pose, places) for pose in motion["poses"]]
+    for trail in scene["trails"]:
+        trail["points"] = [_decimals(point, places) for point in trail["points"]]
+    return page_data(times, {"charts": charts}, pickers, clock_data(solution), scene)
+
+
+def _decimals(values: Sequence[float], places: int) -> list[float]:
+    """Rounded; whole numbers as such, which JSON writes without a fraction."""
+    return [int(x) if x.is_integer() else x for x in (round(x, places) + 0.0 for x in values)]
 
 
 def _spread(rows: Sequence[int]) -> list[int]:
