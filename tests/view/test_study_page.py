@@ -14,11 +14,11 @@ from fake_solution import fake_solution
 from fake_study import COLUMNS, ODD, TEXT, fake_motions, fake_table
 from predyn.errors import FileError
 from predyn.view.study_columns import PageColumn, front_rows, reasons_of, states_of
-from predyn.view.study_motions import MOST_BYTES, embed_motions
+from predyn.view.study_motions import MOST_BYTES, coded, embed_motions, motion_data
 from predyn.view.study_page import PageText, study_html, view_command, write_study_report
 from view.html_page import Page
 
-EMPTY = {"charts": {"charts": []}}  # of a motion
+EMPTY = {"charts": {"charts": []}, "scene": {"motions": []}}  # of a motion
 
 
 def unpacked(page, name):
@@ -119,10 +119,28 @@ def test_motions_are_whole_and_share_what_is_common():
     assert angle["low"] == pytest.approx(np.rad2deg(-2.37), abs=0.1)
 
 
+def test_motions_keep_their_digits():
+    data = motion_data(fake_solution())
+    short = coded(data)
+    for plain, coarse, width in (
+        (data["scene"]["motions"][0]["poses"][1], short["scene"]["motions"][0]["poses"][1], 7),
+        (
+            data["charts"]["charts"][0]["series"][0]["y"],
+            short["charts"]["charts"][0]["series"][0]["y"],
+            1,
+        ),
+    ):
+        steps = np.array(coarse["steps"]).reshape(width, -1)
+        values = np.cumsum(np.cumsum(steps, axis=1), axis=1).T.ravel() * 10.0 ** -coarse["places"]
+        assert values == pytest.approx(plain, abs=0.51 * 10.0 ** -coarse["places"])
+        assert coarse["width"] == width
+    gaps = {"title": "gap", "series": [{"y": [1.0, None, 2.0]}]}
+    short = coded({"scene": {"motions": []}, "charts": {"charts": [gaps]}})
+    assert short["charts"]["charts"][0]["series"][0]["y"] == [1.0, None, 2.0]
+
+
 def test_what_does_not_fit_is_named(monkeypatch):
-    monkeypatch.setattr(
-        "predyn.view.study_motions.motion_data", lambda _: {"charts": {"charts": []}}
-    )
+    monkeypatch.setattr("predyn.view.study_motions.motion_data", lambda _: EMPTY)
     loaded = []
     solution = fake_solution()
 
@@ -147,9 +165,7 @@ def test_what_does_not_fit_is_named(monkeypatch):
 
 
 def test_the_others_are_spread_over_the_cases(monkeypatch):
-    monkeypatch.setattr(
-        "predyn.view.study_motions.motion_data", lambda _: {"charts": {"charts": []}}
-    )
+    monkeypatch.setattr("predyn.view.study_motions.motion_data", lambda _: EMPTY)
     monkeypatch.setattr("predyn.view.study_motions.MOST_MOTIONS", 8)
     solution = fake_solution()
     found = embed_motions([(row, lambda: solution) for row in range(64)], [])

@@ -19,7 +19,6 @@ from predyn.errors import FileError, InputError
 from predyn.solution import Solution
 from predyn.view.curves import clock_data
 from predyn.view.excerpts import panel_chart
-from predyn.view.numbers import rounded
 from predyn.view.panels import default_names, in_degrees, panels_of
 from predyn.view.scene import scene_data
 from predyn.view.sheets import FEW, FIRST, Spec, Times, page_data, picker
@@ -29,7 +28,8 @@ MOST_MOTIONS = 2_000
 MOST_BYTES = 12_000_000  # of all of them in the page
 FRAMES = 61  # of an animation
 POINTS = 101  # of a curve
-DIGITS = 4  # of curves; of lengths relative to the size of the motion
+WIDTH = 7  # numbers of a pose
+DIGITS, FINE = 4, 4  # of curves, relative to the largest value; decimals of poses, at least
 
 Loader = Callable[[], Solution]
 
@@ -78,9 +78,10 @@ def embed_motions(
             found.still.append(row)
             continue
         data = motion_data(solution)
+        short = coded(data)
         if found.common is None:
-            found.common = data
-        text = packed(_difference(data, found.common))
+            found.common = short
+        text = packed(_difference(short, found.common))
         if size + len(text) > most_bytes:
             found.too_many = sorted(order[k:])
             break
@@ -103,21 +104,43 @@ def motion_data(solution: Solution) -> Spec:
     ]
     chosen = range(len(joints) if len(joints) <= FEW else FIRST)
     pickers = [picker("picker", ["charts"], joints, chosen)]
-    for each in charts:
-        for line in each["series"]:
-            line["y"] = rounded(np.array(line["y"], float), DIGITS)
-    scene = scene_data(stage)
-    places = DIGITS - int(np.floor(np.log10(stage.view.radius)))
-    for motion in scene["motions"]:
-        motion["poses"] = [_decimals(pose, places) for pose in motion["poses"]]
-    for trail in scene["trails"]:
-        trail["points"] = [_decimals(point, places) for point in trail["points"]]
-    return page_data(times, {"charts": charts}, pickers, clock_data(solution), scene)
+    return page_data(times, {"charts": charts}, pickers, clock_data(solution), scene_data(stage))
 
 
-def _decimals(values: Sequence[float], places: int) -> list[float]:
-    """Rounded; whole numbers as such, which JSON writes without a fraction."""
-    return [int(x) if x.is_integer() else x for x in (round(x, places) + 0.0 for x in values)]
+def coded(data: Spec) -> Spec:
+    """The same with curves and poses as second differences of whole numbers.
+
+    They are small where a motion is smooth, so that they compress three times better. The page
+    undoes this (web/src/study/data.ts).
+    """
+    scene = data["scene"]
+    motions = [
+        motion | {"poses": [_steps(pose, WIDTH) for pose in motion["poses"]]}
+        for motion in scene["motions"]
+    ]
+    charts = [
+        chart | {"series": [line | {"y": _steps(line["y"], 1)} for line in chart["series"]]}
+        for chart in data["charts"]["charts"]
+    ]
+    return data | {"scene": scene | {"motions": motions}, "charts": {"charts": charts}}
+
+
+def _steps(values: Sequence[float | None], width: int) -> Spec | Sequence[float | None]:
+    """Rows of `width` numbers, column by column: the first, its step, then changes of the step.
+
+    As multiples of the power of ten that leaves four digits to the largest number, five in poses.
+    Curves with gaps stay as they are.
+    """
+    if not values or None in values:
+        return values
+    columns = np.array(values, float).reshape(-1, width).T
+    largest = np.abs(columns).max()
+    places = DIGITS - int(np.ceil(np.log10(largest))) if largest > 0.0 else 0
+    if width == WIDTH:
+        places = max(places + 1, FINE)  # quaternions are at most 1, however far a motion goes
+    whole = np.round(columns * 10.0**places).astype(np.int64)
+    whole = np.diff(whole, n=2, axis=1, prepend=np.zeros((width, 2), np.int64))
+    return {"places": places, "width": width, "steps": whole.ravel().tolist()}
 
 
 def _spread(rows: Sequence[int]) -> list[int]:

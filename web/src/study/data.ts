@@ -28,11 +28,31 @@ async function unpack(id: string): Promise<string> {
 
 let common: Promise<PageData> | null = null, player: Promise<string> | null = null;
 
+// Rows of `width` numbers, column by column: second differences of multiples of a power of ten.
+interface Steps { places: number; width: number; steps: number[] }
+
+function numbersOf(coded: Numbers | Steps): Numbers {
+  if (!("steps" in coded)) return coded;
+  const { places, width, steps } = coded, count = steps.length / width, found = new Array<number>(steps.length);
+  for (let column = 0; column < width; column++) {
+    let value = 0, step = 0;
+    for (let row = 0; row < count; row++) {
+      step += steps[column * count + row];
+      value += step;
+      found[row * width + column] = value / 10 ** places;
+    }
+  }
+  return found;
+}
+
 // The motion of a row: its own parts, and those that all motions have in common.
 export async function motionOf(row: number): Promise<PageData> {
   common ??= unpack("common").then((text) => JSON.parse(text));
   const shared = await common, own = JSON.parse(await unpack(`motion-${row}`));
-  return { ...shared, ...own, scene: { ...shared.scene, ...own.scene } };
+  const data: PageData = { ...shared, ...own, scene: { ...shared.scene, ...own.scene } };
+  const charts = data.charts.charts.map((chart) => ({ ...chart, series: chart.series.map((line) => ({ ...line, y: numbersOf(line.y) })) }));
+  const motions = data.scene!.motions.map((motion) => ({ ...motion, poses: motion.poses.map((pose) => numbersOf(pose) as number[]) }));
+  return { ...data, charts: { charts }, scene: { ...data.scene!, motions } };
 }
 
 // The page of one motion, for a frame: it has the player of the report.
