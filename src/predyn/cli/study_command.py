@@ -135,10 +135,8 @@ def _end(results: StudyResults, text: str, report: bool) -> None:
 
 def _write_report(folder: Path) -> None:
     """The report; the results are safe whatever happens to it."""
-    try:
-        from predyn.view.study_page import write_study_report
-    except ImportError:
-        return
+    from predyn.view.study_page import write_study_report
+
     try:
         show(f"wrote {write_study_report(folder)}")
     except PredynError as error:
