@@ -49,7 +49,7 @@ docs: $(READY)
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .import_linter_cache
-	rm -rf web/node_modules src/predyn/view/page.js src/predyn/view/page.css src/predyn/view/page-licenses.txt
+	rm -rf web/node_modules src/predyn/view/page.js src/predyn/view/page.css src/predyn/view/study.js src/predyn/view/study.css src/predyn/view/page-licenses.txt
 	find src tests docs examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PREDYN): pyproject.toml

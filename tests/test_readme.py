@@ -32,6 +32,7 @@ PAGES = (
     "solutions",
     "notebooks",
     "sensitivities",
+    "studies",
     "retiming",
     "collision",
     "planning",

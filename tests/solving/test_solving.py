@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -22,6 +23,7 @@ from predyn.samples import Samples
 from predyn.solution import Solution
 from predyn.solvers.ipopt_callbacks import Iterate
 from predyn.solving import single_solve, solve
+from predyn.solving.several_starts import best_of_starts
 from predyn.solving.single_solve import evaluate_all
 from predyn.terms import Effort, TotalTime, UserTerm
 from predyn.transcribe.program import Program
@@ -103,6 +105,26 @@ def test_several_starts_give_the_best_and_the_spread() -> None:
     again = solve(problem, starts=4, seed=3)
     assert again.starts == found.starts
     assert digest(again) == digest(found)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills a process")
+def test_a_start_whose_process_was_killed_is_repeated() -> None:
+    problem = read_task("arm-2r-min-effort").problem
+
+    def kill_one(iterate: Iterate) -> None:
+        for process in multiprocessing.active_children()[: iterate.iteration == 1]:
+            process.kill()
+
+    undisturbed = solve(problem, starts=3)
+    disturbed = solve(problem, starts=3, report=kill_one)
+    assert disturbed.starts == undisturbed.starts
+    assert digest(disturbed) == digest(undisturbed)
+
+
+def test_starts_that_cannot_be_sent() -> None:
+    problem = read_task(TASK).problem
+    with pytest.raises(InputError, match=r"starts: the problem cannot be sent to other processes"):
+        best_of_starts(problem, lambda: None, 2, 0, "", None)
 
 
 @pytest.mark.parametrize("starts", [0, -1, 1.5, "2"])

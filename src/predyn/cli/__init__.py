@@ -1,5 +1,5 @@
-"""The command line: examples, solve, estimate, plan, certify, check, simulate, report, view,
-export."""
+"""The command line: examples, solve, estimate, plan, certify, study, pareto, check, simulate,
+report, view, export."""
 
 from predyn.cli.estimate_command import estimate
 from predyn.cli.file_commands import check, export, report, view
@@ -7,8 +7,13 @@ from predyn.cli.guard import app, guarded
 from predyn.cli.robot_commands import certify, plan
 from predyn.cli.simulate_command import simulate
 from predyn.cli.solve_command import examples, solve
+from predyn.cli.study_command import pareto, study
 
-for command in (examples, solve, estimate, plan, certify, check, simulate, report, view, export):
+COMMANDS = (
+    *(examples, solve, estimate, plan, certify, study, pareto),
+    *(check, simulate, report, view, export),
+)
+for command in COMMANDS:
     app.command()(guarded(command))
 
 

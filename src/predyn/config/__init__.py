@@ -62,21 +62,50 @@ def read_task(
     method   replaces the transcription method
     options  replace values in the table [movement], written as in TOML
     """
+    text, tree, path = parse_task(task)
+    if method is not None and isinstance(tree.setdefault("transcription", {}), dict):
+        tree["transcription"]["method"] = method
+    if options:
+        tree = with_options(tree, options)
+        text = text_of(tree)
+    return Task(
+        problem_of_tree(tree, text, path, allow_absolute=allow_absolute, allow_code=allow_code),
+        text,
+        path,
+    )
+
+
+def parse_task(task: str | os.PathLike[str]) -> tuple[str, dict[str, Any], FilePath]:
+    """Text, contents and path of a task file; the contents are not checked."""
     path = task_path(task)
     text = _text(path)
+    return text, _raw(text, Findings(str(path), text)), path
+
+
+def problem_of_tree(
+    tree: dict[str, Any],
+    text: str,
+    path: FilePath,
+    *,
+    allow_absolute: bool = False,
+    allow_code: bool = False,
+    model: Model | None = None,
+) -> Problem:
+    """The problem of the contents of a task file, which may differ from its text.
+
+    text   for the line numbers in messages
+    model  the one that the table [model] describes, if it is known already
+    """
     findings = Findings(str(path), text)
-    raw = _raw(text, findings, method)
-    if options:
-        raw = with_options(raw, options)
-        text = text_of(raw)
-    if is_movement(raw):
-        return Task(_checked(movement_of(raw, path.stem, findings), {}, findings), text, path)
-    table = _table(raw, findings)
+    if is_movement(tree):
+        return _checked(movement_of(tree, path.stem, findings), {}, findings)
+    table = _table(tree, findings)
     folder = Folder(path.parent, allow_absolute)
-    model = model_of(table.model, folder, findings)
-    findings.raise_if_any()
+    if model is None:
+        model = model_of(table.model, folder, findings)
+        findings.raise_if_any()
     assert model is not None
-    return Task(_problem(table, model, folder, allow_code, path.stem, findings), text, path)
+    return _problem(table, model, folder, allow_code, path.stem, findings)
 
 
 def problem_of_text(text: str, model: Model, name: str) -> Problem:
@@ -89,18 +118,15 @@ def problem_of_text(text: str, model: Model, name: str) -> Problem:
     return _problem(table, model, Folder(FilePath(), False), False, name, findings)
 
 
-def _raw(text: str, findings: Findings, method: str | None = None) -> dict[str, Any]:
+def _raw(text: str, findings: Findings) -> dict[str, Any]:
     try:
-        raw = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise FileError(f"{findings.file}: not TOML: {error}") from None
     except RecursionError:
         raise FileError(
             f"{findings.file}: not a task file: brackets are nested too deeply"
         ) from None
-    if method is not None and isinstance(raw.setdefault("transcription", {}), dict):
-        raw["transcription"]["method"] = method
-    return raw
 
 
 def _table(raw: dict[str, Any], findings: Findings) -> TaskTable:

@@ -23,12 +23,11 @@ from predyn.storage.files import (
     temporary_name,
     writable_folder,
 )
+from predyn.storage.folder_lock import lock_folder
 
 COMMIT = ".predyn-commit"
-LOCK = ".predyn-lock"
 RESULT_SUFFIX = ".h5"  # everything else in a folder is derived from these files
 NEW, STALE = "new", "stale"  # parts of the hidden folder
-LOCK_SECONDS = 0.5  # for who opened the lock file of a process that was about to end
 
 
 @contextlib.contextmanager
@@ -42,7 +41,7 @@ def locked(folder: Path, names: Collection[str] = ()) -> Iterator[None]:
     writable_folder(folder)
     _refuse_folders(folder, names)
     try:
-        with _lock(folder):
+        with lock_folder(folder):
             remove_leftovers(folder)
             _move_into_place(folder)
             yield
@@ -59,7 +58,7 @@ def complete(folder: Path) -> None:
     place are still a result with what belongs to it.
     """
     if os.path.lexists(folder / COMMIT):
-        with contextlib.suppress(FileError), _lock(folder):
+        with contextlib.suppress(FileError), lock_folder(folder):
             remove_leftovers(folder)
             _move_into_place(folder)
 
@@ -133,28 +132,3 @@ def _by_kind(names: Collection[str]) -> tuple[list[str], list[str]]:
     """Results, and files derived from them."""
     results = sorted(name for name in names if name.endswith(RESULT_SUFFIX))
     return results, sorted(set(names) - set(results))
-
-
-@contextlib.contextmanager
-def _lock(folder: Path) -> Iterator[None]:
-    """Hold the lock, which the system releases when its holder dies; a FileError if it is taken."""
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(folder / LOCK, timeout=LOCK_SECONDS)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise FileError(
-            f"{folder}: another predyn process is writing there; wait until it ends or choose "
-            "another folder"
-        ) from None
-    except OSError as error:
-        raise FileError(f"{folder / LOCK}: cannot be locked: {error.strerror}") from error
-    try:
-        yield
-    finally:
-        # Removed while held: who opened it before finds that it has no name any more, and tries
-        # again with a new one.
-        with contextlib.suppress(OSError):
-            (folder / LOCK).unlink(missing_ok=True)
-        lock.release()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from predyn.errors import InputError, unknown_name
@@ -36,16 +37,20 @@ def channels_of(solution: Solution) -> dict[str, ChannelInfo]:
 
 def channel_info(solution: Solution, name: str) -> ChannelInfo:
     """One of them. Raises an InputError that lists the names if there is none of this name."""
-    own = own_channels(solution)
+    return described_channel(solution.model, name, own_channels(solution))
+
+
+def described_channel(model: Model, name: str, own: Mapping[str, ChannelInfo]) -> ChannelInfo:
+    """A channel of a mechanism, or one of its own that a motion adds."""
     if not isinstance(name, str):
         raise unknown_name("channel", name, own)
     if name in own:
         return own[name]
     family, colon, _ = name.partition(":")
     if family + colon in CHANNELS and family + colon not in RESERVED:
-        return _registered(solution.model, name)
+        return _registered(model, name)
     if name in QUANTITIES:
-        return _whole(solution.model, name)
+        return _whole(model, name)
     families = [f"{x}NAME" for x in CHANNELS if x.endswith(":")]
     plain = [x for x in CHANNELS if not x.endswith(":")]
     names = list(dict.fromkeys([*plain, *QUANTITIES, *families, *own]))

@@ -47,7 +47,7 @@ from predyn.solution.verification_file import verification_of
 from predyn.storage import hdf5_tree
 from predyn.storage.files import write_bytes
 from predyn.storage.hdf5_tree import Tree
-from predyn.storage.tree_reader import TreeReader, located, read_file
+from predyn.storage.tree_reader import TreeReader, located, read_bytes, read_file
 
 KIND, VERSION = "predyn solution", 2
 SCALARS: dict[str, type] = {
@@ -65,14 +65,23 @@ NUMBERS = tuple(name for name in Violation._fields if name != "name")
 
 def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
     """Write a solution to an HDF5 file, whole or not at all; equal solutions give equal bytes."""
+    write_bytes(path, bytes_of_solution(solution, str(path)))
+
+
+def bytes_of_solution(solution: Solution, name: str = "solution") -> bytes:
+    """The contents of the file that `save_solution` writes; name: of the file, for messages."""
     try:
         statuses = {solution.status, *(start.get("status") for start in solution.starts)}
         plain = is_plain(solution) and not needs_new_version(solution.model)
         version = 1 if plain and EXCEEDS not in statuses else VERSION
-        data = hdf5_tree.encode(_tree_of(solution), _notes(solution.model), KIND, version)
+        return hdf5_tree.encode(_tree_of(solution), _notes(solution.model), KIND, version)
     except (ValueError, OSError, RuntimeError) as error:  # of a value, or of the HDF5 library
-        raise FileError(f"{path}: this solution cannot be saved: {error}") from error
-    write_bytes(path, data)
+        raise FileError(f"{name}: this solution cannot be saved: {error}") from error
+
+
+def solution_of_bytes(data: bytes, name: str = "solution") -> Solution:
+    """The solution in the contents of a file."""
+    return read_bytes(data, name, KIND, VERSION, _solution_of)
 
 
 def load_solution(path: str | os.PathLike[str]) -> Solution:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import pickle
-import signal
-import threading
-from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from multiprocessing.process import BaseProcess
 from time import monotonic
 from typing import Any
 
@@ -25,28 +20,24 @@ from predyn.solution import EXCEEDS, Solution
 from predyn.solvers.ipopt_callbacks import Iterate
 from predyn.solving.continuation import solve_in_stages
 from predyn.solving.single_solve import Output, Report
-from predyn.storage.interrupts import held_back
+from predyn.workers import Done, Failed, Joined, LocalWorkers, Lost, NoWorkers, Unsendable
 
+Job = tuple[Problem, Any, int, int, bool, str]
 FIRST, GENERATION = 20, 10  # starts from the guess, then starts from the best so far at a time
 
 
-def _start(job: tuple[Problem, Any, int, int, bool, str]) -> Solution:
-    """One start, in a process of its own."""
+def _begin(setup: None) -> Callable[[Job], Solution | Exception]:
+    return _start
+
+
+def _start(job: Job) -> Solution | Exception:
+    """One start, in a process of its own; its error as a value, so that it keeps its class."""
     problem, guess, seed, number, near, text = job
-    return solve_in_stages(problem, guess, Output(text), start=(seed, number), near=near)
-
-
-def _begin_worker() -> None:
-    """Leave Ctrl-C to the parent, and end when it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def follow() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
+    try:
+        return solve_in_stages(problem, guess, Output(text), start=(seed, number), near=near)
+    except Exception as error:
+        error.add_note("".join(traceback.format_exception(error)))
+        return error
 
 
 @contextmanager
@@ -54,17 +45,15 @@ def _explain_process_errors() -> Iterator[None]:
     """Errors between processes as clear messages."""
     try:
         yield
-    except BrokenProcessPool:
+    except NoWorkers:
         raise InputError(
             "starts: the worker processes exited unexpectedly. A script that uses several starts "
             'must call solve under `if __name__ == "__main__":`; if it does, the machine may have '
             "run out of memory"
         ) from None
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        if "pickle" not in str(error).lower():
-            raise
+    except Unsendable as error:
         raise InputError(
-            f"starts: the problem cannot be sent to other processes ({error}); user terms "
+            f"starts: the problem cannot be sent to other processes ({error.cause}); user terms "
             "need functions at module level, not lambdas or inner functions"
         ) from None
 
@@ -83,16 +72,12 @@ def best_of_starts(
     far, ten at a time, so that the result does not depend on the number of processes.
     """
     began = monotonic()
-    workers = min(starts, os.cpu_count() or 1)
     solutions: list[Solution] = []
-    futures: list[Future[Solution]] = []
     stopped = False
-    context = multiprocessing.get_context("spawn")
-    others = set(multiprocessing.active_children())
-    with held_back():  # or a semaphore is left behind
-        pool = ProcessPoolExecutor(workers, context, _begin_worker)
-    with _explain_process_errors():
+    count = min(starts, os.cpu_count() or 1)
+    with _explain_process_errors(), LocalWorkers(_begin, None, count) as workers:
         try:
+            pool = _Pool(workers)
             while len(solutions) < starts:
                 later = len(solutions) >= FIRST
                 stop = min(starts, len(solutions) + (GENERATION if later else FIRST))
@@ -101,10 +86,8 @@ def best_of_starts(
                     near = later and k % 3 != 0
                     source = _best(solutions) if near else guess
                     jobs.append((problem, source, seed, k, near, text))
-                with held_back():
-                    futures = [pool.submit(_start, job) for job in jobs]
-                for future in futures:
-                    solutions.append(future.result())
+                for solution in pool.do(jobs):
+                    solutions.append(solution)
                     if (
                         report is not None
                         and report(_ended(solutions, monotonic() - began)) is False
@@ -115,9 +98,6 @@ def best_of_starts(
             if not solutions:
                 raise
             stopped = True
-        finally:
-            with held_back():
-                _end(pool, futures, set(multiprocessing.active_children()) - others)
     spread = tuple(
         {
             "start": k,
@@ -135,17 +115,49 @@ def best_of_starts(
     return best
 
 
-def _end(
-    pool: ProcessPoolExecutor, futures: list[Future[Solution]], workers: set[BaseProcess]
-) -> None:
-    """End the workers, those that still solve too.
+class _Pool:
+    """Workers that do lists of jobs."""
 
-    No future is cancelled: the pool would stumble over it when it finds that the workers are gone.
-    """
-    if not all(future.done() for future in futures):
-        for worker in workers:
-            worker.terminate()
-    pool.shutdown()
+    def __init__(self, workers: LocalWorkers) -> None:
+        self._workers = workers
+        self._idle: list[int] = []
+
+    def do(self, jobs: list[Job]) -> Iterator[Solution]:
+        """The results in the order of the jobs. A job whose worker died is done once more."""
+        waiting = deque(range(len(jobs)))
+        running: dict[int, int] = {}  # seat -> job
+        lost: set[int] = set()
+        found: dict[int, Solution] = {}
+        for k in range(len(jobs)):
+            while k not in found:
+                while waiting and self._idle:
+                    running[self._idle[-1]] = waiting[0]
+                    self._workers.assign(self._idle.pop(), jobs[waiting.popleft()])
+                for event in self._workers.wait():
+                    if isinstance(event, Joined):
+                        self._idle.append(event.seat)
+                    elif isinstance(event, Done):
+                        self._idle.append(event.seat)
+                        if isinstance(event.value, Exception):
+                            raise event.value
+                        found[running.pop(event.seat)] = event.value
+                    elif isinstance(event, Failed):  # the job could not be read, for example
+                        raise InputError(f"starts: {event.error}")
+                    elif isinstance(event, Lost):
+                        self._lose(event, running, lost, waiting)
+            yield found.pop(k)
+
+    def _lose(
+        self, event: Lost, running: dict[int, int], lost: set[int], waiting: deque[int]
+    ) -> None:
+        if event.seat not in running:
+            self._idle.remove(event.seat)
+            return
+        job = running.pop(event.seat)
+        if job in lost:
+            raise NoWorkers(event.reason)
+        lost.add(job)
+        waiting.appendleft(job)
 
 
 def _ended(solutions: list[Solution], elapsed: float) -> Iterate:

@@ -152,7 +152,7 @@ def run_program(
         "costs": costs,
         "g": result.g,
         "multipliers": result.multipliers,
-        "history": _history(result),
+        "history": history_of(result),
         "timings": timings,
         "text": output.text,
     }
@@ -218,7 +218,7 @@ def evaluate_all(program: Program) -> None:
         program.hessian(1.0, np.zeros(program.m), np.empty(len(program.hessian_pattern[0])))
 
 
-def _history(result: SolverResult) -> dict[str, Floats]:
+def history_of(result: SolverResult) -> dict[str, Floats]:
     columns = zip(*result.history, strict=True) if result.history else [()] * len(HISTORY_FIELDS)
     return {
         name: np.array(column, float) for name, column in zip(HISTORY_FIELDS, columns, strict=True)

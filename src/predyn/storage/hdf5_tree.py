@@ -78,7 +78,7 @@ def decode(file: BinaryIO, kind: str, version: int) -> Tree:
     """The tree in a file of this kind and version, or an older one; a FileError says why not."""
     import h5py
 
-    stated, size, longest = _check_seal(file, kind, version)
+    stated, size, longest = check_seal(file, kind, version)
     try:
         with h5py.File(file, "r") as root:
             tree = _Reader(size, longest).root(root)
@@ -91,7 +91,7 @@ def decode(file: BinaryIO, kind: str, version: int) -> Tree:
     return tree
 
 
-def _check_seal(file: BinaryIO, kind: str, version: int) -> tuple[int, int, int]:
+def check_seal(file: BinaryIO, kind: str, version: int) -> tuple[int, int, int]:
     """The version, the size of the file, and the largest size in bytes of a text in it."""
     block = file.read(BLOCK)
     lines = block.split(b"\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,18 @@ def read_file(
     except (OSError, TypeError, ValueError) as error:  # ValueError: a NUL character
         cause = getattr(error, "strerror", None) or str(error)
         raise FileError(f"{path}: cannot be read: {cause}; expected a .h5 file") from error
+
+
+def read_bytes(
+    data: bytes, name: str, kind: str, version: int, make: Callable[[TreeReader], T]
+) -> T:
+    """As read_file, of the contents of a file; name: for messages."""
+    try:
+        return make(TreeReader(hdf5_tree.decode(io.BytesIO(data), kind, version)))
+    except PredynError as error:
+        raise FileError(f"{name}: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise FileError(f"{name}: cannot be read: {error}; expected a .h5 file") from error
 
 
 class TreeReader:

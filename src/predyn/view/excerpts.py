@@ -176,11 +176,12 @@ def _charts(motion: Motion, times: Times) -> dict[str, list[Spec]]:
         for panel in panels_of(motion, name, None)
     ]
     index = {name: j for j, name in enumerate(motion.model.joint_names)}
-    return {"charts": [_chart(panel, times, index) for panel in panels]}
+    return {"charts": [panel_chart(panel, times, index) for panel in panels]}
 
 
-def _chart(panel: Panel, times: Times, index: dict[str, int]) -> Spec:
-    rows = thinned(len(panel.t), MOST_POINTS)
+def panel_chart(panel: Panel, times: Times, index: dict[str, int], most: int = MOST_POINTS) -> Spec:
+    """A chart of at most so many points; index: numbers of joints by name."""
+    rows = thinned(len(panel.t), most)
     lines = []
     for k, name in enumerate(panel.names):
         line = series(times, panel.t[rows], panel.values[rows, k], name, index[name])

@@ -29,18 +29,29 @@ new Response(stream).text().then((text) => {
 
 
 def assembled(
-    template: str, values: Mapping[str, str], data: Mapping[str, Any], packed: bool = False
+    template: str,
+    values: Mapping[str, str],
+    data: Mapping[str, Any],
+    packed: bool = False,
+    built: tuple[str, str] = BUILT,
+    framed: tuple[str, str] | None = None,
 ) -> str:
     """The template with each value (HTML) in the place of its {{name}}; `tab` is in the head.
 
     {{head}}, {{data}} and {{script}} are filled here. The policy in the head lets the browser run
     this page's own style and script and nothing else. packed: the script comes compressed, in the
     place of {{packed}}, and the browser unpacks it: a third of the size.
+    built: its style and script; framed: those of pages in its frames, which inherit the policy.
     """
-    style, script = (_part(name) for name in BUILT)
-    scripts = _digest(script) + (f" {_digest(UNPACK)}" if packed else "")
+    style, script = (_part(name) for name in built)
+    styles, scripts = _digest(style), _digest(script) + (f" {_digest(UNPACK)}" if packed else "")
+    if framed:
+        styles, scripts = (
+            f"{own} {_digest(_part(name))}"
+            for own, name in zip((styles, scripts), framed, strict=True)
+        )
     policy = (
-        f"default-src 'none'; img-src data:; style-src {_digest(style)}; "
+        f"default-src 'none'; img-src data:; style-src {styles}; "
         f"script-src {scripts}; base-uri 'none'; form-action 'none'"
     )
     head = {"policy": policy, "tab": values["tab"], "style": style}

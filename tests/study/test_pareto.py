@@ -1,0 +1,143 @@
+"""Pareto fronts: each point an optimum of its weight, found faster than from the task's guess."""
+
+from dataclasses import replace
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+import pytest
+
+import predyn
+from predyn.errors import FileError, InputError
+from predyn.problem import Cost
+from predyn.solution import Solution
+from predyn.solving.continuation import solve_in_stages
+from predyn.solving.nearby import SomeRows, solve_nearby
+from predyn.solving.single_solve import Output
+from predyn.study.front import _Front, chosen_costs, dominated, find_front, front_weights, knee
+from predyn.terms import Smoothness
+from predyn.transcribe.methods import transcribe
+
+TASK, NAMES = "two-link-lifting", ("time", "effort")
+
+
+def test_dominated_points() -> None:
+    a = np.array([1.0, 2.0, 3.0, 3.0, 2.0, np.nan])
+    b = np.array([3.0, 2.0, 1.0, 2.5, 2.0 + 1e-9, 0.0])
+    assert dominated(a, b).tolist() == [False, False, False, True, False, False]
+    assert not dominated(np.full(2, np.nan), np.zeros(2)).any()
+
+
+def test_the_knee_is_farthest_from_the_line_between_the_ends() -> None:
+    a = np.array([0.0, 0.1, 0.5, 1.0, 0.05])
+    b = np.array([100.0, 20.0, 10.0, 0.0, 200.0])
+    assert knee(a, b) == 1
+    assert knee(a[:2], b[:2]) is None
+    line = np.linspace(0.0, 1.0, 5)
+    assert knee(line, 1.0 - line) is None
+
+
+def test_which_costs() -> None:
+    problem = predyn.load_task(TASK)
+    assert chosen_costs(problem, None) == NAMES
+    assert chosen_costs(problem, ("effort", "time")) == ("effort", "time")
+    three = replace(problem, costs=(*problem.costs, Cost(Smoothness())))
+    with pytest.raises(InputError, match="has 3: 'time', 'effort', 'smoothness'"):
+        chosen_costs(three, None)
+    with pytest.raises(InputError, match="did you mean 'effort'"):
+        chosen_costs(three, ("time", "efort"))
+    for wrong in (("time", "time"), ("time",), "time"):
+        with pytest.raises(InputError, match="between: expected"):
+            chosen_costs(three, wrong)
+
+
+def test_some_rows_are_those_of_the_whole_program() -> None:
+    program = transcribe(predyn.load_task(TASK))
+    rng = np.random.default_rng(1)
+    kept = rng.uniform(size=program.m) < 0.4
+    part = SomeRows(program, kept)
+    x = rng.uniform(0.4, 0.6, program.n)
+    assert part.check_derivatives(x).ok
+    whole, some = np.empty(program.m), np.empty(part.m)
+    program.constraints(whole)
+    part.constraints(some)
+    np.testing.assert_array_equal(some, whole[kept])
+    assert part.g_name(0) == program.g_name(int(np.flatnonzero(kept)[0]))
+
+
+def test_a_neighbour_is_solved_with_all_its_constraints() -> None:
+    problem = predyn.load_task(TASK)
+    guess = predyn.solve(problem, verbose=False)
+    other = replace(problem, costs=tuple(replace(x, weight=w) for x, w in
+                                         zip(problem.costs, (0.2, 0.8), strict=True)))  # fmt: skip
+    cold = predyn.solve(other, verbose=False)
+    near = solve_nearby(transcribe(problem), other, guess)
+    assert near is not None
+    assert near.success
+    assert near.objective == pytest.approx(cold.objective, rel=1e-6)
+    assert near.n_constraints == cold.n_constraints
+    assert near.multipliers.keys() == cold.multipliers.keys()
+    again = predyn.solve(other, guess=near, verbose=False)
+    assert again.iterations <= 3
+
+
+def test_front_of_a_task(tmp_path: Path) -> None:
+    results = predyn.pareto_front(TASK, tmp_path, points=7, progress=False)
+    table = results.table
+    assert len(table["case"]) == 7
+    assert table["solved"].all()
+    assert not table["dominated"].any()
+    assert table["knee"].sum() == 1
+    assert np.all(np.diff(table["time"]) > 0.0)
+    assert np.all(np.diff(table["effort"]) < 0.0)
+    np.testing.assert_allclose(table["time"], table["duration"])
+    assert results.description.more["between"] == ["time", "effort"]
+    assert "TOML" not in str(results)
+    for k in (1, 4):  # a motion is kept, and the optimum of its weight
+        solution = results.solution(k)
+        assert solution.duration == table["duration"][k]
+        problem = _Front(predyn.load_task(TASK), NAMES, front_weights(7), None)
+        cold = problem._cold(k).solution
+        assert cold.objective == pytest.approx(table["objective"][k], rel=1e-6)
+    with pytest.raises(FileError, match="there is no"):
+        predyn.StudyResults(tmp_path / "other")
+    again = predyn.pareto_front(TASK, tmp_path, points=3, keep=False, progress=False)
+    assert len(again.table["case"]) == 3
+    assert not (tmp_path / "solutions").exists()
+
+
+def test_wrong_input(tmp_path: Path) -> None:
+    for wrong in (2, 1001, 5.0, True):
+        with pytest.raises(InputError, match="points: expected a whole number"):
+            predyn.pareto_front(TASK, tmp_path, points=wrong)  # type: ignore[arg-type]
+    (tmp_path / "solution.h5").touch()
+    with pytest.raises(FileError, match="another kind of result"):
+        predyn.pareto_front(TASK, tmp_path)
+    problem = predyn.load_task(TASK)
+    named = replace(problem, costs=(replace(problem.costs[0], name="status"), problem.costs[1]))
+    with pytest.raises(InputError, match="give it another name"):
+        predyn.pareto_front(named, tmp_path / "x")
+
+
+@pytest.mark.verify
+def test_front_of_an_arm_is_faster_and_not_dominated_by_several_starts() -> None:
+    problem = predyn.load_task("arm6-pick")
+    find_front(problem, NAMES, 5)  # kernels are loaded
+    times = []
+    for _ in range(3):
+        began = process_time()
+        front = find_front(problem, NAMES, 20)
+        times.append(process_time() - began)
+    cold = _Front(problem, NAMES, front_weights(20), None)
+    began = process_time()
+    single = [cold._cold(k) for k in range(20)]
+    slow = process_time() - began
+    print(f"front {min(times):.2f} s, cold {slow:.2f} s: {slow / min(times):.2f} times")
+    assert slow > 2.0 * min(times)
+    assert all(point.solved for point in front)
+    for point, one in zip(front, single, strict=True):
+        weighted = cold._weighted(problem, point.weight)
+        found: list[Solution] = [one.solution]
+        found += [solve_in_stages(weighted, None, Output(), start=(0, k)) for k in range(1, 10)]
+        best = min(x.objective for x in found if x.success)
+        assert point.solution.objective < best + 1e-6 * abs(best)

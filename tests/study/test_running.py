@@ -1,0 +1,311 @@
+"""Studies run to the end: whatever the workers do, the table is the same and nothing is lost."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import predyn
+from fake_cases import FakeSolver, Inside, fake_study, run_inside, same_tables
+from predyn.errors import FileError, InputError
+from predyn.storage import files
+from predyn.study import table as study_table
+from predyn.study.case_worker import Setup, Task, begin
+from predyn.study.running import run_cases
+from predyn.study.schedule import MOST
+from predyn.workers.events import Failed
+from predyn.workers.local_workers import LocalWorkers
+
+HERE = Path(__file__).parents[1]
+
+
+def test_the_table_does_not_depend_on_workers_or_jobs(tmp_path: Path, monkeypatch: Any) -> None:
+    study = fake_study(60, fails=[3, 40], invalid=[7, 8], words=("a", "b"))
+    runs = [run_inside(study, tmp_path / str(count), count) for count in (1, 3)]
+    monkeypatch.setattr("predyn.study.schedule.MOST", 1)
+    runs.append(run_inside(study, tmp_path / "single"))
+    assert len(runs[0].workers[0].tasks) < 45
+    assert len(runs[-1].workers[0].tasks) == 60
+    for run in runs:
+        assert same_tables(run.table, runs[0].table)
+        assert run.table["case"].tolist() == list(range(60))
+        assert not list((tmp_path / "1").glob("guesses/*"))
+
+
+def test_cases_start_from_their_guesses(tmp_path: Path) -> None:
+    """The column `guess` tells how to solve a case alone."""
+    study = fake_study(24, fails=[11, 12, 13], keep=True)
+    table = run_inside(study, tmp_path / "s", 3).table
+    solver, results = FakeSolver(study), predyn.StudyResults(tmp_path / "s")
+    assert np.sum(table["guess"] < 0) == 1
+    for k, guess in enumerate(table["guess"].tolist()):
+        near = None if guess < 0 else results.solution(guess)
+        assert solver.solve(k, near).row["objective"] == table["objective"][k]
+        assert near is None or near.success
+
+
+def test_results(tmp_path: Path) -> None:
+    study = fake_study(20, fails=[2], invalid=[3], raises=[5], keep=True)
+    run_inside(study, tmp_path / "s")
+    results = predyn.StudyResults(tmp_path / "s")
+    assert len(results) == 20
+    assert results.failed.tolist() == [2, 3, 5]
+    assert results.set_aside.tolist() == []
+    assert results.table["status"][[2, 3, 5]].tolist() == ["infeasible", "invalid", "error"]
+    assert "case 5 raises" in results.table["message"][5]
+    assert results.table["x0"][3] == study.values["x0"][3]
+    assert np.isnan(results.table["twice"][3]) == np.isnan(results.table["objective"][3])
+    assert results.to_pandas().loc[4, "word"] == "case 4"
+    assert "20 of 20 cases ended, 17 solved, 3 failed" in str(results)
+    assert results.solution(4).objective == results.table["objective"][4]
+    with pytest.raises(FileError, match="no such file"):
+        results.solution(5)
+    for wrong in (20, -1, 1.0, True, "1"):
+        with pytest.raises(InputError, match="from 0 to 19"):
+            results.solution(wrong)  # type: ignore[arg-type]
+    about = json.loads((tmp_path / "s" / "study.json").read_text())
+    assert about["fingerprint"] == study.fingerprint
+    roles = {x["name"]: x["role"] for x in about["columns"]}
+    assert roles["x0"] == "varied"
+    assert roles["twice"] == "collected"
+    assert roles["status"] == "outcome"
+
+
+def test_poison_and_lost_workers(tmp_path: Path) -> None:
+    """Every seventh job takes its worker along, and one case always does."""
+    study = fake_study(100)
+    calm = run_inside(study, tmp_path / "calm")
+    tried: dict[int, int] = {}
+
+    def dies(task: Task, number: int) -> bool:
+        if 57 in task.job.cases:
+            tried[len(task.job.cases)] = tried.get(len(task.job.cases), 0) + 1
+            return True
+        return number % 7 == 0 and len(task.job.cases) > 1
+
+    run = run_inside(study, tmp_path / "s", 2, dies)
+    results = predyn.StudyResults(tmp_path / "s")
+    assert results.set_aside.tolist() == [57]
+    assert results.failed.tolist() == [57]
+    assert tried[1] == 2
+    assert "lost twice" in results.table["message"][57]
+    assert any("case 57 is set aside" in text for text in run.messages)
+    children = np.flatnonzero(calm.table["guess"] == 57)
+    if not len(children):  # nothing starts from it: all others are as in the undisturbed run
+        rest = np.arange(100) != 57
+        one, other = ({k: v[rest] for k, v in x.table.items()} for x in (calm, run))
+        assert same_tables(one, other)
+
+
+class Interrupted(Inside):
+    """Ctrl-C after some jobs."""
+
+    def wait(self, seconds: float | None = None) -> list:
+        if len(self.tasks) >= 6:
+            raise KeyboardInterrupt
+        return super().wait(seconds)
+
+
+def test_a_run_continues_where_it_stopped(tmp_path: Path) -> None:
+    study, folder = fake_study(40, fails=[9]), tmp_path / "s"
+    whole = run_inside(study, tmp_path / "whole", 2).table
+    done = 0
+    for _ in range(40):
+        made: list[Interrupted] = []
+
+        def start(setup: Setup, made: list = made) -> Any:
+            made.append(Interrupted(setup, 2))
+            return made[-1]
+
+        try:
+            run_cases(study, folder, FakeSolver, start, lambda _: None)
+        except KeyboardInterrupt:
+            now = len(predyn.StudyResults(folder).table["case"])
+            assert now > done
+            done = now
+            continue
+        break
+    assert same_tables(predyn.StudyResults(folder).table, whole)
+    last = run_inside(study, folder)
+    assert not last.workers  # nothing was left to do
+    assert not (folder / "guesses").exists()
+
+
+def test_damaged_parts_and_missing_guesses(tmp_path: Path) -> None:
+    study, folder = fake_study(40), tmp_path / "s"
+    whole = run_inside(study, folder).table
+    parts = sorted((folder / "parts").iterdir())
+    for damaged in (parts[0], parts[len(parts) // 2], parts[-1]):
+        damaged.write_bytes(damaged.read_bytes()[:-20])
+        run = run_inside(study, folder)
+        assert f"{damaged.name}: damaged" in run.messages[0]
+        assert same_tables(run.table, whole)
+        assert damaged.with_suffix(".damaged").exists()
+
+
+def test_another_study_or_result_in_the_folder(tmp_path: Path) -> None:
+    run_inside(fake_study(5), tmp_path)
+    with pytest.raises(FileError, match=r"another study.*choose another folder"):
+        run_inside(fake_study(6), tmp_path)
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "solution.h5").touch()
+    with pytest.raises(FileError, match="another kind of result"):
+        run_inside(fake_study(5), tmp_path / "t")
+
+
+def test_a_full_disk_leaves_what_was_written(tmp_path: Path, monkeypatch: Any) -> None:
+    study, folder, calls = fake_study(40), tmp_path / "s", 0
+    write = files.write_bytes
+
+    def full(path: Any, data: bytes) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 5:
+            raise files.not_written(path, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+        write(path, data)
+
+    monkeypatch.setattr(study_table, "write_bytes", full)
+    with pytest.raises(FileError, match=r"free some space.*continues from there"):
+        run_inside(study, folder)
+    assert len(predyn.StudyResults(folder).table["case"]) > 0
+    monkeypatch.undo()
+    assert same_tables(run_inside(study, folder).table, run_inside(study, tmp_path / "whole").table)
+
+
+def test_one_run_at_a_time(tmp_path: Path) -> None:
+    study = fake_study(4)
+
+    def start(setup: Setup) -> Any:
+        with pytest.raises(FileError, match="another predyn process is writing"):
+            run_inside(study, tmp_path)
+        return Inside(setup)
+
+    run_cases(study, tmp_path, FakeSolver, start, False)
+
+
+def test_wrong_arguments(tmp_path: Path) -> None:
+    study = fake_study(4)
+    for wrong in (0, -1, 1.5, True, "2"):
+        with pytest.raises(InputError, match="workers: expected a whole number"):
+            predyn.run_study(study, tmp_path, workers=wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="scheduler: expected an address"):
+        predyn.run_study(study, tmp_path, scheduler="")
+    with pytest.raises(InputError, match="expected one of them"):
+        predyn.run_study(study, tmp_path, workers=2, scheduler="tcp://127.0.0.1:1")
+    with pytest.raises(InputError, match="--yes"):
+        predyn.run_study(fake_study(10_001, columns=1), tmp_path)
+
+
+class Unable(Inside):
+    """Workers whose preparation raises."""
+
+    def __enter__(self) -> Any:
+        self._events.append(Failed(1, "no such model"))
+        return self
+
+
+def test_workers_that_cannot_begin(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="could not begin: no such model"):
+        run_cases(fake_study(4), tmp_path, FakeSolver, Unable, False)
+
+
+def test_killed_processes(tmp_path: Path) -> None:
+    """Real processes: a poison case, and one kill from outside."""
+    study = fake_study(40, poison=[17], sleep=0.02)
+    disturbed(study, tmp_path, kills=1)
+
+
+@pytest.mark.verify
+def test_many_killed_processes(tmp_path: Path) -> None:
+    study = fake_study(200, poison=[123], sleep=0.15)
+    disturbed(study, tmp_path, kills=20)
+
+
+def disturbed(study: Any, folder: Path, kills: int) -> None:
+    """Run on two processes that are killed at random; compare with the undisturbed run."""
+    calm = fake_study(len(study), **{**study.source.tree, "poison": [], "sleep": 0.0})
+    table = run_inside(calm, folder / "calm").table
+    (poison,) = study.source.tree["poison"]
+    rng, killed, ended = np.random.default_rng(5), [], threading.Event()
+    made: list[LocalWorkers] = []
+
+    def start(setup: Setup) -> Any:
+        made.append(LocalWorkers(begin, setup, 2))
+        return made[-1]
+
+    def kill() -> None:
+        while len(killed) < kills and not ended.wait(rng.uniform(0.8, 2.2)):
+            pids = list(made[0].pids.values()) if made else []
+            if pids:
+                victim = pids[int(rng.integers(len(pids)))]
+                os.kill(victim, signal.SIGKILL)
+                killed.append(victim)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        results = run_cases(study, folder / "s", FakeSolver, start, lambda _: None)
+    finally:
+        ended.set()
+        killer.join()
+    found = results.table
+    assert found["case"].tolist() == list(range(len(study)))
+    assert results.set_aside.tolist() == [poison]
+    assert results.failed.tolist() == [poison]
+    assert len(killed) == kills or kills == 1
+    same = found["guess"] == table["guess"]
+    below = ~same & (np.arange(len(study)) != poison)
+    assert np.all(table["guess"][below] == poison)  # only they start from elsewhere
+    if not below.any():
+        rest = np.arange(len(study)) != poison
+        assert same_tables({k: v[rest] for k, v in found.items()},
+                           {k: v[rest] for k, v in table.items()})  # fmt: skip
+
+
+def test_a_killed_run_is_continued(tmp_path: Path) -> None:
+    killed_at(tmp_path, cases=30, sleep=0.05, moments=1, workers=1)
+
+
+@pytest.mark.verify
+def test_a_run_killed_at_twenty_moments(tmp_path: Path) -> None:
+    killed_at(tmp_path, cases=200, sleep=0.15, moments=20, workers=2)
+
+
+def killed_at(folder: Path, cases: int, sleep: float, moments: int, workers: int) -> None:
+    """Kill the parent again and again; at most the running jobs are repeated."""
+    study = fake_study(cases, sleep=sleep, log=str(folder / "log"))
+    calm = fake_study(cases, sleep=0.0, log="")
+    table = run_inside(calm, folder / "calm").table
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])}
+    command = [sys.executable, "-m", "case_processes", str(folder / "s"), str(cases), str(sleep)]
+    command += [str(folder / "log"), str(workers)]
+    rng = np.random.default_rng(6)
+    for _ in range(moments):
+        process = subprocess.Popen(command, env=environment)
+        log, deadline = folder / "log", time.monotonic() + 60.0
+        before = log.stat().st_size if log.exists() else 0
+        while time.monotonic() < deadline and process.poll() is None:  # until it solves cases
+            if log.exists() and log.stat().st_size > before:
+                break
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0.05, 1.0))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        if (folder / "s" / "study.json").exists():
+            predyn.StudyResults(folder / "s").table  # noqa: B018  what was written is readable
+        time.sleep(0.3)  # its workers end
+    assert subprocess.run(command, env=environment).returncode == 0
+    assert same_tables(predyn.StudyResults(folder / "s").table, table)
+    begun = [int(x) for x in (folder / "log").read_text().split()]
+    assert len(begun) - cases <= moments * workers * MOST
+    assert set(begun) == set(range(cases))
+    assert study.fingerprint

@@ -1,0 +1,271 @@
+"""Workers of Dask: a cluster on this machine, and a scheduler that was started elsewhere."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from predyn.errors import InputError
+from predyn.workers import DaskWorkers, Done, Failed, Joined, Lost, NoWorkers, Refused, Unsendable
+from workers.driving import (
+    environment,
+    next_of,
+    run_all,
+    script,
+    seat_of,
+    seats_of,
+    seconds_until_gone,
+)
+from workers.jobs import begin, begin_badly
+from workers.test_local_workers import PARENT
+
+pytest.importorskip("distributed")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kills processes, looks at /proc")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[DaskWorkers]:
+    before = dict(os.environ)
+    with DaskWorkers(begin, 5, count=2) as workers:
+        yield workers
+    before["PYTEST_CURRENT_TEST"] = os.environ["PYTEST_CURRENT_TEST"]
+    assert dict(os.environ) == before
+
+
+def listeners(pids: list[int]) -> set[str]:
+    """The addresses on which processes accept connections, in hexadecimal digits."""
+    inodes = set()
+    for pid in pids:
+        for path in Path(f"/proc/{pid}/fd").iterdir():
+            try:
+                inodes.add(os.readlink(path))
+            except OSError:
+                continue
+    found = set()
+    for table in ("tcp", "tcp6", "udp", "udp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            words = line.split()
+            listening = words[3] == "0A" or table.startswith("udp")
+            if listening and f"socket:[{words[9]}]" in inodes:
+                found.add(words[1].split(":")[0])
+    return found
+
+
+def test_jobs_on_a_local_cluster(cluster: DaskWorkers) -> None:
+    seats = seats_of(cluster, 2)
+    assert set(cluster.pids) == set(seats)
+    assert listeners([os.getpid(), *cluster.pids.values()]) == {"0100007F"}  # 127.0.0.1
+    seat = seats[0]
+    for job, value in (
+        (("add", 3), 8),
+        (("pid", None), cluster.pids[seat]),
+        (("threads", None), "1"),
+        (("sleep", 0.0), None),
+    ):
+        cluster.assign(seat, job)
+        assert next_of(cluster, seat) == Done(seat, value)
+    for job, text in (
+        (("raise", "lift"), "ValueError: cannot lift"),
+        (("exit", 3), "SystemExit: 3"),
+        (("lambda", 1), "its result cannot be sent to other processes"),
+    ):
+        cluster.assign(seat, job)
+        failed = next_of(cluster, seat)
+        assert isinstance(failed, Failed)
+        assert text in failed.error
+    cluster.assign(seat, ("add", np.zeros(3_000_000)))  # 24 MB, both ways
+    done = next_of(cluster, seat)
+    assert isinstance(done, Done)
+    assert np.all(done.value == 5.0)
+    with pytest.raises(Unsendable, match="the job cannot be sent"):
+        cluster.assign(seat, ("add", lambda: None))
+    os.kill(cluster.pids[seat], signal.SIGINT)  # left to the parent
+    assert cluster.wait(0.3) == []
+    cluster.assign(seat, ("add", 1))
+    with pytest.raises(ValueError, match="has a job or is not ready"):
+        cluster.assign(seat, ("add", 1))
+    assert next_of(cluster, seat) == Done(seat, 6)
+
+
+@pytest.mark.parametrize("kills", [1, pytest.param(12, marks=pytest.mark.verify)])
+def test_random_kills(kills: int) -> None:
+    rng = random.Random(kills)
+    moments = set(rng.sample(range(1, 20 * kills), kills))
+    jobs = [("sleep", 0.01) if k % 3 else ("array", 100_000) for k in range(20 * kills)]
+
+    with DaskWorkers(begin, 1, count=2) as workers:
+
+        def disturb(done: int) -> None:
+            if done in moments and workers.pids:
+                os.kill(rng.choice(list(workers.pids.values())), signal.SIGKILL)
+
+        results, _ = run_all(workers, jobs, disturb)
+        seat = seat_of(workers)  # the worker that was killed last has been replaced
+        workers.assign(seat, ("sleep", 60.0))
+        pids = list(workers.pids.values())
+        began = time.monotonic()
+    assert time.monotonic() - began < 4.0
+    seconds_until_gone(pids, 0.5)
+    assert all(result is None for k, result in enumerate(results) if k % 3)
+    assert all(len(result) == 100_000 for result in results[::3])
+
+
+def test_a_beginning_that_raises() -> None:
+    with DaskWorkers(begin_badly, "ape", count=1) as workers:
+        (failed,) = workers.wait()
+        assert isinstance(failed, Failed)
+        assert failed.error == "no model 'ape'"
+        for _ in range(2):
+            with pytest.raises(NoWorkers, match="no worker is left: no model 'ape'"):
+                workers.wait(20)
+
+
+def test_workers_die_with_their_parent(tmp_path: Path) -> None:
+    text = PARENT.format(engine="DaskWorkers", count="count=2", job="sleep")
+    parent = script(tmp_path / "parent.py", text)
+    assert parent.stdout is not None
+    pids = [int(word) for word in parent.stdout.readline().split()]
+    parent.kill()
+    assert seconds_until_gone(pids) < 2.0
+    parent.communicate()
+
+
+def test_ctrl_c_ends_all_quietly(tmp_path: Path) -> None:
+    text = PARENT.format(engine="DaskWorkers", count="count=2", job="sleep")
+    parent = script(tmp_path / "parent.py", text)
+    assert parent.stdout is not None
+    pids = [int(word) for word in parent.stdout.readline().split()]
+    time.sleep(0.3)
+    os.killpg(parent.pid, signal.SIGINT)  # as a terminal does
+    _, stderr = parent.communicate(timeout=20)
+    assert stderr.rstrip().endswith("KeyboardInterrupt")
+    assert stderr.count("Traceback") == 1, stderr
+    assert "distributed" not in stderr.replace("predyn", ""), stderr
+    seconds_until_gone(pids, 0.5)
+
+
+# -- a scheduler that was started by its command line --------------------------------------------
+
+
+class Commands:
+    """Processes of Dask's command line."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.running: list[subprocess.Popen[bytes]] = []
+
+    def start(self, *words: str, sites: Path | None = None) -> subprocess.Popen[bytes]:
+        given = environment()
+        if sites is not None:
+            given["PYTHONPATH"] = os.pathsep.join([str(sites), given["PYTHONPATH"]])
+        command = [sys.executable, "-m", "dask", *words, "--host", "127.0.0.1", "--no-dashboard"]
+        with (self.folder / f"log{len(self.running)}").open("w") as log:
+            process = subprocess.Popen(
+                command, env=given, stdout=log, stderr=log, cwd=self.folder, start_new_session=True
+            )
+        self.running.append(process)
+        return process
+
+    def worker(self, address: str, name: str, *more: str, sites: Path | None = None) -> None:
+        words = ("worker", address, "--nthreads", "1", "--name", name, *more)
+        self.start(*words, sites=sites)
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Iterator[Commands]:
+    found = Commands(tmp_path)
+    yield found
+    for process in found.running:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+        process.wait()
+
+
+def test_workers_of_a_scheduler_elsewhere(commands: Commands, tmp_path: Path) -> None:
+    import json
+
+    file = tmp_path / "scheduler.json"
+    scheduler = commands.start("scheduler", "--port", "0", "--scheduler-file", str(file))
+    while not file.exists():
+        assert scheduler.poll() is None
+        time.sleep(0.05)
+    address = json.loads(file.read_text())["address"]
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "sitecustomize.py").write_text("import predyn\npredyn.__version__ = '9.9.9'\n")
+
+    with DaskWorkers(begin, 5, scheduler=address) as workers:
+        assert workers.wait(0.3) == []
+        commands.worker(address, "early", "--no-nanny")
+        early = seat_of(workers)
+        workers.assign(early, ("sleep", 0.2))
+        assert next_of(workers, early) == Done(early, None)
+
+        commands.worker(address, "older", "--no-nanny", sites=other)
+        commands.worker(address, "late")
+        joined: list[int] = []
+        refused: list[Refused] = []
+        while not (joined and refused):
+            for event in workers.wait(20):
+                joined += [event.seat] if isinstance(event, Joined) else []
+                refused += [event] if isinstance(event, Refused) else []
+        (late,) = joined
+        (one,) = refused
+        assert one.name.startswith("older at tcp://127.0.0.1:")
+        assert one.reason.startswith("predyn 9.9.9 there and ")
+
+        note = tmp_path / "note"
+        workers.assign(late, ("kill and note", str(note)))
+        lost = next_of(workers, late)
+        assert isinstance(lost, Lost)
+        assert lost.reason.startswith("worker late at tcp://127.0.0.1:")
+        again = seat_of(workers)  # started by its nanny
+        assert again > late
+        for seat in (early, again):
+            workers.assign(seat, ("add", 1))
+            assert next_of(workers, seat) == Done(seat, 6)
+        assert note.read_text() == "once\n"  # Dask has not tried again
+
+        workers.assign(early, ("sleep", 30.0))
+        scheduler.kill()
+        began = time.monotonic()
+        with pytest.raises(NoWorkers, match=rf"the scheduler at {address} is lost"):
+            next_of(workers, -1)
+        assert time.monotonic() - began < 5.0
+        assert listeners([os.getpid()]) <= {"0100007F"}
+
+
+def test_what_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    from predyn.workers import dask_seats
+
+    monkeypatch.setattr(dask_seats, "CONNECT", 0.4)
+    for address in ("tcp://127.0.0.1:9", "127.0.0.1:9", "nowhere.invalid:8786", "http://x y", ""):
+        began = time.monotonic()
+        with pytest.raises(InputError, match="start one with `dask scheduler`"):
+            DaskWorkers(begin, None, scheduler=address).__enter__()
+        assert time.monotonic() - began < 5.0
+
+
+def test_arguments_and_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    for given in ({}, {"count": 1, "scheduler": "tcp://127.0.0.1:9"}):
+        with pytest.raises(InputError, match="either a number of workers or a scheduler"):
+            DaskWorkers(begin, None, **given)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="the scheduler at an address has its own"):
+        DaskWorkers(begin, None, scheduler="tcp://127.0.0.1:9", dashboard=True)
+    monkeypatch.setitem(sys.modules, "bokeh", None)
+    with pytest.raises(InputError, match="pip install bokeh"):
+        DaskWorkers(begin, None, count=1, dashboard=True).__enter__()
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InputError, match=r'pip install "predyn\[cluster\]"'):
+        DaskWorkers(begin, None, count=1).__enter__()
