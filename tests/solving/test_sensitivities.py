@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import predyn
-from predyn import tasks
 from predyn.config import load_task
 from predyn.dynamics import ExternalForce
 from predyn.errors import InputError, NotConverged
@@ -37,7 +36,9 @@ from predyn.terms import (
 )
 from solving.resolving import check_sensitivities
 
-TWO = {  # two parameters of each built-in task that keep its active set
+# Two parameters of built-in tasks that keep the active set. Left out: cells with obstacles, whose
+# clearance rows these re-solves do not have, and walks, whose contacts are written out first.
+TWO = {
     "two-link-time-optimal": ("effort limit of joint1", "mass of link2"),
     "two-link-lifting": ("force.y of link2", "end q of joint2"),
     "two-link-pick-place": ("payload of tip", "length of link1"),
@@ -67,7 +68,7 @@ def test_differences_of_solves(name: str) -> None:
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("name", tasks.NAMES)
+@pytest.mark.parametrize("name", TWO)
 def test_differences_of_solves_of_all_tasks(name: str) -> None:
     test_differences_of_solves(name)
 
