@@ -18,6 +18,7 @@ import predyn
 from fake_cases import FakeSolver, Inside, fake_study, run_inside, same_tables
 from predyn.errors import FileError, InputError
 from predyn.storage import files
+from predyn.study import CaseSolver
 from predyn.study import table as study_table
 from predyn.study.case_worker import Setup, Task, begin
 from predyn.study.running import run_cases
@@ -216,6 +217,39 @@ class Unable(Inside):
 def test_workers_that_cannot_begin(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="could not begin: no such model"):
         run_cases(fake_study(4), tmp_path, FakeSolver, Unable, False)
+
+
+@pytest.mark.verify
+def test_a_thousand_motions_are_those_of_single_solves(tmp_path: Path) -> None:
+    """Whatever the number of workers, and with Dask's as with those of predyn."""
+    study = predyn.study_of(
+        {
+            "task": "two-link-lifting",
+            "vary": [
+                {"name": "load", "key": "forces[0].force[1]", "from": 0, "to": -12, "count": 40},
+                {"key": "cost.effort.weight", "from": 0.001, "to": 0.1, "count": 25},
+            ],
+            "collect": {"durations": True, "peaks": ["tau"]},
+            "solve": {"keep": "all"},
+        }
+    )
+    assert len(study) == 1000
+    tables = [
+        predyn.run_study(study, tmp_path / "1", workers=1).table,
+        predyn.run_study(study, tmp_path / "2", workers=2).table,
+        run_cases(study, tmp_path / "3", CaseSolver, two_processes, None).table,
+    ]
+    assert all(same_tables(x, tables[0]) for x in tables)
+    solver, results = CaseSolver(study), predyn.StudyResults(tmp_path / "2")
+    for k in range(0, 1000, 9):
+        source = int(tables[0]["guess"][k])
+        guess = None if source < 0 else results.solution(source)
+        alone = predyn.solve(solver.problem(k), guess=guess, verbose=False)
+        assert alone.objective == tables[0]["objective"][k]
+
+
+def two_processes(setup: Setup) -> Any:
+    return LocalWorkers(begin, setup, 2)
 
 
 def test_killed_processes(tmp_path: Path) -> None:
