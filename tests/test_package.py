@@ -98,13 +98,14 @@ def test_imports_match_the_declared_dependencies() -> None:
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 imported.add(str(node.module).partition(".")[0])
     imported -= {*sys.stdlib_module_names, "predyn"}
-    declared, optional = set(), {"PIL", "IPython"}  # of matplotlib, and where notebooks run
+    # of matplotlib; where notebooks run; of distributed; what its dashboard needs
+    declared, optional = set(), {"PIL", "IPython", "dask", "bokeh"}
     for line in importlib.metadata.requires("predyn"):
         name = re.match(r"[\w-]+", line)[0].replace("-", "_")
         extra = re.search(r"extra == .(\w+)", line)
         if extra is None:
             declared.add(name)
-        elif extra[1] in ("pictures", "tables", "video"):
+        elif extra[1] in ("pictures", "tables", "video", "cluster"):
             optional.add(name)
     # numba brings llvmlite along, in the version that fits; of casadi only its IPOPT is loaded,
     # and trimesh imports pycollada

@@ -109,7 +109,10 @@ def test_random_kills(kills: int) -> None:
                 os.kill(rng.choice(list(workers.pids.values())), signal.SIGKILL)
 
         results, _ = run_all(workers, jobs, disturb)
-        seat = seat_of(workers)  # the worker that was killed last has been replaced
+        while not workers.pids:
+            workers.wait(0.1)
+        os.kill(workers.pids[max(workers.pids)], signal.SIGKILL)
+        seat = seat_of(workers)
         workers.assign(seat, ("sleep", 60.0))
         pids = list(workers.pids.values())
         began = time.monotonic()
