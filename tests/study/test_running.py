@@ -30,21 +30,21 @@ HERE = Path(__file__).parents[1]
 
 
 def test_the_table_does_not_depend_on_workers_or_jobs(tmp_path: Path, monkeypatch: Any) -> None:
-    study = fake_study(60, fails=[3, 40], invalid=[7, 8], words=("a", "b"))
+    study = fake_study(36, fails=[3, 30], invalid=[7, 8], words=("a", "b"))
     runs = [run_inside(study, tmp_path / str(count), count) for count in (1, 3)]
     monkeypatch.setattr("predyn.study.schedule.MOST", 1)
     runs.append(run_inside(study, tmp_path / "single"))
-    assert len(runs[0].workers[0].tasks) < 45
-    assert len(runs[-1].workers[0].tasks) == 60
+    assert len(runs[0].workers[0].tasks) < 30
+    assert len(runs[-1].workers[0].tasks) == 36
     for run in runs:
         assert same_tables(run.table, runs[0].table)
-        assert run.table["case"].tolist() == list(range(60))
+        assert run.table["case"].tolist() == list(range(36))
         assert not list((tmp_path / "1").glob("guesses/*"))
 
 
 def test_cases_start_from_their_guesses(tmp_path: Path) -> None:
     """The column `guess` tells how to solve a case alone."""
-    study = fake_study(24, fails=[11, 12, 13], keep=True)
+    study = fake_study(16, fails=[11, 12, 13], keep=True)
     table = run_inside(study, tmp_path / "s", 3).table
     solver, results = FakeSolver(study), predyn.StudyResults(tmp_path / "s")
     assert np.sum(table["guess"] < 0) == 1
@@ -83,7 +83,7 @@ def test_results(tmp_path: Path) -> None:
 
 def test_poison_and_lost_workers(tmp_path: Path) -> None:
     """Every seventh job takes its worker along, and one case always does."""
-    study = fake_study(100)
+    study = fake_study(64)
     calm = run_inside(study, tmp_path / "calm")
     tried: dict[int, int] = {}
 
@@ -102,7 +102,7 @@ def test_poison_and_lost_workers(tmp_path: Path) -> None:
     assert any("case 57 is set aside" in text for text in run.messages)
     children = np.flatnonzero(calm.table["guess"] == 57)
     if not len(children):  # nothing starts from it: all others are as in the undisturbed run
-        rest = np.arange(100) != 57
+        rest = np.arange(64) != 57
         one, other = ({k: v[rest] for k, v in x.table.items()} for x in (calm, run))
         assert same_tables(one, other)
 
@@ -117,7 +117,7 @@ class Interrupted(Inside):
 
 
 def test_a_run_continues_where_it_stopped(tmp_path: Path) -> None:
-    study, folder = fake_study(40, fails=[9]), tmp_path / "s"
+    study, folder = fake_study(24, fails=[9]), tmp_path / "s"
     whole = run_inside(study, tmp_path / "whole", 2).table
     done = 0
     for _ in range(40):
@@ -254,7 +254,7 @@ def two_processes(setup: Setup) -> Any:
 
 def test_killed_processes(tmp_path: Path) -> None:
     """Real processes: a poison case, and one kill from outside."""
-    study = fake_study(40, poison=[17], sleep=0.02)
+    study = fake_study(24, poison=[17], sleep=0.02)
     disturbed(study, tmp_path, kills=1)
 
 
@@ -306,7 +306,7 @@ def disturbed(study: Any, folder: Path, kills: int) -> None:
 
 
 def test_a_killed_run_is_continued(tmp_path: Path) -> None:
-    killed_at(tmp_path, cases=30, sleep=0.05, moments=1, workers=1)
+    killed_at(tmp_path, cases=20, sleep=0.05, moments=1, workers=1)
 
 
 @pytest.mark.verify

@@ -56,6 +56,7 @@ class Runner:
         self._part = max(part_numbers(plan.folder), default=0)
         self._running: dict[int, Job] = {}
         self._idle: list[int] = []
+        self._any_joined = False
 
     @property
     def finished(self) -> bool:
@@ -103,6 +104,7 @@ class Runner:
 
     def _heed(self, event: Event) -> None:
         if isinstance(event, Joined):
+            self._any_joined = True
             self._idle.append(event.seat)
         elif isinstance(event, Done):
             self._finish(self._running.pop(event.seat), event.value)
@@ -125,9 +127,10 @@ class Runner:
         """A job that raised, by a bug or for want of memory; or a worker that cannot begin."""
         job = self._running.pop(event.seat, None)
         if job is None:
-            if event.seat in self._idle:
-                self._idle.remove(event.seat)
-            raise InputError(f"a worker could not begin: {event.error}")
+            if not self._any_joined:
+                raise InputError(f"a worker could not begin: {event.error}")
+            self._meter.tell(f"a worker could not begin and is not used: {event.error}")
+            return
         self._idle.append(event.seat)
         if len(job.cases) > 1:
             self._schedule.split(job)
