@@ -69,7 +69,9 @@ def test_play_pause_and_loop(opened):
     page.run("for (let k = 0; k < 5; k++) document.querySelector('#play').click()")
     page.wait_for(f"{CLOCK} !== {stopped} && frames.length > 5")
     page.click("#play")
-    assert page.run("new Set(frames).size === frames.length")  # one step in each frame
+    # One step in each frame: two loops at once would make each time occur twice. On a busy machine
+    # two frames may have the same time.
+    assert page.run("new Set(frames).size > 0.75 * frames.length")
     page.click("#loop")
     page.run("document.querySelector('#speed').value = 4")
     page.run("document.querySelector('#speed').dispatchEvent(new Event('change'))")
