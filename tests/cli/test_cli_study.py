@@ -76,6 +76,7 @@ def test_a_study_is_described_and_is_no_task() -> None:
     assert "varies: sex: female, male\n" in done.stdout
     assert "collected: duration [s]" in done.stdout
     assert "solutions are kept: yes" in done.stdout
+    assert done.stdout == f"{read_study('study.toml')}\n"
     for command in ("check", "study"):
         Path("bad.toml").write_text(STUDY.replace("force[1]", "farce[1]"))
         wrong = run(command, "bad.toml", *(["--out", "out"] if command == "study" else []))

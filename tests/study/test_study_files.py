@@ -214,7 +214,7 @@ def test_bad_studies_are_refused(changes, message):
 def test_the_value_that_is_no_number_is_named(tmp_path):
     for values in ({"values": [1.0, "none", 2.0]}, {"csv": "masses.csv", "column": "mass"}):
         (tmp_path / "masses.csv").write_text("mass\n1.0\nnone\n")
-        with pytest.raises(predyn.FileError, match="expected numbers as values, got .*none"):
+        with pytest.raises(predyn.FileError, match=r"expected numbers as values, got .*none"):
             study_of(LIFT | {"vary": [{"quantity": "mass of link2"} | values]}, tmp_path)
 
 
