@@ -59,13 +59,56 @@ def test_a_study(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "choose another folder" in other.stderr
 
 
+def test_a_study_is_described_and_is_no_task() -> None:
+    Path("study.toml").write_text(
+        STUDY.replace(
+            "[collect]", '[[vary]]\npeople = "sex"\nvalues = ["female", "male"]\n[collect]'
+        )
+        .replace("two-link-lifting", "human-sit-to-stand")
+        .replace("forces[0].force[1]", "movement.duration")
+        .replace("-30.0, -20.0, -10.0, -5.0", "1.5, 2.0, 2.5")
+        .replace('["phase 1"]', "true")
+    )
+    done = run("check", "study.toml")
+    assert done.exit_code == 0, done.output
+    assert "study 'small': 6 cases of the task human-sit-to-stand\n" in done.stdout
+    assert "varies: movement.duration: 3 values from 1.5 to 2.5\n" in done.stdout
+    assert "varies: sex: female, male\n" in done.stdout
+    assert "collected: duration [s]" in done.stdout
+    assert "solutions are kept: yes" in done.stdout
+    assert done.stdout == f"{read_study('study.toml')}\n"
+    for command in ("check", "study"):
+        Path("bad.toml").write_text(STUDY.replace("force[1]", "farce[1]"))
+        wrong = run(command, "bad.toml", *(["--out", "out"] if command == "study" else []))
+        assert wrong.exit_code == 2
+        assert "did you mean" in wrong.stderr
+    for command in (["solve", "study.toml"], ["pareto", "study.toml", "--out", "out"]):
+        wrong = run(*command)
+        assert wrong.exit_code == 2
+        assert "is a study, not a task; run it with predyn study study.toml" in wrong.stderr
+
+
+def test_the_page_is_written_again() -> None:
+    assert run("study", "study.toml", "--out", "out", "--no-report", "--quiet").exit_code == 0
+    done = run("report", "out")
+    assert done.exit_code == 0, done.output
+    assert Path("out/report.html").read_text().count("two-link-lifting")
+    other = run("report", "out", "--out", "other.html")
+    assert other.exit_code == 2
+    assert "has no options" in other.stderr
+    wrong = run("view", "out", "--no-browser")
+    assert wrong.exit_code == 2
+    assert "out: contains a study; open its report.html" in wrong.stderr
+    assert "000000.h5" in wrong.stderr
+
+
 def test_no_case_solved(monkeypatch: pytest.MonkeyPatch) -> None:
     run_inside(fake_study(3, fails=[0, 1, 2]), Path("fake"))
     fake = predyn.StudyResults("fake")
     monkeypatch.setattr("predyn.study.running.run_cases", lambda *_: fake)
     done = run("study", "study.toml", "--out", "out", "--no-report")
     assert done.exit_code == 3
-    assert "infeasible: 3 (case 0, 1, 2)" in done.stdout
+    assert "infeasible: 3 (case 0, 1, 2)\n    case 0: " in done.stdout
 
 
 def test_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -252,6 +252,16 @@ def test_seeds_choose_starts():
     assert solver(vary=[SMALL]).seed(0) == 0
 
 
+def test_starts_need_no_processes(monkeypatch):
+    """Workers of Dask may have none of their own."""
+    cases = solver(vary=[SMALL], solve={"starts": 3, "seed": 5}, task="arm-2r-min-effort")
+    apart = predyn.solve(cases.problem(0), starts=3, seed=5)
+    monkeypatch.setattr("predyn.solving.several_starts.LocalWorkers", None)
+    together = cases.solve(0).solution
+    same(together, apart)
+    assert together.starts == apart.starts
+
+
 def test_an_example_with_contacts():
     from pathlib import Path
 

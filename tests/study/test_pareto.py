@@ -37,6 +37,14 @@ def test_the_knee_is_farthest_from_the_line_between_the_ends() -> None:
     assert knee(line, 1.0 - line) is None
 
 
+def test_points_before_a_jump_are_on_the_better_branch() -> None:
+    points = find_front(predyn.load_task(TASK), NAMES, 20)
+    before = points[10].solution
+    assert points[11].a - points[10].a > 0.1
+    alone = predyn.solve(before.problem, verbose=False)
+    assert before.objective < alone.objective * (1.0 + 1e-6)
+
+
 def test_which_costs() -> None:
     problem = predyn.load_task(TASK)
     assert chosen_costs(problem, None) == NAMES

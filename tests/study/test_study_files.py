@@ -133,6 +133,7 @@ def test_keys():
         ({"quantity": "mas of link2"}, "did you mean 'mass'"),
         ({"quantity": "mass of lnk2"}, "did you mean 'link2'"),
         ({"people": "hight"}, "did you mean 'height'"),
+        ({"people": "height"}, "the task has no person with a height"),
         ({"people": "height"}, "unknown key 'height'"),
         ({"key": "a", "quantity": "b"}, "expected one of key"),
         ({"function": "cells.py:place"}, "--allow-code"),
@@ -208,6 +209,13 @@ def test_bad_columns_are_refused(collect, message):
 )
 def test_bad_studies_are_refused(changes, message):
     assert message in refused(**changes)
+
+
+def test_the_value_that_is_no_number_is_named(tmp_path):
+    for values in ({"values": [1.0, "none", 2.0]}, {"csv": "masses.csv", "column": "mass"}):
+        (tmp_path / "masses.csv").write_text("mass\n1.0\nnone\n")
+        with pytest.raises(predyn.FileError, match=r"expected numbers as values, got .*none"):
+            study_of(LIFT | {"vary": [{"quantity": "mass of link2"} | values]}, tmp_path)
 
 
 def test_groups_must_agree():

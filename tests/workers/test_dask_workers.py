@@ -170,7 +170,9 @@ class Commands:
         given = environment()
         if sites is not None:
             given["PYTHONPATH"] = os.pathsep.join([str(sites), given["PYTHONPATH"]])
-        command = [sys.executable, "-m", "dask", *words, "--host", "127.0.0.1", "--no-dashboard"]
+        # without a dashboard they serve numbers, elsewhere unless they are given an address too
+        own = ("--host", "127.0.0.1", "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
+        command = [sys.executable, "-m", "dask", *words, *own]
         with (self.folder / f"log{len(self.running)}").open("w") as log:
             process = subprocess.Popen(
                 command, env=given, stdout=log, stderr=log, cwd=self.folder, start_new_session=True
@@ -212,6 +214,7 @@ def test_workers_of_a_scheduler_elsewhere(commands: Commands, tmp_path: Path) ->
         assert workers.wait(0.3) == []
         commands.worker(address, "early", "--no-nanny")
         early = seat_of(workers)
+        assert listeners([process.pid for process in commands.running]) == {"0100007F"}
         workers.assign(early, ("sleep", 0.2))
         assert next_of(workers, early) == Done(early, None)
 

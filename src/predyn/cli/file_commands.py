@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,7 +23,7 @@ from predyn.cli.guard import (
     show,
 )
 from predyn.cli.option_values import read_movement_options
-from predyn.cli.stored import load_any, path_of_result
+from predyn.cli.stored import is_study_folder, load_any, path_of_result
 from predyn.errors import InputError
 
 
@@ -31,8 +31,8 @@ def check(
     file: Annotated[
         str,
         typer.Argument(
-            help="A task (.toml or name), a model (.urdf, .osim), a scene (.json, .toml), a "
-            "recording (.csv, .trc, .c3d, .mot, .sto) or a result (.h5)."
+            help="A task (.toml or name), a study (.toml), a model (.urdf, .osim), a scene "
+            "(.json, .toml), a recording (.csv, .trc, .c3d, .mot, .sto) or a result (.h5)."
         ),
     ],
     allow_absolute: AllowAbsolute = False,
@@ -50,8 +50,10 @@ def check(
     from predyn.results import descriptions
 
     suffix = Path(file).suffix.lower()
-    is_scene = suffix == ".json" or (suffix == ".toml" and _has_scene(Path(file)))
-    is_task = (suffix == ".toml" and not is_scene) or file in tasks.NAMES
+    content = _toml(Path(file)) if suffix == ".toml" else {}
+    is_scene = suffix == ".json" or str(content.get("format", "")).startswith("predyn-scene")
+    is_study = "vary" in content
+    is_task = (suffix == ".toml" and not is_scene and not is_study) or file in tasks.NAMES
     if set_ and not is_task:
         raise InputError(f"--set: {file} is no task; only the movement of a task has options")
     if suffix in model_files.SUFFIXES:
@@ -61,6 +63,12 @@ def check(
         from predyn.results.scene_text import scene_text
 
         show(scene_text(load_scene(file)))
+    elif is_study:
+        from predyn.study import read_study
+        from predyn.study.study_text import study_text
+
+        study = read_study(file, allow_absolute=allow_absolute, allow_code=allow_code)
+        show(study_text(study))
     elif suffix in READERS:
         show(descriptions.recording_text(load_measurements(file, units=units)))
     elif file not in tasks.NAMES and (
@@ -82,13 +90,14 @@ def check(
         warn_if_implausible(problem)
     else:
         raise InputError(
-            f"{file}: expected a task (.toml, or a name from `predyn examples`), a model (.urdf, "
-            f".osim), a scene (.json, .toml), a recording ({', '.join(READERS)}) or a result (.h5)"
+            f"{file}: expected a task (.toml, or a name from `predyn examples`), a study (.toml), "
+            f"a model (.urdf, .osim), a scene (.json, .toml), a recording ({', '.join(READERS)}) "
+            "or a result (.h5)"
         )
 
 
-def _has_scene(file: Path) -> bool:
-    """Whether a .toml file says that it is a scene; others are tasks."""
+def _toml(file: Path) -> dict[str, Any]:
+    """The contents of a .toml file, which show whether it is a task, a study or a scene."""
     import tomllib
 
     from predyn.storage.reading import refuse_irregular
@@ -96,9 +105,9 @@ def _has_scene(file: Path) -> bool:
     refuse_irregular(file)
     try:
         with file.open("rb") as stream:
-            return str(tomllib.load(stream).get("format", "")).startswith("predyn-scene")
+            return tomllib.load(stream)
     except (OSError, ValueError, RecursionError):
-        return False  # reading the task tells what is wrong
+        return {}  # reading the task tells what is wrong
 
 
 def _check_result(path: Path) -> None:
@@ -133,7 +142,7 @@ def report(
     ] = None,
     norms: NormsFile = None,
 ) -> None:
-    """Write the report of a solution or estimate: one self-contained HTML file."""
+    """Write the report of a solution, an estimate or a study: one self-contained HTML file."""
     from predyn.analysis.cycles import gait_cycles
     from predyn.analysis.norms import load_norms
     from predyn.results.folder import locked
@@ -141,6 +150,13 @@ def report(
     from predyn.storage.files import write_text
     from predyn.view.server import html_of
 
+    if is_study_folder(result):
+        if out is not None or norms is not None:
+            raise InputError(f"{result}: contains a study, whose report has no options")
+        from predyn.view.study_page import write_study_report
+
+        show(f"wrote {write_study_report(result)}")
+        return
     bands = None if norms is None else load_norms(norms)
     path = path_of_result(result, "report")
     usual = path.name in (SOLUTION, ESTIMATE)  # a folder may hold several other files

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 
 LISTED = 10  # files named in a message
+STUDY = "study.json"
+
+
+def is_study_folder(path: Path) -> bool:
+    """Whether a folder holds the results of `predyn study` or `predyn pareto`."""
+    return (path / STUDY).is_file()
 
 
 def path_of_result(path: Path, command: str = "check") -> Path:
@@ -23,6 +29,12 @@ def path_of_result(path: Path, command: str = "check") -> Path:
     if str(path) in tasks.NAMES and not path.exists():
         raise InputError(
             f"{path} is a built-in task without a result here; solve it first: predyn solve {path}"
+        )
+    if is_study_folder(path) and not result_path(path).is_file():
+        raise InputError(
+            f"{path}: contains a study; open its report.html, which `predyn report {path}` writes, "
+            f"or name the solution of a case, if they were kept: "
+            f"{path / 'solutions' / '000000.h5'}"
         )
     if others := other_files(path):
         names = ", ".join(file.name for file in others[:LISTED])

@@ -43,8 +43,7 @@ def study(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Use the workers of a Dask scheduler that you have started, such as "
-            "tcp://10.0.0.5:8786.",
+            help="Use the workers of a running Dask scheduler, such as tcp://10.0.0.5:8786.",
         ),
     ] = None,
     dashboard: Annotated[
@@ -58,9 +57,9 @@ def study(
 ) -> None:
     """Solve many cases of one task.
 
-    Writes their table as Parquet files, as they end, and report.html. Run again with the same
-    folder, it continues. Exit code 0: all cases ended, of which some may have failed; 2: invalid
-    input; 3: no case was solved; 130: interrupted.
+    Writes a table of the cases as Parquet files while they end, then report.html. After an
+    interruption, the same command continues. Exit code 0: all cases ended, of which some may have
+    failed; 2: invalid input; 3: no case was solved; 130: interrupted.
     """
     from predyn.study import read_study
     from predyn.study.running import run_study

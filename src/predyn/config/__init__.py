@@ -79,7 +79,12 @@ def parse_task(task: str | os.PathLike[str]) -> tuple[str, dict[str, Any], FileP
     """Text, contents and path of a task file; the contents are not checked."""
     path = task_path(task)
     text = _text(path)
-    return text, _raw(text, Findings(str(path), text)), path
+    raw = _raw(text, Findings(str(path), text))
+    if "vary" in raw:
+        raise FileError(
+            f"{path}: is a study, not a task; run it with predyn study {path} --out DIR"
+        )
+    return text, raw, path
 
 
 def problem_of_tree(

@@ -1,4 +1,4 @@
-"""The best of several starts, each in a process of its own."""
+"""The best of several starts, each in a process of its own, or one after another."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from time import monotonic
 from typing import Any
@@ -23,7 +24,22 @@ from predyn.solving.single_solve import Output, Report
 from predyn.workers import Done, Failed, Joined, LocalWorkers, Lost, NoWorkers, Unsendable
 
 Job = tuple[Problem, Any, int, int, bool, str]
+Do = Callable[[list[Job]], Iterator[Solution]]
 FIRST, GENERATION = 20, 10  # starts from the guess, then starts from the best so far at a time
+_one_process: ContextVar[bool] = ContextVar("_one_process", default=False)
+
+
+@contextmanager
+def starts_in_this_process() -> Iterator[None]:
+    """Make starts one after another in this process, with the same results.
+
+    For workers: their number is chosen by the user, and those of Dask may start no processes.
+    """
+    token = _one_process.set(True)
+    try:
+        yield
+    finally:
+        _one_process.reset(token)
 
 
 def _begin(setup: None) -> Callable[[Job], Solution | Exception]:
@@ -58,6 +74,24 @@ def _explain_process_errors() -> Iterator[None]:
         ) from None
 
 
+@contextmanager
+def _starter(count: int) -> Iterator[Do]:
+    """What makes a list of starts."""
+    if _one_process.get():
+        yield _in_turn
+        return
+    with _explain_process_errors(), LocalWorkers(_begin, None, count) as workers:
+        yield _Pool(workers).do
+
+
+def _in_turn(jobs: list[Job]) -> Iterator[Solution]:
+    for job in jobs:
+        solution = _start(job)
+        if isinstance(solution, Exception):
+            raise solution
+        yield solution
+
+
 def best_of_starts(
     problem: Problem,
     guess: Any,
@@ -75,9 +109,8 @@ def best_of_starts(
     solutions: list[Solution] = []
     stopped = False
     count = min(starts, os.cpu_count() or 1)
-    with _explain_process_errors(), LocalWorkers(_begin, None, count) as workers:
+    with _starter(count) as do:
         try:
-            pool = _Pool(workers)
             while len(solutions) < starts:
                 later = len(solutions) >= FIRST
                 stop = min(starts, len(solutions) + (GENERATION if later else FIRST))
@@ -86,7 +119,7 @@ def best_of_starts(
                     near = later and k % 3 != 0
                     source = _best(solutions) if near else guess
                     jobs.append((problem, source, seed, k, near, text))
-                for solution in pool.do(jobs):
+                for solution in do(jobs):
                     solutions.append(solution)
                     if (
                         report is not None

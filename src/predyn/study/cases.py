@@ -21,6 +21,7 @@ from predyn.problem import Problem
 from predyn.problem.task_quantities import with_number
 from predyn.solution import Solution
 from predyn.solving import solve
+from predyn.solving.several_starts import starts_in_this_process
 from predyn.study.collecting import Row, collected_values, missing
 from predyn.study.key_paths import with_value
 from predyn.study.recorded import built_model, estimate_case, estimate_row
@@ -167,12 +168,13 @@ class CaseSolver:
             "refine": options.refine,
             "verbose": False,
         }
-        if guess is not None:
-            try:
-                return solve(problem, guess=guess, **arguments)
-            except InputError:  # a neighbour with other joints or phases is no guess
-                pass
-        return solve(problem, **arguments)
+        with starts_in_this_process():
+            if guess is not None:
+                try:
+                    return solve(problem, guess=guess, **arguments)
+                except InputError:  # a neighbour with other joints or phases is no guess
+                    pass
+            return solve(problem, **arguments)
 
     def _row(self, solution: Solution, seconds: float) -> Row:
         """The row of a case. Numbers of a motion that is no solution would mislead: NaN."""

@@ -12,7 +12,7 @@ from predyn.problem.check_contacts import can_be_written_out
 from predyn.problem.contact_program import written_out
 from predyn.problem.offers import phase_names
 from predyn.problem.problem import name_of
-from predyn.problem.task_quantities import number_value
+from predyn.problem.task_quantities import number_unit, number_value
 from predyn.samples.registry import WRENCH
 from predyn.solution.channel_names import ChannelInfo, described_channel
 from predyn.study.collecting import STATISTICS
@@ -247,13 +247,12 @@ def _words_of_limits(problem: Problem) -> list[str]:
 
 def _sensitivities(given: Any, problem: Problem) -> Read:
     names = _texts(given, "mass of link2")
+    columns = []
     for name in names:
         number_value(problem, name)  # raises for an unknown one
-    columns = [
-        Column(f"d {what} / d {name}")
-        for name in names
-        for what in ("objective", "duration")
-    ]  # fmt: skip
+        unit = number_unit(problem, name)
+        per = "s" if unit == "1" else f"s/({unit})" if " " in unit or "/" in unit else f"s/{unit}"
+        columns += [Column(f"d objective / d {name}"), Column(f"d duration / d {name}", per)]
     return tuple(names), columns
 
 

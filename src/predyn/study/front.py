@@ -5,7 +5,8 @@ point k minimises (1 - w_k) A / A0 + w_k B / B0, with w_k evenly spaced in log(w
 goes from one end to the other, each point from the one before. Neighbours may lead along a branch
 of local optima, so the ends and the task itself are solved from their own guesses too; where one of
 these, or any point of the front, is better at some weight than the point there, that point is
-solved again from it, and its neighbours after it. All this depends on numbers alone, not on time.
+solved again from it, and its neighbours after it. At last, points before a jump of the front are
+solved from the other side of it too. All this depends on numbers alone, not on time.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ Floats = NDArray[np.float64]
 LOGIT = 4.0  # of the first and last weight: from 1.8 to 98.2 %
 BETTER = 1e-6  # relative difference of objectives that counts
 EQUAL = 1e-6  # of the range of a cost: less is no difference
+JUMP = 5.0  # a step along the front so many times as large as an even one
 ROUNDS = 3  # of the front, in search of better branches
 
 
@@ -129,6 +131,7 @@ class _Front:
         for _ in range(ROUNDS):
             if not self._cross_check():
                 break
+        self._step_back()
         return [point for point in self._points if point is not None]
 
     def _sweep(self, places: range) -> None:
@@ -158,6 +161,24 @@ class _Front:
                     continue
             changed |= self._improve(k, self._near(k, best.solution))
         return changed
+
+    def _step_back(self) -> None:
+        """Points before a jump of the front, also from the other side of the jump.
+
+        The sweep may have stayed on a branch of local optima longer than it was the best one.
+        """
+        points = [x if x is not None and x.solved else None for x in self._points]
+        costs = np.array([(np.nan, np.nan) if x is None else (x.a, x.b) for x in points])
+        if np.isnan(costs).all():
+            return
+        ranges = np.nanmax(costs, axis=0) - np.nanmin(costs, axis=0)
+        steps = np.abs(np.diff(costs, axis=0)) * (len(costs) - 1)
+        jumps = (steps > JUMP * ranges).any(axis=1)
+        improved = False
+        for k in range(len(costs) - 2, -1, -1):
+            after = self._points[k + 1]
+            if (jumps[k] or improved) and after is not None and after.solved:
+                improved = self._improve(k, self._near(k, after.solution))
 
     def _improve(self, k: int, point: FrontPoint) -> bool:
         """Take a point if it is better than the one there."""

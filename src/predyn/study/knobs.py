@@ -52,7 +52,8 @@ def checked_knobs(
 def _found_key(knob: Knob, entry: Varied, source: Source) -> Knob:
     """The key with the places of named entries; a key that is new in the file must be valid."""
     target = knob.target
-    if target[0] == "people":
+    is_person = target[0] == "people"
+    if is_person:
         target = ("movement" if "movement" in source.tree else "model", *target[1:])
         if target[1] == "percentile":
             knob = knob._replace(values=PERCENTILE)
@@ -62,7 +63,15 @@ def _found_key(knob: Knob, entry: Varied, source: Source) -> Knob:
     found = knob._replace(target=target)
     if source.kind == "task" and not exists(source.tree, target):
         first = entry.values.first if isinstance(entry.values, Distribution) else entry.values[0]
-        _try_key(source, found, case_value(found.values, first))
+        try:
+            _try_key(source, found, case_value(found.values, first))
+        except InputError as error:
+            if not is_person:
+                raise
+            raise InputError(
+                f"the task has no person with a {target[1]}; expected a table [movement] or the "
+                f"model 'human': {error}"
+            ) from None
     return found
 
 

@@ -120,6 +120,12 @@ class Study:
     def __len__(self) -> int:
         return len(next(iter(self.values.values()))) if self.values else 1
 
+    def __str__(self) -> str:
+        """What it is, for a terminal; `repr` has every value."""
+        from predyn.study.study_text import study_text
+
+        return study_text(self)
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of everything that decides the results."""

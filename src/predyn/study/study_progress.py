@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from predyn.solvers.live_table import LiveTable, chosen_place
 
-TITLES = f"{'done':>15} {'failed':>7} {'set aside':>9} {'per second':>10} {'left':>10}"
+TITLES = f"{'done':>15} {'failed':>7} {'set aside':>9} {'per second':>10} {'left':>12}"
 WINDOW = 30.0  # s over which the rate is averaged
 
 
@@ -27,7 +27,7 @@ class StudyProgress(NamedTuple):
     def __str__(self) -> str:
         return (
             f"{f'{self.done} of {self.total}':>15} {self.failed:7d} {self.set_aside:9d} "
-            f"{_rate(self.rate):>10} {_time(self.seconds_left):>10}"
+            f"{_rate(self.rate):>10} {_time(self.seconds_left):>12}"
         )
 
 
@@ -103,5 +103,5 @@ def _time(seconds: float) -> str:
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d}"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d}"
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

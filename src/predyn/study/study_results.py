@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import cached_property
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from predyn.study.table import Table, read_table
 
 if TYPE_CHECKING:
     from predyn.solution import Solution
+
+MOST_MESSAGE = 200  # characters of a message that are printed
 
 
 class StudyResults:
@@ -100,4 +103,6 @@ class StudyResults:
             cases = self.table["case"][self.table["status"] == status].tolist()
             named = ", ".join(map(str, cases[:10])) + (", ..." if len(cases) > 10 else "")
             lines.append(f"  {status}: {len(cases)} (case {named})")
+            first = str(self.table["message"][self.table["case"] == cases[0]][0])
+            lines.append(f"    case {cases[0]}: {shorten(first, MOST_MESSAGE, placeholder=' ...')}")
         return "\n".join(lines)

@@ -80,7 +80,7 @@ def read_entry(entry: Any, where: Path, folder: Folder, findings: Findings) -> V
         if isinstance(values, Distribution) and "group" in entry:
             raise InputError("group: all sampled entries go together; remove the group")
         if form in (TEXT, JSON) and knob.kind in (QUANTITY, SEED):
-            raise InputError(f"expected numbers as values, got {str(values[0])!r:.60}")
+            raise InputError(f"expected numbers as values, got {_no_number(values)!r:.60}")
         varied = Varied(column, knob._replace(values=form), values, group)
     return varied
 
@@ -110,6 +110,16 @@ def _check_options(entry: dict[str, Any]) -> None:
         if key in entry and not isinstance(entry[key], expected):
             word = "text" if expected is str else "true or false"
             raise InputError(f"{key}: expected {word}, got {entry[key]!r:.60}")
+
+
+def _no_number(texts: Sequence[str]) -> str:
+    """The first text that is not that of a number."""
+    for text in map(str, texts):
+        try:
+            float(text)
+        except ValueError:
+            return text
+    return str(texts[0])
 
 
 def _seeds(given: Any) -> list[int]:

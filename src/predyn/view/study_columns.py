@@ -63,7 +63,7 @@ def checked_length(table: Table, columns: Sequence[PageColumn]) -> int:
 
 def column_data(table: Table, column: PageColumn) -> dict[str, Any]:
     """Numbers with six digits, or words that are stored once."""
-    data = {
+    data: dict[str, Any] = {
         "name": column.name,
         "unit": written_unit(column.unit),
         "role": column.role,
@@ -71,6 +71,7 @@ def column_data(table: Table, column: PageColumn) -> dict[str, Any]:
     values = table[column.name]
     if column.kind in NUMBERS:
         if column.kind == "whole" and column.role == STATUS:
+            data["cases"] = True  # numbers of other cases, which plots would not explain
             values = np.where(values < 0, np.nan, values)  # -1: none
         return data | {"values": rounded(values, DIGITS)}
     if column.kind == "flag":

@@ -234,7 +234,7 @@ def _reasons(reasons: Sequence[Reason], cases: Sequence[int]) -> str:
         f'<td>{_listed(reason.rows, cases)}</td><td class="act" data-reason="{k}"></td></tr>'
         for k, reason in enumerate(reasons)
     )
-    head = "<th>Cases</th><th>Status</th><th>Reason (of the first)</th><th>Numbers</th><th></th>"
+    head = "<th>Count</th><th>Status</th><th>Reason (of the first)</th><th>Cases</th><th></th>"
     return (
         '<section id="reasons"><h2>Cases without a result</h2><div class="scroll" tabindex="0">'
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>"

@@ -25,7 +25,7 @@ export class Column {
     }
     this.constant = !(low < high);
     this.span = low <= high ? [low, high] : [0, 0];
-    this.drawable = low <= high && (!this.words || this.words.length <= MOST_WORDS);
+    this.drawable = !data.cases && low <= high && (!this.words || this.words.length <= MOST_WORDS);
     this.step = this.words ? 1 : evenStep(this.numbers);
   }
 

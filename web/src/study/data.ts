@@ -5,6 +5,7 @@ export interface ColumnData {
   name: string; unit: string; role: "varied" | "collected" | "status";
   values: Numbers; // of a text column: places in `words`
   words?: string[];
+  cases?: true; // its numbers are those of other cases
 }
 
 export interface StudyData {

@@ -3,13 +3,14 @@ import { button, colourOf, dashOf, draw, readable, tag } from "../nodes";
 import { motionOf } from "./data";
 import type { Study } from "./state";
 
-const PER_PAGE = 12;
+const PER_PAGE = 12, MOST_NAMED = 16;
 
 export function showMultiples(place: HTMLElement, study: Study): void {
   const { curves, cases } = study.data;
   if (!curves.length) return;
   place.hidden = false;
   const bar = tag("div", place, { class: "bar" }), grid = tag("div", place, { class: "multiples" });
+  const key = tag("ul", place, { class: "key" });
   tag("h2", bar, {}, "Curves");
   const controls = tag("div", bar, { class: "tools" }), select = tag("select", controls, { "aria-label": "Quantity" });
   curves.forEach(({ title, unit }, k) => tag("option", select, { value: k }, unit ? `${title} [${unit}]` : title));
@@ -25,10 +26,11 @@ export function showMultiples(place: HTMLElement, study: Study): void {
     const some = rows.slice(PER_PAGE * page, PER_PAGE * (page + 1)), spec = curves[Number(select.value)], mine = ++version;
     where.textContent = rows.length ? `${PER_PAGE * page + 1} to ${PER_PAGE * page + some.length} of ${rows.length}` : "none";
     const high = spec.high > spec.low ? spec.high : spec.low + 1;
-    note.textContent = rows.length ? `Upright from ${readable(spec.low)} to ${readable(spec.high)} ${spec.unit}, across 0 to ${readable(spec.end)} s, in all of them.` : "None of the cases shown has a motion in this page.";
+    note.textContent = rows.length ? `All plots have the same axes: ${readable(spec.low)} to ${readable(spec.high)} ${spec.unit}, 0 to ${readable(spec.end)} s.` : "None of the cases shown has a motion in this page.";
     const motions = await Promise.all(some.map(motionOf));
     if (mine !== version) return;
     grid.replaceChildren();
+    showKey(key, motions[0]?.charts.charts?.find(({ title, unit }) => title === spec.title && unit === spec.unit)?.series ?? []);
     motions.forEach((motion, k) => {
       const row = some[k], each = button(grid, `case ${cases[row]}`, () => { study.chosen.set(row); study.opened.set(row); }, { "data-row": row });
       const svg = draw("svg", each, { viewBox: "0 0 100 100", preserveAspectRatio: "none", "aria-hidden": "true" });
@@ -52,4 +54,14 @@ export function showMultiples(place: HTMLElement, study: Study): void {
   study.changed.subscribe(() => { page = 0; show(); });
   study.chosen.subscribe(mark);
   show();
+}
+
+// Which line is which; many joints are named by the motion that a click opens.
+function showKey(place: HTMLElement, series: { name: string; joint: number }[]): void {
+  place.replaceChildren();
+  for (const { name, joint } of series.length <= MOST_NAMED ? series : []) {
+    const item = tag("li", place);
+    draw("path", draw("svg", item, { viewBox: "0 0 10 10", "aria-hidden": "true" }), { d: "M0 5H10", stroke: colourOf(joint), "stroke-width": 2, "stroke-dasharray": dashOf(joint) });
+    item.append(name);
+  }
 }

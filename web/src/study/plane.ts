@@ -27,7 +27,7 @@ export class Plane {
     const figure = tag("figure", place), controls = tag("div", (tag("h2", figure, {}, title), figure), { class: "axes" });
     [this.axes, this.senses] = [first, senses];
     for (const k of [0, 1] as const) {
-      columnChoice(controls, study, k ? "Up" : "Across", this.axes[k], (column) => { this.axes[k] = column!; this.renew(); });
+      columnChoice(controls, study, k ? "Vertical" : "Horizontal", this.axes[k], (column) => { this.axes[k] = column!; this.renew(); });
       if (compares) this.addSense(controls, k);
     }
     if (!compares) columnChoice(controls, study, "Colour", study.colours.value, (column) => study.colours.set(column), true);
@@ -44,7 +44,7 @@ export class Plane {
   }
 
   private addSense(place: HTMLElement, k: 0 | 1): void {
-    const select = tag("select", place, { "aria-label": `Better end of the ${k ? "upright" : "level"} axis` });
+    const select = tag("select", place, { "aria-label": `Better end of the ${k ? "vertical" : "horizontal"} axis` });
     for (const sense of ["min", "max"]) tag("option", select, { value: sense }, sense === "min" ? "lower is better" : "higher is better");
     select.value = this.senses[k];
     select.addEventListener("change", () => { this.senses[k] = select.value as Sense; this.renew(); });
