@@ -294,6 +294,13 @@ def test_estimates_from_a_recording():
         study_of(study | {"vary": [{"key": "estimate.ordr", "values": [1]}]}, folder)
     with pytest.raises(predyn.FileError, match="did you mean 'estimate'"):
         study_of(study | {"vary": [{"key": "estimat.order", "values": [1]}]}, folder)
+    for collect in ({"numbers": 3}, {"peaks": True}, {"numbers": [["order"]]}):
+        with pytest.raises(predyn.FileError, match="expected a list of names"):
+            study_of(study | {"collect": collect}, folder)
+    with pytest.raises(predyn.FileError, match="two columns have the name 'order'"):
+        study_of(study | {"collect": {"numbers": ["order", "order"]}}, folder)
+    with pytest.raises(predyn.FileError, match="a recording needs a model"):
+        study_of({key: study[key] for key in ("recording", "vary")}, folder)
 
 
 @pytest.mark.parametrize("value", [1e308, "x", [], [1.0], {"a": 1.0}, True])

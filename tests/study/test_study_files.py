@@ -96,6 +96,10 @@ def test_columns_of_csv_files(tmp_path):
         (tmp_path / "loads.csv").write_text(text)
         with pytest.raises(predyn.FileError, match=message):
             study_of({"task": "two-link-lifting", "vary": [load]}, tmp_path)
+    (tmp_path / "loads.csv").write_text("\n\nload\n1\nx1\n")
+    mass = {"quantity": "mass of link2", "csv": "loads.csv", "column": "load"}
+    with pytest.raises(predyn.FileError, match="expected numbers as values, got 'x1'"):
+        study_of({"task": "two-link-lifting", "vary": [mass]}, tmp_path)
 
 
 def test_fingerprints_follow_files(tmp_path):
@@ -165,10 +169,25 @@ def test_unknown_names_are_refused_with_near_ones(entry, message):
         ({"csv": "missing.csv", "column": "a"}, "no such file"),
         ({"csv": "/etc/hostname", "column": "a"}, "absolute path"),
         ({"values": [1.0], "uniform": [0.0, 1.0]}, "expected one of"),
+        ({"values": [1.0], "count": 5}, "count: goes with 'from', not with 'values'"),
+        ({"values": [1.0], "column": "a"}, "column: goes with 'csv'"),
+        ({"from": 1.0, "to": 2.0, "count": 3, "log": "yes"}, "log: expected true or false"),
+        ({"values": ["a"], "whole": True}, "whole: expected finite numbers as values, got a"),
+        ({"values": [1.0, float("inf")], "whole": True}, "got inf"),
+        ({"values": [1.0], "name": ""}, "name: expected 1 to 200 characters"),
+        ({"values": [1.0], "name": "solved"}, "is a column of every study"),
+        ({"values": [1.0], "key": "a." * 2000 + "b"}, "is not a key of a task file"),
+        ({"values": [1.0], "key": f"forces[{'9' * 5000}]"}, "is not a key of a task file"),
     ],
 )
 def test_bad_values_are_refused(values, message):
     assert message in refused(vary=[{"key": "forces[0].force[1]"} | values])
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, float("inf"), 10**100])
+def test_seeds_are_whole_numbers(seed):
+    message = refused(vary=[{"seed": 1, "values": [0, seed]}], solve={"starts": 2})
+    assert "seed: expected whole numbers from 0 to" in message
 
 
 @pytest.mark.parametrize(
@@ -187,6 +206,9 @@ def test_bad_values_are_refused(values, message):
         ({"gait": ["stride lenght"]}, "did you mean 'stride length'"),
         ({"ergonomics": ["back"]}, "unknown load of a lift"),
         ({"peaks": ["tau", "tau.joint1"]}, "two columns"),
+        ({"channels": [{"channel": "q.joint1", "at": 10**400}]}, "expected seconds from 0"),
+        ({"channels": [{"channel": "q.joint1", "at": "end", "name": ""}]}, "name of a column"),
+        ({"channels": [{"channel": "q.joint1", "at": "end", "name": "status"}]}, "every study"),
     ],
 )
 def test_bad_columns_are_refused(collect, message):
@@ -200,6 +222,7 @@ def test_bad_columns_are_refused(collect, message):
         ({"task": "../task.toml"}, "leads out of the folder"),
         ({"recording": "walk.csv"}, "got task and recording"),
         ({"vary": []}, "nothing varies"),
+        ({"vary": LOAD}, "expected one or more tables [[vary]] (in double brackets), got {'key'"),
         ({"vry": []}, "did you mean 'vary'"),
         ({"vary": [LOAD, LOAD]}, "changes what another entry changes"),
         ({"solve": {"start": 2}}, "did you mean 'starts'"),
@@ -216,6 +239,11 @@ def test_the_value_that_is_no_number_is_named(tmp_path):
         (tmp_path / "masses.csv").write_text("mass\n1.0\nnone\n")
         with pytest.raises(predyn.FileError, match=r"expected numbers as values, got .*none"):
             study_of(LIFT | {"vary": [{"quantity": "mass of link2"} | values]}, tmp_path)
+
+
+def test_groups_may_have_any_name():
+    vary = [LOAD | {"group": "entry 1"}, {"key": "continuity", "values": [1, 2]}]
+    assert len(study_of(LIFT | {"vary": vary})) == 6
 
 
 def test_groups_must_agree():
@@ -245,8 +273,15 @@ def test_all_errors_of_a_file_are_listed_with_their_lines(tmp_path):
     path.write_text("task = ")
     with pytest.raises(predyn.FileError, match="not TOML"):
         read_study(path)
+    path.write_text("seed = " + "9" * 5000)
+    with pytest.raises(predyn.FileError, match="thousands of digits"):
+        read_study(path)
     with pytest.raises(predyn.FileError, match="cannot be read"):
         read_study(tmp_path / "none.toml")
+    endless: dict[str, object] = {}
+    endless["task"] = endless
+    with pytest.raises(predyn.InputError, match="contains itself"):
+        study_of(endless)
 
 
 ODD = (

@@ -22,7 +22,7 @@ from predyn.problem.task_quantities import with_number
 from predyn.solution import Solution
 from predyn.solving import solve
 from predyn.solving.several_starts import starts_in_this_process
-from predyn.study.collecting import Row, collected_values, missing
+from predyn.study.collecting import NOTE, Row, collected_values, missing
 from predyn.study.key_paths import with_value
 from predyn.study.recorded import built_model, estimate_case, estimate_row
 from predyn.study.study import FUNCTION, HELD, KEY, PERCENTILE, QUANTITY, SEED, Knob, Study
@@ -190,7 +190,7 @@ class CaseSolver:
         if not solution.success:
             return row | {column.name: missing(column) for column in study.collected}
         collected = collected_values(study.collect, study.collected, solution)
-        note = collected.pop("note", "")
+        note = collected.pop(NOTE, "")
         if note:
             row["message"] = f"{solution.message}; not collected: {note}"[:MOST_MESSAGE]
         return row | collected

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from predyn.config.findings import Findings
+from predyn.config.joints import is_number
 from predyn.errors import InputError, unknown_name
 from predyn.problem import Problem
 from predyn.problem.check_contacts import can_be_written_out
@@ -76,8 +77,10 @@ def read_collect(
         findings.add(("collect", "objective"), "expected true; every study has the objective")
     fields["active"], fields["bounds"] = fields.get("bounds", (False, ()))
     names = [column.name for column in columns]
-    for name in {name for name in names if names.count(name) > 1}:
-        findings.add(("collect",), f"two columns have the name {name!r}; give one a `name`")
+    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+        findings.add(
+            ("collect",), f"two columns have the name {name!r}; remove one, or name a channel"
+        )
     if len(columns) > MOST_COLUMNS:
         findings.add(("collect",), f"{len(columns)} columns; expected at most {MOST_COLUMNS}")
     return Collect(**fields), tuple(columns)
@@ -189,8 +192,8 @@ def _channels(given: Any, problem: Problem) -> Read:
         for channel, k, text, unit in parts:
             chosen.append((channel, k, when))
             name = entry.get("name", f"{text} {words}")
-            if not isinstance(name, str):
-                raise InputError(f"name: expected text, got {name!r:.60}")
+            if not isinstance(name, str) or not name.strip():
+                raise InputError(f"name: expected the name of a column, got {name!r:.60}")
             if "name" in entry and len(parts) > 1:
                 name += text.removeprefix(channel)
             columns.append(Column(name, unit))
@@ -201,8 +204,8 @@ def _when(at: Any, problem: Problem) -> tuple[tuple[Any, ...], str]:
     """An event as data, and in words."""
     phases = phase_names(problem)
     if isinstance(at, int | float) and not isinstance(at, bool):
-        if not 0.0 <= at < float("inf"):
-            raise InputError(f"at: expected seconds from 0, got {at}")
+        if not (is_number(at) and 0.0 <= at < float("inf")):
+            raise InputError(f"at: expected seconds from 0, got {at!r:.60}")
         return ("time", float(at)), f"at {at:g} s"
     known = [*STATISTICS, "start", "end", *(f"{x}.{end}" for x in phases for end in ENDS)]
     if not isinstance(at, str) or at not in known:

@@ -15,12 +15,13 @@ from predyn.study.study import TEXT, Collect, Column
 
 Floats = NDArray[np.float64]
 Row = dict[str, float | str]
+NOTE = ""  # a key that no column has: names are not empty
 
 
 def collected_values(collect: Collect, columns: tuple[Column, ...], solution: Solution) -> Row:
     """A number or words for each column, in their order.
 
-    Raises no error: what cannot be computed for this motion is NaN or "", and `note` says why.
+    Raises no error: what cannot be computed for this motion is NaN or "", and NOTE says why.
     """
     row: Row = {}
     notes: list[str] = []
@@ -41,7 +42,7 @@ def collected_values(collect: Collect, columns: tuple[Column, ...], solution: So
             notes.append(f"{own[0].name}: {error}")
         row.update(zip((column.name for column in own), values, strict=True))
     if notes:
-        row["note"] = "; ".join(notes)
+        row[NOTE] = "; ".join(notes)
     return row
 
 

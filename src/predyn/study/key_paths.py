@@ -11,6 +11,7 @@ Path = tuple[str | int, ...]
 PART = re.compile(
     r"""\s*(?:\[(?P<index>[^\]]*)\]|\.?\s*(?:"(?P<quoted>[^"]*)"|(?P<bare>[^.\[\]"]+)))"""
 )
+LONGEST = 1000  # characters of a key
 NAMES = ("name", "term", "link", "joint", "point")  # what entries of a list are called by
 
 
@@ -18,7 +19,7 @@ def parse_key(text: str) -> Path:
     """A key as a path; numbers in brackets count from 0."""
     path: list[str | int] = []
     place = 0
-    while place < len(text):
+    while place < len(text) <= LONGEST:
         match = PART.match(text, place)
         if match is None:
             break

@@ -47,7 +47,10 @@ def recorded_source(
         known = options_of(key)
         for name in own[key].keys() - {*known}:
             findings.unknown_key((key, name), known)
-    if not isinstance(own["model"], dict):
+    if "model" not in tree:
+        text = "a recording needs a model: a .urdf or .osim file, a name, or a table [model]"
+        findings.add((), text)
+    elif not isinstance(own["model"], dict):
         findings.add(("model",), f"expected a name, a path or a table, got {own['model']!r:.60}")
     if findings:
         return None
@@ -117,23 +120,32 @@ def collect_estimate(
     model = built_model(source, source.tree)
     parts: list[tuple[str, int]] = []
     columns: list[Column] = []
+    numbers: list[str] = []
     with findings.at(("collect", "numbers")):
-        numbers = table.get("numbers", [])
+        numbers = _listed(table.get("numbers", []), "order")
         for name in numbers:
             if name not in NUMBERS:
                 raise unknown_name("number of an estimate", name, NUMBERS)
             columns.append(Column(name, NUMBERS[name]))
     with findings.at(("collect", "peaks")):
-        for text in table.get("peaks", []):
+        for text in _listed(table.get("peaks", []), "tau.knee"):
             for name, k, label, unit in _parts(text, model):
                 parts.append((name, k))
                 columns.append(Column(f"peak {label}", unit))
+    labels = [column.name for column in columns]
+    for name in dict.fromkeys(name for name in labels if labels.count(name) > 1):
+        findings.add(("collect",), f"two columns have the name {name!r}; remove one")
     return Collect(estimate=tuple(numbers), peaks=tuple(parts)), tuple(columns)
 
 
-def _parts(text: Any, model: Model) -> list[tuple[str, int, str, str]]:
-    if not isinstance(text, str):
-        raise InputError(f"expected names such as 'tau.knee', got {text!r:.60}")
+def _listed(given: Any, example: str) -> list[str]:
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"expected a list of names such as [{example!r}], got {given!r:.60}")
+    return names
+
+
+def _parts(text: str, model: Model) -> list[tuple[str, int, str, str]]:
     name, _, joint = text.partition(".")
     if name not in CURVES:
         raise unknown_name("curve of an estimate", name, CURVES)

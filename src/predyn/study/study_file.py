@@ -32,7 +32,7 @@ from predyn.study.study import (
     Source,
     Study,
 )
-from predyn.study.varying import Varied, all_values, read_entry
+from predyn.study.varying import RESERVED, Varied, all_values, read_entry
 
 KEYS = (
     "name", "description", "task", "recording", "model", "load", "estimate", "vary", "sample",
@@ -60,6 +60,8 @@ def read_study(
         raise FileError(f"{place}: not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise FileError(f"{place}: not TOML: {error}") from None
+    except ValueError:  # Python reads whole numbers of up to 4300 digits
+        raise FileError(f"{place}: a whole number has thousands of digits; write 1e400") from None
     except RecursionError:
         raise FileError(f"{place}: not a study: brackets are nested too deeply") from None
     folder = Folder(place.absolute().parent, allow_absolute)
@@ -80,7 +82,10 @@ def study_of(
     if not isinstance(study, Mapping):
         raise InputError(f"study: expected a mapping, got {type(study).__name__}")
     place = Folder(FilePath(folder).absolute(), allow_absolute)
-    tree = _plain(study)
+    try:
+        tree = _plain(study)
+    except RecursionError:
+        raise InputError("study: expected tables and lists, got one that contains itself") from None
     text = json.dumps(tree, indent=1, default=str)
     return _study_of(tree, text, "study", place, allow_code, Findings("the study", ""))
 
@@ -180,9 +185,9 @@ def _is_path(task: str) -> bool:
 
 def _entries(given: Any, folder: Folder, findings: Findings) -> list[Varied]:
     if not isinstance(given, list) or not given:
-        findings.add(
-            ("vary",) if given is not None else (), "expected tables [[vary]]: nothing varies"
-        )
+        got = "" if given is None else f" (in double brackets), got {given!r:.60}"
+        where = ("vary",) if given is not None else ()
+        findings.add(where, f"expected one or more tables [[vary]]{got}; nothing varies")
         return []
     read = [read_entry(entry, ("vary", k), folder, findings) for k, entry in enumerate(given)]
     return [entry for entry in read if entry is not None]
@@ -201,7 +206,7 @@ def _sample(table: Any, entries: list[Varied], findings: Findings) -> tuple[int,
         return 0, METHODS[0], 0
     for key in table.keys() - {"method", "count", "seed"}:
         findings.unknown_key(("sample", key), ("method", "count", "seed"))
-    if not sampled:
+    if not sampled and not findings:  # or an entry with a distribution has an error
         findings.add(
             ("sample",), "no entry of [[vary]] has a distribution, such as uniform = [0, 1]"
         )
@@ -260,3 +265,6 @@ def _check_names(
     for column in collected:
         if column.name in seen:
             findings.add(("collect",), f"{column.name!r} is the name of a varied column too")
+        if column.name in RESERVED:
+            text = f"{column.name!r} is a column of every study; give this one another name"
+            findings.add(("collect",), text)

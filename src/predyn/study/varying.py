@@ -21,14 +21,18 @@ from predyn.storage.reading import read_at_most
 from predyn.study.key_paths import parse_key
 from predyn.study.sampling import KINDS, Distribution, draw_shares, read_distribution
 from predyn.study.study import FUNCTION, KEY, NUMBER, QUANTITY, SEED, TEXT, Column, Knob
+from predyn.study.values import check_seeds, no_number, rounded
 
 WHAT = ("key", "quantity", "parameter", "people", "function", "seed")
 VALUES = ("values", "from", "csv", *KINDS)
 COMMON = ("name", "unit", "group", "count", "to", "log", "column", "whole")
 PEOPLE = {"percentile": "%", "height": "m", "mass": "kg", "sex": "", "age": "", "strength": "1"}
 RESERVED = (
-    "case", "status", "message", "objective", "iterations", "seconds", "max_violation",
+    "case", "status", "solved", "message", "guess", "objective", "iterations", "seconds",
+    "max_violation",
 )  # fmt: skip
+GOES_WITH = {"to": "from", "count": "from", "log": "from", "column": "csv"}
+LONGEST = 200  # characters of a name
 WHOLE, JSON = "whole", "json"
 MOST_CASES = 1_000_000  # rows that are written down at all
 LARGEST = 1e100  # of a grid: differences of its ends are numbers
@@ -65,12 +69,11 @@ def read_entry(entry: Any, where: Path, folder: Folder, findings: Findings) -> V
     varied = None
     with findings.at((*where, kind) if kind != "seed" else where):
         knob, name = _knob(kind, given)
-        values, form, source = read_values(entry, folder)
-        if isinstance(values, np.ndarray) and entry.get("whole"):
-            values, form = np.round(values), WHOLE
-        elif entry.get("whole"):
-            form = WHOLE
         _check_options(entry)
+        values, form, source = read_values(entry, folder)
+        if entry.get("whole"):
+            values = values if isinstance(values, Distribution) else rounded(values)
+            form = WHOLE
         name = entry.get("name", name)
         unit = entry.get("unit", PEOPLE.get(str(given), "") if kind == "people" else "")
         if name in RESERVED:
@@ -80,7 +83,9 @@ def read_entry(entry: Any, where: Path, folder: Folder, findings: Findings) -> V
         if isinstance(values, Distribution) and "group" in entry:
             raise InputError("group: all sampled entries go together; remove the group")
         if form in (TEXT, JSON) and knob.kind in (QUANTITY, SEED):
-            raise InputError(f"expected numbers as values, got {_no_number(values)!r:.60}")
+            raise InputError(f"expected numbers as values, got {no_number(values)!r:.60}")
+        if knob.kind == SEED and isinstance(values, np.ndarray):
+            check_seeds(values)
         varied = Varied(column, knob._replace(values=form), values, group)
     return varied
 
@@ -106,20 +111,17 @@ def _knob(kind: str, given: Any) -> tuple[Knob, str]:
 
 
 def _check_options(entry: dict[str, Any]) -> None:
-    for key, expected in (("name", str), ("unit", str), ("group", str), ("whole", bool)):
+    kinds = {"name": str, "unit": str, "group": str, "whole": bool, "log": bool}
+    for key, expected in kinds.items():
         if key in entry and not isinstance(entry[key], expected):
             word = "text" if expected is str else "true or false"
             raise InputError(f"{key}: expected {word}, got {entry[key]!r:.60}")
-
-
-def _no_number(texts: Sequence[str]) -> str:
-    """The first text that is not that of a number."""
-    for text in map(str, texts):
-        try:
-            float(text)
-        except ValueError:
-            return text
-    return str(texts[0])
+    if not 1 <= len(entry.get("name", "name").strip()) <= LONGEST:
+        raise InputError(f"name: expected 1 to {LONGEST} characters, got {entry['name']!r:.60}")
+    given = [key for key in VALUES if key in entry]
+    for key, other in GOES_WITH.items():
+        if key in entry and given and other not in given:
+            raise InputError(f"{key}: goes with {other!r}, not with {given[0]!r}; remove it")
 
 
 def _seeds(given: Any) -> list[int]:
@@ -199,13 +201,15 @@ def _column_of_file(entry: dict[str, Any], folder: Folder) -> tuple[NDArray[Any]
         rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"))))
     except (UnicodeDecodeError, csv.Error) as error:
         raise FileError(f"{path}: not a CSV file: {error}") from None
-    header = [cell.strip() for cell in rows[0]] if rows else []
+    start = next((k for k, row in enumerate(rows) if any(cell.strip() for cell in row)), 0)
+    header = [cell.strip() for cell in rows[start]] if rows else []
+    column = column.strip()
     if header.count(column) != 1:
         if column in header:
             raise FileError(f"{path}: {header.count(column)} columns have the name {column!r}")
         raise FileError(f"{path}: {unknown_name('column', column, header)}")
     at, cells = header.index(column), []
-    for line, row in enumerate(rows[1:], 2):
+    for line, row in enumerate(rows[start + 1 :], start + 2):
         if not any(cell.strip() for cell in row):
             continue
         if at >= len(row) or not row[at].strip():
@@ -215,18 +219,20 @@ def _column_of_file(entry: dict[str, Any], folder: Folder) -> tuple[NDArray[Any]
         raise FileError(f"{path}: no rows below the header, so there are no cases")
     for form in (int, float):
         try:
-            return as_array([form(cell) for cell in cells])
+            numbers = [form(cell) for cell in cells]
         except ValueError:
             continue
+        if all(map(is_number, numbers)):
+            return as_array(numbers)
     return as_array(cells)
 
 
-def case_count(entries: Sequence[Varied], samples: int) -> dict[str, int]:
+def case_count(entries: Sequence[Varied], samples: int) -> dict[str | int, int]:
     """Number of rows of each group, in the order of the file; raises if members disagree."""
-    sizes: dict[str, int] = {}
-    first: dict[str, str] = {}
+    sizes: dict[str | int, int] = {}  # by name of the group, or number of the entry
+    first: dict[str | int, str] = {}
     for k, entry in enumerate(entries):
-        group = entry.group or f"entry {k}"
+        group = entry.group or k
         size = samples if isinstance(entry.values, Distribution) else len(entry.values)
         if sizes.setdefault(group, size) != size:
             raise InputError(
@@ -264,5 +270,5 @@ def all_values(
             assert shares is not None
             own = own.at(shares[:, [x is entry for x in sampled].index(True)])
             own = np.round(own) if entry.knob.values == WHOLE else own
-        values[entry.column.name] = own[places[entry.group or f"entry {k}"]]
+        values[entry.column.name] = own[places[entry.group or k]]
     return values
