@@ -4,7 +4,7 @@ The cases of a study are points, normalised by the range of each varied column. 
 levels that double in size: the case in the middle, then cases far from all before them. The parent
 of a case is the nearest one of the levels before. So a few cases are solved first, many others can
 follow at once, and no chain is longer than about log2 of the number of cases. Cases that differ in
-a word (a task variant, a person) are no neighbours: each combination of words has its own tree.
+a word (a task variant, a person) or a seed are no neighbours: each combination has its own tree.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def cold_tree(n: int) -> CaseTree:
 
 
 def tree_of_values(
-    values: Mapping[str, NDArray[Any]], text: Sequence[str], n: int, warm: bool
+    values: Mapping[str, NDArray[Any]], apart: Sequence[str], n: int, warm: bool
 ) -> CaseTree:
-    """The tree of a study with these columns, of which `text` are words."""
+    """The tree of a study with these columns; cases that differ in those of `apart` are apart."""
     if not warm:
         return cold_tree(n)
-    numbers = [np.asarray(x, float) for name, x in values.items() if name not in text]
-    return case_tree(numbers, [values[name] for name in text], n)
+    numbers = [np.asarray(x, float) for name, x in values.items() if name not in apart]
+    return case_tree(numbers, [values[name] for name in apart], n)
 
 
 def _normalised(column: Floats) -> Floats:

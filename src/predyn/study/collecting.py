@@ -75,10 +75,10 @@ def _durations(collect: Collect, solution: Solution) -> list[float | str]:
 
 
 def _costs(collect: Collect, solution: Solution) -> list[float | str]:
-    return [_cost(solution.costs, name) for name in collect.costs]
+    return [cost_of(solution.costs, name) for name in collect.costs]
 
 
-def _cost(costs: Mapping[str, float], name: str) -> float:
+def cost_of(costs: Mapping[str, float], name: str) -> float:
     """A cost of the whole motion; some solutions have a part of it for each phase."""
     if name in costs:
         return float(costs[name])

@@ -24,6 +24,7 @@ from predyn.problem.problem import name_of
 from predyn.solution import Solution
 from predyn.solving import solve
 from predyn.solving.nearby import solve_nearby
+from predyn.study.collecting import cost_of
 from predyn.transcribe.methods import transcribe
 from predyn.transcribe.program import Program
 from predyn.transcribe.widths import asked_widths
@@ -110,7 +111,7 @@ class _Front:
                 f"starts from: {base.status}: {base.message}"
             )
         self._base = base
-        self._scale = tuple(base.costs[name] for name in names)
+        self._scale = tuple(cost_of(base.costs, name) for name in names)
         for name, value in zip(names, self._scale, strict=True):
             if not 0.0 < value < np.inf:
                 raise InputError(
@@ -197,7 +198,8 @@ class _Front:
     def _value(self, weight: float, a: float, b: float, point: FrontPoint) -> float:
         """The objective of a motion at another weight."""
         factors = self._factors(weight)
-        rest = sum(v for name, v in point.solution.costs.items() if name not in self._names)
+        costs = point.solution.costs
+        rest = sum(costs.values()) - sum(cost_of(costs, name) for name in self._names)
         return factors[0] * a + factors[1] * b + rest
 
     def _own_weight(self) -> float:
@@ -263,7 +265,7 @@ class _Front:
         if solution.status == "interrupted":
             raise KeyboardInterrupt
         values = [
-            solution.costs.get(name, np.nan) / factor
+            cost_of(solution.costs, name) / factor
             for name, factor in zip(self._names, self._factors(weight), strict=True)
         ]
         return FrontPoint(weight, solution, float(values[0]), float(values[1]), seconds)

@@ -87,7 +87,6 @@ def run_cases(
 ) -> StudyResults:
     """The same with any solver of cases and any workers."""
     columns = _columns(study)
-    texts = tuple(x.name for x in study.varied if x.kind == "text")
     shown = None if callable(progress) else ShownProgress(progress)
     report = progress if callable(progress) else shown
     meter = Meter(len(study), report)
@@ -99,7 +98,7 @@ def run_cases(
             for path, message in read.damaged.items():
                 meter.tell(f"{message}; its cases are solved again")
                 _move_away(path)
-            tree = tree_of_values(study.values, texts, len(study), study.warm)
+            tree = tree_of_values(study.values, study.apart, len(study), study.warm)
             plan = Plan(
                 folder, study.fingerprint, columns, study.case_values, tree, study.keep_solutions
             )
@@ -135,8 +134,9 @@ def _same_study(folder: Path, study: Study, columns: tuple[Any, ...]) -> None:
         if found.fingerprint != study.fingerprint:
             raise FileError(
                 f"{folder}: holds the results of another study ({found.name!r}, {found.cases} "
-                "cases), or of this one with other files, values or another version of predyn; "
-                "choose another folder, or remove this one"
+                "cases), or of this one with other files or values, or with other versions of "
+                "predyn, Python or the libraries that compute; choose another folder, or remove "
+                "this one"
             )
         return
     strange = [name for name in ("solution.h5", "result.h5") if (folder / name).exists()]

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from predyn import __version__, tasks
+from predyn import tasks
 from predyn.errors import InputError
+from predyn.workers.versions import releases
 
 NUMBER, TEXT = "number", "text"
 ASK_ABOVE = 10_000  # cases; larger studies are run only if the user says so
@@ -130,7 +131,7 @@ class Study:
     def fingerprint(self) -> str:
         """SHA-256 of everything that decides the results."""
         parts: dict[str, Any] = {
-            "predyn": __version__,
+            "versions": releases(),
             "task": [self.source.kind, self.source.tree],
             "files": sorted(self.files.items()),
             "knobs": self.knobs,
@@ -140,6 +141,16 @@ class Study:
             "values": [_digest(self.values[column.name]) for column in self.varied],
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """Columns of words and seeds: cases that differ in them do not start from each other.
+
+        From a neighbour's solution, no random number is drawn: all seeds would give the same.
+        """
+        knobs = zip(self.varied, self.knobs, strict=False)
+        seeds = (x.name for x, knob in knobs if knob.kind == SEED)
+        return (*(x.name for x in self.varied if x.kind == TEXT), *seeds)
 
     def case_values(self, k: int) -> dict[str, float | str]:
         """The varied values of case k."""

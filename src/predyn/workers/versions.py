@@ -18,7 +18,7 @@ def versions() -> dict[str, str]:
         found["predyn"] = importlib.import_module("predyn").__version__
     except Exception:
         found["predyn"] = "none"
-    for name in ("numpy", "numba"):
+    for name in ("numpy", "numba", "scipy", "casadi"):  # casadi brings the solver
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
@@ -42,6 +42,11 @@ def difference(theirs: dict[str, str], ours: dict[str, str]) -> str:
         for name, version in ours.items()
         if _release(name, theirs.get(name, "none")) != _release(name, version)
     )
+
+
+def releases() -> dict[str, str]:
+    """The versions here as they are compared."""
+    return {name: _release(name, version) for name, version in versions().items()}
 
 
 def _release(name: str, version: str) -> str:
