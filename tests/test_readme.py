@@ -207,7 +207,7 @@ def test_the_pages_name_every_argument_and_field_of_an_estimate() -> None:
 def test_the_page_of_commands_names_every_option() -> None:
     page = (DOCS / "command-line.md").read_text("utf-8")
     commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
-    assert len(commands) == 10
+    assert len(commands) == 12
     for name, command in commands.items():
         assert f"`predyn {name}" in page
         for option in command.params:
