@@ -45,6 +45,18 @@ def test_points_before_a_jump_are_on_the_better_branch() -> None:
     assert before.objective < alone.objective * (1.0 + 1e-6)
 
 
+def test_an_interrupted_point_ends_the_front(monkeypatch: pytest.MonkeyPatch) -> None:
+    from predyn.solving import nearby
+
+    def stopped(*arguments: object) -> object:
+        return replace(solved(*arguments), status="interrupted")
+
+    solved = nearby.solve_nlp
+    monkeypatch.setattr(nearby, "solve_nlp", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        find_front(predyn.load_task(TASK), NAMES, 3)
+
+
 def test_which_costs() -> None:
     problem = predyn.load_task(TASK)
     assert chosen_costs(problem, None) == NAMES

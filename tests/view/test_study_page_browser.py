@@ -103,6 +103,8 @@ def test_filters_are_linked_and_keys_work(shown):
 def test_a_click_on_a_point_opens_its_motion(shown):
     page = shown(fake_table(20), motions=fake_motions(range(0, 20)))
     page.wait_for("document.querySelectorAll('.multiples button').length === 12")
+    key = "[...document.querySelectorAll('.multiples + .key li')].map((x) => x.textContent)"
+    assert page.run(key) == ["joint1", "joint2"]
     # the point of the first plot that lies farthest to the left: the first of the front
     box = page.run(
         "(() => { const c = document.querySelector('.plane canvas'); c.scrollIntoView();"

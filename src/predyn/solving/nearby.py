@@ -83,7 +83,7 @@ def solve_nearby(program: Program, problem: Problem, guess: Solution) -> Solutio
     """The optimum of `problem` near a solution of another one with the same pattern.
 
     program: of a problem with the same pattern; it gets the numbers of this one. None if this way
-    fails: then solve it as any other.
+    fails: then solve it as any other. Ctrl-C raises KeyboardInterrupt.
     """
     began = perf_counter()
     program.retarget(problem)
@@ -127,6 +127,8 @@ def _with_growing_rows(
         part = SomeRows(program, kept)
         start = multipliers._replace(g=multipliers.g[kept])
         found = solve_nlp(part, x, options, start)
+        if found.status == "interrupted":
+            raise KeyboardInterrupt  # another attempt would ignore it
         if found.status not in CONVERGED:
             return None
         iterations, seconds = iterations + found.iterations, seconds + found.evaluation_seconds

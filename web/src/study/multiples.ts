@@ -1,5 +1,5 @@
 // Small multiples: the curves of the motions that are shown, on common axes; a click opens one.
-import { button, colourOf, dashOf, draw, readable, tag } from "../nodes";
+import { button, colourOf, dashOf, draw, jointSwatch, readable, tag } from "../nodes";
 import { motionOf } from "./data";
 import type { Study } from "./state";
 
@@ -61,7 +61,7 @@ function showKey(place: HTMLElement, series: { name: string; joint: number }[]):
   place.replaceChildren();
   for (const { name, joint } of series.length <= MOST_NAMED ? series : []) {
     const item = tag("li", place);
-    draw("path", draw("svg", item, { viewBox: "0 0 10 10", "aria-hidden": "true" }), { d: "M0 5H10", stroke: colourOf(joint), "stroke-width": 2, "stroke-dasharray": dashOf(joint) });
+    jointSwatch(item, joint);
     item.append(name);
   }
 }

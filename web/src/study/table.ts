@@ -4,7 +4,7 @@ import type { Column } from "./columns";
 import { SOLVED } from "./data";
 import type { Study } from "./state";
 
-const ROW = 28, MARGIN = 8; // px, as in study.css; rows above and below the screen
+const ROW = 28, MARGIN = 8, SCROLLBAR = 20; // px, as in study.css; rows above and below the screen; px
 const KEYS = "Arrow keys choose a case, Enter opens it.";
 
 export function showTable(place: HTMLElement, study: Study): void {
@@ -14,6 +14,7 @@ export function showTable(place: HTMLElement, study: Study): void {
   tag("h2", bar, {}, "Cases");
   const grid = tag("div", place, { class: "grid", tabindex: 0, role: "application", "aria-label": `Table of cases. ${KEYS}` });
   const table = tag("table", grid, { role: "grid" }), head = tag("thead", table), body = tag("tbody", table);
+  grid.style.height = `min(30rem, ${ROW * (study.count + 2) + SCROLLBAR}px)`;
   const titles = tag("tr", head), fields = tag("tr", head), { cases, states } = study.data;
   let order: number[] = [], sorting: Column | null = null, down = false;
 
