@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from predyn.errors import InputError
-from predyn.workers import DaskWorkers, Done, Failed, Joined, Lost, NoWorkers, Refused, Unsendable
+from predyn.workers import Done, Failed, Joined, Lost, NoWorkers, Refused, Unsendable
+from predyn.workers.dask_workers import DaskWorkers
 from workers.driving import (
     environment,
     next_of,
@@ -137,6 +138,7 @@ def test_workers_die_with_their_parent(tmp_path: Path) -> None:
     parent = script(tmp_path / "parent.py", text)
     assert parent.stdout is not None
     pids = [int(word) for word in parent.stdout.readline().split()]
+    assert len(pids) == 2
     parent.kill()
     assert seconds_until_gone(pids) < 2.0
     parent.communicate()
@@ -147,6 +149,7 @@ def test_ctrl_c_ends_all_quietly(tmp_path: Path) -> None:
     parent = script(tmp_path / "parent.py", text)
     assert parent.stdout is not None
     pids = [int(word) for word in parent.stdout.readline().split()]
+    assert len(pids) == 2
     time.sleep(0.3)
     os.killpg(parent.pid, signal.SIGINT)  # as a terminal does
     _, stderr = parent.communicate(timeout=20)

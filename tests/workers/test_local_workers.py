@@ -157,7 +157,8 @@ def test_workers_that_die_again_and_again_while_they_start() -> None:
 PARENT = """
 import sys
 from workers.jobs import begin
-from predyn.workers import Joined, {engine}
+from predyn.workers import Joined, LocalWorkers
+from predyn.workers.dask_workers import DaskWorkers
 
 if __name__ == "__main__":
     with {engine}(begin, None, {count}) as workers:
@@ -177,6 +178,7 @@ def test_workers_die_with_their_parent(tmp_path: Path) -> None:
     parent = script(tmp_path / "parent.py", text)
     assert parent.stdout is not None
     pids = [int(word) for word in parent.stdout.readline().split()]
+    assert len(pids) == 2
     time.sleep(0.2)
     parent.kill()
     assert seconds_until_gone(pids) < 2.0
@@ -191,7 +193,8 @@ def test_a_script_without_a_guard(engine: str, tmp_path: Path) -> None:
         pytest.importorskip("distributed")
     text = f"""
 from workers.jobs import begin
-from predyn.workers import DaskWorkers, LocalWorkers, NoWorkers
+from predyn.workers import LocalWorkers, NoWorkers
+from predyn.workers.dask_workers import DaskWorkers
 try:
     with {engine} as workers:
         workers.wait(20)

@@ -3,9 +3,11 @@
 import platform
 import sys
 
+import casadi
 import numba
 import numpy as np
 import pytest
+import scipy
 
 import predyn
 from predyn.workers.versions import difference, expression, versions
@@ -18,6 +20,8 @@ def test_versions_by_a_call_and_by_their_text() -> None:
         "predyn": predyn.__version__,
         "numpy": np.__version__,
         "numba": numba.__version__,
+        "scipy": scipy.__version__,
+        "casadi": casadi.__version__,
     }
     assert eval(expression()) == found
 

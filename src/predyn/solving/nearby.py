@@ -79,24 +79,28 @@ class SomeRows(NLP):
         return self._whole.g_name(int(self._kept[i]))
 
 
+@np.errstate(all="ignore")
 def solve_nearby(program: Program, problem: Problem, guess: Solution) -> Solution | None:
     """The optimum of `problem` near a solution of another one with the same pattern.
 
     program: of a problem with the same pattern; it gets the numbers of this one. None if this way
     fails: then solve it as any other. Ctrl-C raises KeyboardInterrupt.
     """
+    if problem.scene is not None:
+        return None
     began = perf_counter()
     program.retarget(problem)
     x = first_guess(program, guess)
     multipliers = multipliers_of(program, guess)
-    if multipliers is None or problem.scene is not None:
+    if multipliers is None:
         return None
     scale_objective(program, x)
     prepared = perf_counter() - began
     options = problem.solver
     if options.mu_init is None:
         options = replace(options, mu_init=BARRIER)
-    result = _with_growing_rows(program, x, multipliers, options)
+    with program.following_kinks():
+        result = _with_growing_rows(program, x, multipliers, options)
     if result is None:
         return None
     timings = {"solve": perf_counter() - began - prepared, "evaluate": result.evaluation_seconds}
@@ -123,7 +127,13 @@ def _with_growing_rows(
     program.move(x)
     kept = _near(program) | (program.g_lower == program.g_upper)
     iterations, seconds = 0, 0.0
+    began, limit = perf_counter(), options.max_seconds
     for _ in range(ROUNDS):
+        if limit is not None:
+            left = limit - (perf_counter() - began)
+            if left <= 0.0:
+                return None
+            options = replace(options, max_seconds=left)
         part = SomeRows(program, kept)
         start = multipliers._replace(g=multipliers.g[kept])
         found = solve_nlp(part, x, options, start)

@@ -33,7 +33,7 @@ def digests_of(
     found: dict[str, str] = {}
     _add_files(own, sorted(named), found, 3)
     functions = [str(knob.target[0]) for knob in knobs if knob.kind == FUNCTION]
-    _add_files(Path(source.folder), functions, found, 1)
+    _add_files(Path(source.folder), functions, found, 1, "function ")
     return found
 
 
@@ -48,10 +48,16 @@ def _texts(tree: Any) -> Iterator[str]:
             yield from _texts(value)
 
 
-def _add_files(folder: Path, names: Sequence[str], found: dict[str, str], depth: int) -> None:
-    """The files of these names, and those that texts among them name."""
+def _add_files(
+    folder: Path, names: Sequence[str], found: dict[str, str], depth: int, under: str = ""
+) -> None:
+    """The files of these names, and those that texts among them name.
+
+    under: before the names, since the same one in two folders means two files
+    """
     for name in names:
-        if name in found or not 0 < len(name) < 300 or "\0" in name:
+        key = under + name
+        if key in found or not 0 < len(name) < 300 or "\0" in name:
             continue
         path = folder / name.removeprefix("package://").removeprefix("file://")
         try:
@@ -60,7 +66,7 @@ def _add_files(folder: Path, names: Sequence[str], found: dict[str, str], depth:
             data = path.read_bytes()
         except OSError:
             continue
-        found[name] = hashlib.sha256(data).hexdigest()
+        found[key] = hashlib.sha256(data).hexdigest()
         if depth > 1 and path.suffix.lower() in TEXTS and len(data) < MOST_TEXT:
             inside = {match.decode("utf-8", "replace") for match in NAMES.findall(data)}
-            _add_files(path.parent, sorted(inside), found, depth - 1)
+            _add_files(path.parent, sorted(inside), found, depth - 1, f"{key}: ")

@@ -135,7 +135,8 @@ def _steps(values: Sequence[float | None], width: int) -> Spec | Sequence[float 
         return values
     columns = np.array(values, float).reshape(-1, width).T
     largest = np.abs(columns).max()
-    places = DIGITS - int(np.ceil(np.log10(largest))) if largest > 0.0 else 0
+    # not beyond what 10.0**places can be: numbers next to zero are zero here
+    places = min(DIGITS - int(np.ceil(np.log10(largest))), 300) if largest > 0.0 else 0
     if width == WIDTH:
         places = max(places + 1, FINE)  # quaternions are at most 1, however far a motion goes
     whole = np.round(columns * 10.0**places).astype(np.int64)

@@ -1,6 +1,8 @@
-"""Jobs in other processes: on this machine, or on a cluster. Knows nothing of motions."""
+"""Jobs in other processes: on this machine, or on a cluster. Knows nothing of motions.
 
-from predyn.workers.dask_workers import DaskWorkers
+DaskWorkers is imported from its own module: most runs do not need what it loads.
+"""
+
 from predyn.workers.events import (
     Done,
     Event,
@@ -14,7 +16,6 @@ from predyn.workers.events import (
 from predyn.workers.local_workers import LocalWorkers
 
 __all__ = [
-    "DaskWorkers",
     "Done",
     "Event",
     "Failed",
