@@ -132,6 +132,7 @@ def test_keys():
         ({"key": "solver.tolerence"}, "did you mean 'tolerance'"),
         ({"key": "forces[3].force[1]"}, "has 1 entries"),
         ({"key": "cost.efort.weight"}, "did you mean 'effort'"),
+        ({"key": "phases.phase 1.duration.max"}, "give a number, such as phases[0]"),
         ({"key": "cost.effort.weigth"}, "unknown key 'weigth'"),
         ({"key": "limits.effort.joint1"}, "limits.effort is 10.0"),
         ({"quantity": "mas of link2"}, "did you mean 'mass'"),

@@ -97,6 +97,11 @@ def _place(entries: list[Any], part: str | int, where: Path) -> int:
         for name in [next((entry[key] for key in NAMES if key in entry), None)]
         if isinstance(name, str)
     ]
+    if entries and not known:
+        raise InputError(
+            f"{key_text(where)}: the file gives its entries no names, so that there is no "
+            f"{part!r}; give a number, such as {key_text(where)}[0]"
+        )
     raise unknown_name(f"entry of {key_text(where)}", part, known)
 
 

@@ -145,10 +145,11 @@ class Runner:
             self._idle.remove(event.seat)
         if job is None:
             return
-        cases = f"case {job.cases[0]}" if len(job.cases) == 1 else f"{len(job.cases)} cases"
-        self._meter.tell(f"a worker was lost ({event.reason}); {cases} will be run again")
         aside = self._schedule.lose(job)
-        if aside is not None:
+        if aside is None:
+            cases = f"case {job.cases[0]}" if len(job.cases) == 1 else f"{len(job.cases)} cases"
+            self._meter.tell(f"a worker was lost ({event.reason}); {cases} will be run again")
+        else:
             text = f"its worker was lost twice; the second time: {event.reason}"
             self._give_up(aside, SET_ASIDE, text)
             self._meter.tell(f"case {aside} is set aside: {text}")
