@@ -1,5 +1,7 @@
 """Pareto fronts: each point an optimum of its weight, found faster than from the task's guess."""
 
+import errno
+import os
 from dataclasses import replace
 from pathlib import Path
 from time import process_time
@@ -14,7 +16,9 @@ from predyn.solution import Solution
 from predyn.solving.continuation import solve_in_stages
 from predyn.solving.nearby import SomeRows, solve_nearby
 from predyn.solving.single_solve import Output
+from predyn.storage import files
 from predyn.study.front import _Front, chosen_costs, dominated, find_front, front_weights, knee
+from predyn.study.pareto import front_text
 from predyn.terms import Smoothness
 from predyn.transcribe.methods import transcribe
 
@@ -57,6 +61,40 @@ def test_an_interrupted_point_ends_the_front(monkeypatch: pytest.MonkeyPatch) ->
         find_front(predyn.load_task(TASK), NAMES, 3)
 
 
+def test_costs_without_a_conflict(tmp_path: Path) -> None:
+    a = 1.0 + 1e-9 * np.array([0.0, 1.0, 3.0])
+    assert not dominated(a, a[::-1]).any()
+    assert knee(a, a[::-1]) is None
+    problem = predyn.load_task(TASK)
+    twice = (replace(problem.costs[1], name="one"), replace(problem.costs[1], name="two"))
+    results = predyn.pareto_front(replace(problem, costs=twice), tmp_path, points=3, progress=False)
+    assert "one and two do not conflict: case 0 is best in both" in front_text(results)
+
+
+def test_ctrl_c_in_the_first_solve_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = replace(predyn.solve(TASK, verbose=False), status="interrupted")
+    monkeypatch.setattr("predyn.study.front.solve", lambda *_, **__: stopped)
+    with pytest.raises(KeyboardInterrupt):
+        find_front(predyn.load_task(TASK), NAMES, 3)
+
+
+def test_a_full_disk_leaves_the_earlier_front(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier = predyn.pareto_front(TASK, tmp_path, points=3, progress=False).table
+
+    def full(path: Path, *_: object) -> None:
+        raise files.not_written(path, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+
+    monkeypatch.setattr("predyn.study.pareto.write_part", full)
+    with pytest.raises(FileError, match=r"parts/000001\.parquet: cannot be written.*free some"):
+        predyn.pareto_front(TASK, tmp_path, points=3, progress=False)
+    later = predyn.StudyResults(tmp_path)
+    np.testing.assert_array_equal(later.table["objective"], earlier["objective"])
+    assert later.solution(2).success
+    assert sorted(x.name for x in tmp_path.iterdir()) == ["parts", "solutions", "study.json"]
+
+
 def test_which_costs() -> None:
     problem = predyn.load_task(TASK)
     assert chosen_costs(problem, None) == NAMES
@@ -66,7 +104,7 @@ def test_which_costs() -> None:
         chosen_costs(three, None)
     with pytest.raises(InputError, match="did you mean 'effort'"):
         chosen_costs(three, ("time", "efort"))
-    for wrong in (("time", "time"), ("time",), "time"):
+    for wrong in (("time", "time"), ("time",), "time", 5, {"time", "effort"}):
         with pytest.raises(InputError, match="between: expected"):
             chosen_costs(three, wrong)
 

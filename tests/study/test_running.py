@@ -23,7 +23,7 @@ from predyn.study import table as study_table
 from predyn.study.case_worker import Setup, Task, begin
 from predyn.study.running import run_cases
 from predyn.study.schedule import MOST
-from predyn.workers.events import Failed
+from predyn.workers.events import Failed, NoWorkers
 from predyn.workers.local_workers import LocalWorkers
 
 HERE = Path(__file__).parents[1]
@@ -98,7 +98,7 @@ def test_poison_and_lost_workers(tmp_path: Path) -> None:
     assert results.set_aside.tolist() == [57]
     assert results.failed.tolist() == [57]
     assert tried[1] == 2
-    assert "lost twice" in results.table["message"][57]
+    assert "died twice" in results.table["message"][57]
     assert any("case 57 is set aside" in text for text in run.messages)
     children = np.flatnonzero(calm.table["guess"] == 57)
     if not len(children):  # nothing starts from it: all others are as in the undisturbed run
@@ -150,7 +150,60 @@ def test_damaged_parts_and_missing_guesses(tmp_path: Path) -> None:
         run = run_inside(study, folder)
         assert f"{damaged.name}: damaged" in run.messages[0]
         assert same_tables(run.table, whole)
-        assert damaged.with_suffix(".damaged").exists()
+        assert (folder / f"part-{damaged.stem}.damaged").exists()
+        assert not list((folder / "parts").glob("*.damaged"))  # others read the whole folder
+
+
+def test_a_changed_description_is_replaced_or_refused(tmp_path: Path) -> None:
+    study = fake_study(9)
+    whole = run_inside(study, tmp_path).table
+    path = tmp_path / "study.json"
+    tree = json.loads(path.read_text())
+    for changes in ({"cases": 3}, {"columns": [*tree["columns"], {"name": "z", "kind": "number"}]}):
+        path.write_text(json.dumps(tree | changes))
+        assert same_tables(run_inside(study, tmp_path).table, whole)
+    for changes in ({"cases": float("inf")}, {"cases": 10**30}, {"columns": tree["columns"][1:]}):
+        path.write_text(json.dumps(tree | changes))
+        with pytest.raises(FileError, match=r"damaged.*remove this file and run the study again"):
+            predyn.StudyResults(tmp_path)
+    path.unlink()
+    assert same_tables(run_inside(study, tmp_path).table, whole)
+
+
+def test_a_guess_that_changes_while_the_study_runs(tmp_path: Path) -> None:
+    study, whole = fake_study(40), run_inside(fake_study(40), tmp_path / "whole").table
+
+    def damages(task: Task, number: int) -> bool:
+        for path in (tmp_path / "s" / "guesses").glob("*.h5"):
+            path.write_bytes(path.read_bytes()[:-8] + b"8 bytes.")
+        return False
+
+    with pytest.raises(FileError, match=r"h5: .*changed.*run the study again to solve this case"):
+        run_inside(study, tmp_path / "s", 1, damages)
+    assert same_tables(run_inside(study, tmp_path / "s").table, whole)
+
+
+class Late(Inside):
+    """Workers that join late, and are lost early with their scheduler."""
+
+    waits = 0
+
+    def wait(self, seconds: float | None = None) -> Any:
+        self.waits += 1
+        if self.waits < 3:
+            return []
+        if len(self.tasks) > 3:
+            raise NoWorkers("the scheduler at tcp://10.0.0.5:8786 is lost")
+        return super().wait(seconds)
+
+
+def test_late_workers_and_a_lost_scheduler(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("predyn.study.runner.PATIENCE", 0.0)
+    messages: list[str] = []
+    with pytest.raises(NoWorkers, match=r"8786 is lost\. What was written stays readable"):
+        run_cases(fake_study(40), tmp_path, FakeSolver, Late, lambda x: messages.append(x.message))
+    assert sum("no worker has joined yet" in message for message in messages) == 1
+    assert len(predyn.StudyResults(tmp_path).table["case"]) > 0
 
 
 def test_another_study_or_result_in_the_folder(tmp_path: Path) -> None:
@@ -204,6 +257,20 @@ def test_wrong_arguments(tmp_path: Path) -> None:
         predyn.run_study(study, tmp_path, workers=2, scheduler="tcp://127.0.0.1:1")
     with pytest.raises(InputError, match="--yes"):
         predyn.run_study(fake_study(10_001, columns=1), tmp_path)
+    with pytest.raises(InputError, match="path: expected a str or a Path, got NoneType"):
+        predyn.run_study(study, None)  # type: ignore[arg-type]
+
+
+def test_no_more_processes_than_cases(tmp_path: Path, monkeypatch: Any) -> None:
+    counts = []
+
+    def chosen(setup: Setup, count: int, *_: Any) -> Any:
+        counts.append(count)
+        return Inside(setup._replace(make=FakeSolver))
+
+    monkeypatch.setattr("predyn.study.running.chosen_workers", chosen)
+    predyn.run_study(fake_study(4), tmp_path, workers=1_000_000)
+    assert counts == [4]
 
 
 class Unable(Inside):

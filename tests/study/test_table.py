@@ -88,9 +88,23 @@ def test_parts_of_other_studies_and_cases_outside_are_refused(tmp_path: Path) ->
     other = read_parts(tmp_path, COLUMNS, 4, "abd").damaged
     assert "belongs to another study" in next(iter(other.values()))
     fewer = read_parts(tmp_path, COLUMNS, 3, "abc").damaged
-    assert "cases outside 0 to 2" in next(iter(fewer.values()))
+    assert "case outside 0 to 2" in next(iter(fewer.values()))
     columns = read_parts(tmp_path, COLUMNS[:-1], 4, "abc").damaged
     assert "columns" in next(iter(columns.values()))
+    write(tmp_path, 2, ROW | {"guess": -5})
+    assert "guess outside -1 to 3" in next(
+        iter(read_parts(tmp_path, COLUMNS, 4, "abc").damaged.values())
+    )
+
+
+def test_other_files_among_the_parts(tmp_path: Path) -> None:
+    write(tmp_path, 1, ROW)
+    (tmp_path / "parts" / "1.parquet").write_bytes(b"nothing")
+    (tmp_path / "parts" / "x.parquet").write_bytes(b"nothing")
+    assert part_numbers(tmp_path) == [1]
+    part_path(tmp_path, 2).mkdir()
+    (message,) = read_parts(tmp_path, COLUMNS, 4, "abc").damaged.values()
+    assert "expected a file, this is a folder" in message
 
 
 def test_read_table(tmp_path: Path) -> None:

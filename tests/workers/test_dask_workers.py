@@ -259,7 +259,14 @@ def test_what_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     from predyn.workers import dask_seats
 
     monkeypatch.setattr(dask_seats, "CONNECT", 0.4)
-    for address in ("tcp://127.0.0.1:9", "127.0.0.1:9", "nowhere.invalid:8786", "http://x y", ""):
+    for address in (
+        "tcp://127.0.0.1:9",
+        "127.0.0.1:9",
+        "nowhere.invalid:8786",
+        "http://x y",
+        "tls://127.0.0.1:9",
+        "",
+    ):
         began = time.monotonic()
         with pytest.raises(InputError, match="start one with `dask scheduler`"):
             DaskWorkers(begin, None, scheduler=address).__enter__()

@@ -12,6 +12,7 @@ the folder when a process is killed is valid, and the rows tell what has been do
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import platform
@@ -20,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from predyn import __version__
 from predyn.errors import FileError
@@ -32,7 +33,7 @@ from predyn.storage.files import (
     write_text,
 )
 from predyn.storage.folder_lock import lock_folder
-from predyn.storage.reading import read_at_most
+from predyn.storage.reading import read_at_most, refuse_irregular
 from predyn.study.study import Column
 from predyn.study.table import CASE, FLAG, NUMBER, OUTCOME, PARTS, TEXT, WHOLE
 
@@ -40,6 +41,8 @@ DESCRIPTION = "study.json"
 REPORT = "report.html"
 GUESSES, SOLUTIONS = "guesses", "solutions"
 KIND, FORMAT = "predyn study", 1
+LARGEST_SOLUTION = 2**31  # bytes
+MOST_CASES = 10_000_000
 LARGEST = 2**26  # bytes of study.json
 PACKAGES = ("numpy", "numba", "scipy", "pyarrow")
 
@@ -103,6 +106,12 @@ def read_description(folder: Path) -> Description:
         if not isinstance(tree["format"], int) or tree["format"] > FORMAT:
             raise FileError(f"{path}: format {tree['format']!r:.20}; install a newer predyn")
         columns = tuple(_column(row) for row in tree["columns"])
+        names = [x.name for x in columns]
+        missing = {x.name for x in (CASE, *OUTCOME) if x not in columns}
+        if missing or len(set(names)) < len(names):
+            raise ValueError(f"wrong columns: {', '.join(sorted(missing)) or 'two of one name'}")
+        if not 1 <= int(tree["cases"]) <= MOST_CASES:
+            raise ValueError(f"{tree['cases']!r:.20} cases")
         known = ("kind", "format", "name", "description", "fingerprint", "cases", "columns")
         more = {key: value for key, value in tree.items() if key not in known}
         more["varied"] = [row["name"] for row in tree["columns"] if row.get("role") == "varied"]
@@ -110,10 +119,18 @@ def read_description(folder: Path) -> Description:
             str(tree["name"]), str(tree["description"]), str(tree["fingerprint"]),
             int(tree["cases"]), columns, more,
         )  # fmt: skip
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
         raise FileError(
             f"{path}: damaged ({type(error).__name__}: {error!s:.100}); expected what predyn has "
-            "written; move the folder away and run the study again"
+            "written; remove this file and run the study again, which keeps the parts of its table"
+            ", or choose another folder"
         ) from None
 
 
@@ -126,13 +143,19 @@ def _column(row: Mapping[str, Any]) -> Column:
 
 @contextlib.contextmanager
 def study_folder(folder: Path) -> Iterator[None]:
-    """Make and lock the folder of a study."""
+    """Make and lock the folder of a study; a new one that stays empty is removed."""
+    made = not os.path.exists(folder)
     writable_folder(folder)
-    with lock_folder(folder):
-        for part in ("", PARTS, GUESSES, SOLUTIONS):
-            if (folder / part).is_dir():
-                remove_leftovers(folder / part)
-        yield
+    try:
+        with lock_folder(folder):
+            for part in ("", PARTS, GUESSES, SOLUTIONS):
+                if (folder / part).is_dir():
+                    remove_leftovers(folder / part)
+            yield
+    finally:
+        if made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
 
 class SolutionFiles:
@@ -152,24 +175,23 @@ class SolutionFiles:
         write_bytes(path, data)
 
     def read(self, case: int) -> bytes:
+        """The bytes of a file; those that have changed would change the results of others."""
         path = self.place(case)
+        again = "run the study again to solve this case again"
         try:
-            return path.read_bytes()
-        except OSError as error:
-            raise FileError(
-                f"{path}: cannot be read: {error.strerror}; run the study again to solve this "
-                "case again"
-            ) from None
+            data = read_at_most(str(path), LARGEST_SOLUTION, again)
+            _check_seal(io.BytesIO(data))
+        except FileError as error:
+            reason = str(error).removeprefix(f"{path}: ").removesuffix(f"; {again}")
+            raise FileError(f"{path}: {reason}; {again}") from None
+        return data
 
     def has(self, case: int) -> bool:
         """Whether the file is there and has not been changed."""
-        from predyn.solution.file import KIND as OF_SOLUTION
-        from predyn.solution.file import VERSION
-        from predyn.storage import hdf5_tree
-
         try:
+            refuse_irregular(self.place(case))
             with open(self.place(case), "rb") as file:
-                hdf5_tree.check_seal(file, OF_SOLUTION, VERSION)
+                _check_seal(file)
         except (OSError, FileError):
             return False
         return True
@@ -191,6 +213,14 @@ class SolutionFiles:
                 if stem.isdigit() and int(stem) not in needed:
                     (folder / name).unlink(missing_ok=True)
             folder.rmdir()
+
+
+def _check_seal(file: BinaryIO) -> None:
+    from predyn.solution.file import KIND as OF_SOLUTION
+    from predyn.solution.file import VERSION
+    from predyn.storage import hdf5_tree
+
+    hdf5_tree.check_seal(file, OF_SOLUTION, VERSION)
 
 
 @contextlib.contextmanager

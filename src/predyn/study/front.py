@@ -34,6 +34,7 @@ LOGIT = 4.0  # of the first and last weight: from 1.8 to 98.2 %
 BETTER = 1e-6  # relative difference of objectives that counts
 EQUAL = 1e-6  # of the range of a cost: less is no difference
 JUMP = 5.0  # a step along the front so many times as large as an even one
+NOISE = 1e-7  # of the value of a cost: that of solves to their tolerance
 ROUNDS = 3  # of the front, in search of better branches
 
 
@@ -69,7 +70,7 @@ def chosen_costs(problem: Problem, between: Sequence[str] | None) -> tuple[str, 
                 f"{len(names)}: {listed}"
             )
         return names[0], names[1]
-    if isinstance(between, str) or len(between) != 2:
+    if not isinstance(between, list | tuple) or len(between) != 2:
         raise InputError(f"between: expected the names of two costs, got {between!r:.60}")
     for name in between:
         if name not in names:
@@ -105,6 +106,8 @@ class _Front:
         self._problem, self._names, self._weights = problem, names, weights
         self._report = report or (lambda done, failed: None)
         base = solve(problem, verbose=False)
+        if base.status == "interrupted":
+            raise KeyboardInterrupt
         if not base.success:
             raise InputError(
                 f"task {problem.name!r} cannot be solved with its own weights, which the front "
@@ -271,13 +274,18 @@ class _Front:
         return FrontPoint(weight, solution, float(values[0]), float(values[1]), seconds)
 
 
+def margin(cost: Floats) -> float:
+    """Differences of a cost that do not count: those of costs without a conflict are noise."""
+    return max(EQUAL * float(np.ptp(cost)), NOISE * float(np.abs(cost).max()), 1e-300)
+
+
 def dominated(a: Floats, b: Floats) -> NDArray[np.bool_]:
     """Which points another one is better than in one cost and not worse in the other; NaN: none."""
     worse = np.zeros(len(a), bool)
     usable = np.isfinite(a) & np.isfinite(b)
     if not usable.any():
         return worse
-    margins = [EQUAL * max(float(np.ptp(x[usable])), 1e-300) for x in (a, b)]
+    margins = [margin(x[usable]) for x in (a, b)]
     for k in np.flatnonzero(usable):
         below = [x[usable] < x[k] - m for x, m in zip((a, b), margins, strict=True)]
         not_above = [x[usable] <= x[k] + m for x, m in zip((a, b), margins, strict=True)]
@@ -291,7 +299,7 @@ def knee(a: Floats, b: Floats) -> int | None:
     if len(usable) < 3:
         return None
     spans = [float(np.ptp(x[usable])) for x in (a, b)]
-    if min(spans) <= 0.0:
+    if any(span <= margin(x[usable]) for x, span in zip((a, b), spans, strict=True)):
         return None
     total = sum((x[usable] - x[usable].min()) / span for x, span in zip((a, b), spans, strict=True))
     best = int(np.argmin(total))

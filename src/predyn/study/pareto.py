@@ -17,6 +17,7 @@ from predyn.errors import FileError, InputError
 from predyn.problem import Cost, Problem
 from predyn.problem.problem import name_of
 from predyn.solution.file import bytes_of_solution
+from predyn.storage.files import checked_path, not_written, temporary_name
 from predyn.study.folder import (
     DESCRIPTION,
     REPORT,
@@ -28,7 +29,7 @@ from predyn.study.folder import (
     read_description,
     study_folder,
 )
-from predyn.study.front import FrontPoint, chosen_costs, dominated, find_front, knee
+from predyn.study.front import FrontPoint, chosen_costs, dominated, find_front, knee, margin
 from predyn.study.study import Column
 from predyn.study.study_progress import Meter, Report, ShownProgress
 from predyn.study.study_results import StudyResults
@@ -83,7 +84,7 @@ def pareto_front(
     columns = _columns(names)
     shown = None if callable(progress) else ShownProgress(progress)
     meter = Meter(points, progress if callable(progress) else shown)
-    folder = Path(out)
+    folder = checked_path(out)
     with study_folder(folder):
         _refuse_others(folder)
         before = (0, 0)
@@ -113,6 +114,12 @@ def front_text(results: StudyResults) -> str:
             f"knee: case {k}, {first} {table[first][k]:.6g}, {second} {table[second][k]:.6g} "
             f"(weight of {second}: {table[WEIGHT][k]:.4g})"
         )
+    best = table["solved"] & ~table[DOMINATED]
+    if best.any() and any(
+        np.ptp(x[best]) <= margin(x[best]) for x in (table[first], table[second])
+    ):
+        case = int(table["case"][best][0])
+        lines.append(f"{first} and {second} do not conflict: case {case} is best in both")
     worse = table["case"][table[DOMINATED]].tolist()
     if worse:
         lines.append(f"dominated by other points: case {', '.join(map(str, worse))}")
@@ -159,7 +166,7 @@ def _write(
     keep: bool,
     text: str,
 ) -> None:
-    """All files of the front; the table, which makes it valid, comes last."""
+    """All files of the front, in the place of an earlier one only when all are written."""
     units = _weights(problem, names)
     solved = np.array([x.solved for x in front])
     a = np.where(solved, [x.a / units[0] for x in front], np.nan)
@@ -171,20 +178,36 @@ def _write(
     ]
     digest = hashlib.sha256(repr((__version__, names, len(front), text or repr(problem))).encode())
     fingerprint = digest.hexdigest()
-    shutil.rmtree(folder / PARTS, ignore_errors=True)
-    shutil.rmtree(folder / SOLUTIONS, ignore_errors=True)
-    (folder / REPORT).unlink(missing_ok=True)
-    make_parts(folder)
     more = {"varied": [WEIGHT], "between": list(names), "keep_solutions": keep}
     about = Description(
         f"{problem.name}: {names[0]} against {names[1]}", "", fingerprint, len(front), columns, more
     )
-    describe(folder, about, {"task": text} if text else {})
-    if keep:
-        files = SolutionFiles(folder, keep=True)
-        for k, point in enumerate(front):
+    waiting = folder / temporary_name()
+    try:
+        waiting.mkdir()
+        describe(waiting, about, {"task": text} if text else {})
+        files = SolutionFiles(waiting, keep=True)
+        for k, point in enumerate(front if keep else []):
             files.write(k, bytes_of_solution(point.solution, f"case {k}"))
-    write_part(part_path(folder, 1), columns, rows, fingerprint)
+        make_parts(waiting)
+        write_part(part_path(waiting, 1), columns, rows, fingerprint)
+        _replace(folder, waiting)
+    except FileError as error:
+        raise FileError(str(error).replace(str(waiting), str(folder))) from error
+    except OSError as error:
+        raise not_written(folder, error) from error
+    finally:
+        shutil.rmtree(waiting, ignore_errors=True)
+
+
+def _replace(folder: Path, new: Path) -> None:
+    """Put the files of a front into its folder; the table, which makes it valid, comes last."""
+    (folder / REPORT).unlink(missing_ok=True)
+    for name in (PARTS, SOLUTIONS):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for name in (DESCRIPTION, SOLUTIONS, PARTS):
+        if (new / name).exists():
+            os.replace(new / name, folder / name)
 
 
 def _row(

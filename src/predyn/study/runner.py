@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import Any, NamedTuple, Protocol, Self
 
 from predyn.errors import InputError
@@ -17,6 +19,14 @@ from predyn.study.table import Table, part_numbers, part_path, write_part
 from predyn.workers.events import Done, Event, Failed, Joined, Lost, Refused
 
 SET_ASIDE, ERROR = "set_aside", "error"
+LOST = (  # without process numbers: the same in each run
+    "its worker process died twice while it ran this case alone; often, that is for want of memory"
+)
+WAITING = (
+    "no worker has joined yet; those of a scheduler are started with `dask worker ADDRESS "
+    "--nthreads 1`"
+)
+PATIENCE = 10.0  # s until that is said
 PAUSE = 1.0  # s between looks at the workers, for the progress
 
 
@@ -81,6 +91,7 @@ class Runner:
 
     def run(self, workers: Workers) -> None:
         """Run all cases. An error leaves the folder as it is, to be continued."""
+        said = monotonic() + PATIENCE
         with workers:
             while not self._schedule.finished:
                 self._hand_out(workers)
@@ -88,7 +99,9 @@ class Runner:
                 for event in events:
                     self._heed(event)
                 if not events:
-                    self._meter.tell()
+                    alone = not self._running and monotonic() > said
+                    self._meter.tell(WAITING if alone else "")
+                    said = inf if alone else said
         self._files.remove_others(set())
 
     def _hand_out(self, workers: Workers) -> None:
@@ -150,9 +163,8 @@ class Runner:
             cases = f"case {job.cases[0]}" if len(job.cases) == 1 else f"{len(job.cases)} cases"
             self._meter.tell(f"a worker was lost ({event.reason}); {cases} will be run again")
         else:
-            text = f"its worker was lost twice; the second time: {event.reason}"
-            self._give_up(aside, SET_ASIDE, text)
-            self._meter.tell(f"case {aside} is set aside: {text}")
+            self._give_up(aside, SET_ASIDE, LOST)
+            self._meter.tell(f"case {aside} is set aside: {LOST}")
             self._meter.add(1, 1, 1)
 
     def _give_up(self, k: int, status: str, message: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from predyn.errors import FileError, InputError
+from predyn.storage.files import checked_path
 from predyn.study.case_tree import tree_of_values
 from predyn.study.case_worker import CaseSolving, Setup, begin
 from predyn.study.cases import CaseSolver
@@ -25,7 +26,8 @@ from predyn.study.study import Study, check_size
 from predyn.study.study_file import read_study
 from predyn.study.study_progress import Meter, Report, ShownProgress
 from predyn.study.study_results import StudyResults
-from predyn.study.table import OUTCOME, columns_of, read_parts
+from predyn.study.table import OUTCOME, columns_of, part_numbers, read_parts
+from predyn.workers.events import NoWorkers
 
 Progress = bool | Report | None
 CONTINUES = (
@@ -70,12 +72,12 @@ def run_study(
     if not isinstance(study, Study):
         study = read_study(study)
     check_size(study, yes)
-    count = _checked_count(workers, scheduler)
+    count = min(_checked_count(workers, scheduler), len(study))
 
     def start(setup: Setup) -> Workers:
         return chosen_workers(setup, count, scheduler, dashboard)
 
-    return run_cases(study, Path(out), CaseSolver, start, progress)
+    return run_cases(study, checked_path(out), CaseSolver, start, progress)
 
 
 def run_cases(
@@ -108,6 +110,10 @@ def run_cases(
                 runner.run(start(Setup(study, make, study.keep_solutions)))
         except FileError as error:
             raise FileError(f"{error}. {CONTINUES}") from error
+        except NoWorkers as error:  # at the start, nothing has been written
+            raise NoWorkers(
+                f"{error}. {CONTINUES}" if part_numbers(folder) else str(error)
+            ) from None
         finally:
             if shown is not None:
                 shown.close()
@@ -128,7 +134,7 @@ def _columns(study: Study) -> tuple[Any, ...]:
 
 
 def _same_study(folder: Path, study: Study, columns: tuple[Any, ...]) -> None:
-    """Write study.json, or check that it is that of this study."""
+    """Write study.json, or check that it is that of this study; a changed one is replaced."""
     if os.path.lexists(folder / DESCRIPTION):
         found = read_description(folder)
         if found.fingerprint != study.fingerprint:
@@ -138,7 +144,8 @@ def _same_study(folder: Path, study: Study, columns: tuple[Any, ...]) -> None:
                 "predyn, Python or the libraries that compute; choose another folder, or remove "
                 "this one"
             )
-        return
+        if found.columns == columns and found.cases == len(study):
+            return
     strange = [name for name in ("solution.h5", "result.h5") if (folder / name).exists()]
     if strange:
         raise FileError(
@@ -159,8 +166,9 @@ def _texts(study: Study) -> dict[str, str]:
 
 
 def _move_away(path: Path) -> None:
+    """Out of the folder of parts, which other programs read as a whole."""
     try:
-        os.replace(path, path.with_suffix(".damaged"))
+        os.replace(path, path.parents[1] / f"part-{path.stem}.damaged")
     except OSError as error:
         raise FileError(f"{path}: cannot be renamed: {error.strerror}") from error
 

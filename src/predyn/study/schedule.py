@@ -236,7 +236,10 @@ def to_be_repeated(tree: CaseTree, sources: dict[int, int], has: Callable[[int],
         if source not in checked:
             checked[source] = has(source)
         if not checked[source]:
-            while parent != source:  # those between have failed; they come after it again
+            while parent not in (
+                source,
+                NONE,
+            ):  # those between have failed; they come after it again
                 again.add(parent)
                 parent = parents[parent]
             again.add(source)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from predyn.errors import FileError
 from predyn.storage.files import write_bytes
+from predyn.storage.reading import refuse_irregular
 from predyn.study.study import Column
 
 Rows = Sequence[Mapping[str, Any]]
@@ -22,11 +23,12 @@ PARTS = "parts"
 SUFFIX = ".parquet"
 NUMBER, TEXT, WHOLE, FLAG = "number", "text", "whole", "flag"
 CASE = Column("case", "", WHOLE)
+GUESS, NO_GUESS = Column("guess", "", WHOLE), -1
 OUTCOME = (
     Column("status", "", TEXT),
     Column("solved", "", FLAG),
     Column("message", "", TEXT),
-    Column("guess", "", WHOLE),
+    GUESS,
     Column("objective"),
     Column("iterations"),
     Column("seconds", "s"),
@@ -99,7 +101,8 @@ def part_numbers(folder: Path) -> list[int]:
     except OSError as error:
         raise FileError(f"{folder / PARTS}: cannot be read: {error.strerror}") from error
     stems = [name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)]
-    return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdigit())
+    digits = [stem for stem in stems if stem.isascii() and stem.isdigit()]
+    return sorted(int(x) for x in digits if x == part_path(folder, int(x)).stem)  # not 1.parquet
 
 
 def read_parts(folder: Path, columns: Sequence[Column], count: int, fingerprint: str) -> ReadTable:
@@ -122,6 +125,7 @@ def _read_part(path: Path, schema: Any, columns: Sequence[Column], count: int) -
     import pyarrow.parquet as pq
 
     try:
+        refuse_irregular(path)
         if path.stat().st_size > LARGEST:
             raise FileError(f"{path}: larger than {LARGEST // 2**20} MB")
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
@@ -135,9 +139,10 @@ def _read_part(path: Path, schema: Any, columns: Sequence[Column], count: int) -
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FileError(f"{path}: damaged: {reason:.200}") from None
-    cases = made[CASE.name]
-    if len(cases) and not (cases.min() >= 0 and cases.max() < count):
-        raise FileError(f"{path}: damaged: cases outside 0 to {count - 1}")
+    for name, least in ((CASE.name, 0), (GUESS.name, NO_GUESS)):
+        cases = made[name]
+        if len(cases) and not (cases.min() >= least and cases.max() < count):
+            raise FileError(f"{path}: damaged: {name} outside {least} to {count - 1}")
     return made
 
 

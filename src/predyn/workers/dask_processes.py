@@ -11,10 +11,13 @@ import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from multiprocessing.context import SpawnProcess
-from tempfile import TemporaryDirectory
+from pathlib import Path
+from shutil import rmtree
+from tempfile import gettempdir
 from typing import Any
 
 from predyn.errors import InputError
+from predyn.storage.files import remove_leftovers, temporary_name
 from predyn.workers.child import prepare_process
 from predyn.workers.events import GUARD, NoWorkers
 from predyn.workers.local_workers import ending, most_deaths, spawn
@@ -77,12 +80,10 @@ async def started(count: int, page: str | None) -> AsyncIterator[tuple[str, str 
     import dask
     from distributed import Scheduler
 
-    with (
-        silence(),
-        TemporaryDirectory(prefix="predyn-dask-", ignore_cleanup_errors=True) as folder,
-    ):
+    with silence(), _scratch() as folder:
         try:
-            with dask.config.set(_SETTINGS | ({} if page else _NO_PAGES)):
+            own = {"temporary-directory": folder}  # or it is left behind in a common one
+            with dask.config.set(_SETTINGS | own | ({} if page else _NO_PAGES)):
                 scheduler = Scheduler(
                     host=HOST,
                     port=0,
@@ -103,6 +104,25 @@ async def started(count: int, page: str | None) -> AsyncIterator[tuple[str, str 
         finally:
             processes.end_all()
             await scheduler.close()
+
+
+@contextmanager
+def _scratch() -> Iterator[str]:
+    """A folder for what Dask writes. Those that killed processes left behind are removed."""
+    try:
+        place = Path(gettempdir())
+        remove_leftovers(place)
+        folder = place / temporary_name()
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise InputError(
+            f"no folder for temporary files can be made ({error}); free some space there, or name "
+            "another one by the variable TMPDIR"
+        ) from None
+    try:
+        yield str(folder)
+    finally:
+        rmtree(folder, ignore_errors=True)
 
 
 def _work(address: str, folder: str) -> None:

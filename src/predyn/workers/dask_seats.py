@@ -109,6 +109,8 @@ class Seats:
             reason, again = "its process died", True
         except Exception as error:
             reason, again = f"{type(error).__name__}: {error}", True
+            if "scheduler-connection-lost" in reason:
+                reason = "the connection to its scheduler was lost"
             self._deaths += seat not in self.jobs
         if again:  # the worker may be there all the same; then it gets a new seat
             self._known.pop(key, None)
@@ -190,9 +192,10 @@ async def connected(address: str) -> AsyncIterator[Client]:
     try:
         try:
             await asyncio.wait_for(client, CONNECT + 2)
-        except (TimeoutError, OSError, ValueError, ImportError) as error:
+        except Exception as error:  # what a wrong address raises depends on its protocol
+            reason = str(error) or f"no answer within {CONNECT + 2:.0f} s"
             raise NoWorkers(
-                f"scheduler: nothing answers as one at {address!r} ({error}); start one with "
+                f"scheduler: nothing answers as one at {address!r} ({reason}); start one with "
                 "`dask scheduler` and workers with `dask worker ADDRESS --nthreads 1`, where "
                 "ADDRESS is the one that the scheduler prints, such as tcp://10.0.0.5:8786"
             ) from None
