@@ -54,6 +54,8 @@ def _found_key(knob: Knob, entry: Varied, source: Source) -> Knob:
     target = knob.target
     is_person = target[0] == "people"
     if is_person:
+        if len(target) != 2:
+            raise InputError("people: expected what varies, such as people = 'percentile'")
         target = ("movement" if "movement" in source.tree else "model", *target[1:])
         if target[1] == "percentile":
             knob = knob._replace(values=PERCENTILE)

@@ -87,7 +87,7 @@ def problem_keys(target: tuple[str | int, ...]) -> None:
 
 def built_model(source: Source, tree: Mapping[str, Any]) -> Model:
     """The model of a case."""
-    findings = Findings(source.path, source.text)
+    findings = Findings(source.path, "")  # the text may be JSON, which has no lines of keys
     table = ModelTable.model_validate(tree["model"])
     model = model_of(table, Folder(Path(source.folder), source.allow_absolute), findings)
     findings.raise_if_any()
