@@ -75,6 +75,7 @@ def test_cold_studies_have_no_parents() -> None:
     assert tree.order.tolist() == cold_tree(5).order.tolist()
 
 
+@pytest.mark.verify
 def test_ten_thousand_cases_are_quick() -> None:
     from time import process_time
 

@@ -79,6 +79,7 @@ def test_results_do_not_depend_on_earlier_cases():
     assert len({x.objective for x in forward}) == 4
 
 
+@pytest.mark.verify
 def test_overhead_is_small():
     """Everything but the solve itself: at most 5 ms a case (about 3 on an idle machine)."""
     load = {"key": "forces[0].force[1]", "from": -1.0, "to": -2.0, "count": 12}

@@ -26,12 +26,11 @@ def environment() -> dict[str, str]:
 
 def run_all(
     workers: Any, jobs: list[Any], disturb: Callable[[int], None] = lambda done: None
-) -> tuple[list[Any], int]:
-    """The results of all jobs, and how many were lost and done again."""
+) -> tuple[list[Any], list[int]]:
+    """The results of all jobs, and the seats that are free then."""
     waiting, idle = deque(range(len(jobs))), list[int]()
     running: dict[int, int] = {}
     results: dict[int, Any] = {}
-    lost = 0
     while len(results) < len(jobs):
         for event in workers.wait(20) or [None]:
             assert event is not None, "nothing happened for 20 s"
@@ -44,7 +43,6 @@ def run_all(
                 results[running.pop(event.seat)] = event
             elif isinstance(event, Lost):
                 if event.seat in running:
-                    lost += 1
                     waiting.append(running.pop(event.seat))
                 else:
                     idle.remove(event.seat)
@@ -52,11 +50,11 @@ def run_all(
                 seat = idle.pop()
                 running[seat] = waiting.popleft()
                 workers.assign(seat, jobs[running[seat]])
-    return [results[k] for k in range(len(jobs))], lost
+    return [results[k] for k in range(len(jobs))], idle
 
 
 def seats_of(workers: Any, count: int) -> list[int]:
-    """Seats that have just joined."""
+    """Seats that have just joined: so many, or more if several joined at once."""
     seats: list[int] = []
     while len(seats) < count:
         events = workers.wait(20)
@@ -66,8 +64,8 @@ def seats_of(workers: Any, count: int) -> list[int]:
 
 
 def seat_of(workers: Any) -> int:
-    (seat,) = seats_of(workers, 1)
-    return seat
+    """One that has just joined."""
+    return seats_of(workers, 1)[0]
 
 
 def next_of(workers: Any, seat: int) -> Any:
@@ -80,12 +78,11 @@ def next_of(workers: Any, seat: int) -> Any:
     raise AssertionError(f"nothing happened in seat {seat}")
 
 
-def seconds_until_gone(pids: list[int], most: float = 20.0) -> float:
-    began = time.monotonic()
+def wait_until_gone(pids: list[int]) -> None:
+    ends = time.monotonic() + 20
     while any(_lives(pid) for pid in pids):
-        assert time.monotonic() < began + most, "processes are left"
+        assert time.monotonic() < ends, "processes are left"
         time.sleep(0.02)
-    return time.monotonic() - began
 
 
 def _lives(pid: int) -> bool:

@@ -14,11 +14,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from predyn.workers import Done, Failed, Joined, LocalWorkers, Lost, NoWorkers, Unsendable
-from workers.driving import next_of, run_all, script, seat_of, seats_of, seconds_until_gone
+from predyn.workers import Done, Failed, LocalWorkers, Lost, NoWorkers, Unsendable
+from workers.driving import next_of, run_all, script, seat_of, seats_of, wait_until_gone
 from workers.jobs import begin, begin_badly, begin_slowly
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="kills processes, and looks at /proc")
+
+
+def has_answered(workers: LocalWorkers, seat: int) -> bool:
+    """Wait until an answer of a seat can be read; whether it can."""
+    return workers._workers[seat].connection.poll(20)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +71,7 @@ def test_waiting_ends_and_ctrl_c_is_ignored(one: tuple[LocalWorkers, int]) -> No
     workers, seat = one
     began = time.monotonic()
     assert workers.wait(0.05) == []
-    assert 0.04 < time.monotonic() - began < 2.0
+    assert 0.04 < time.monotonic() - began < 20.0
     workers.assign(seat, ("sleep", 0.1))
     os.kill(workers.pids[seat], signal.SIGINT)
     assert workers.wait() == [Done(seat, None)]
@@ -98,14 +103,13 @@ def test_killed_while_idle_working_starting_and_sending() -> None:
         workers.assign(second, ("kill", None))
         assert isinstance(next_of(workers, second), Lost)
         third = seat_of(workers)
-        workers.assign(third, ("array", 20_000_000))
-        time.sleep(0.15)  # the pipe holds less than the result: it is being sent
+        workers.assign(third, ("array", 2_000_000))
+        assert has_answered(workers, third)  # the pipe holds less than the result: it is being sent
         os.kill(workers.pids[third], signal.SIGKILL)
         assert isinstance(next_of(workers, third), Lost)
         os.kill(next(iter(workers.pids.values())), signal.SIGKILL)  # before or while it begins
         fourth = seat_of(workers)
         os.kill(workers.pids[fourth], signal.SIGKILL)
-        time.sleep(0.05)
         workers.assign(fourth, ("add", 1))  # not known to be dead yet
         assert isinstance(next_of(workers, fourth), Lost)
 
@@ -134,8 +138,8 @@ def test_nothing_is_left_and_leaving_is_quick() -> None:
         workers.assign(seat_of(workers), ("hold", None))
         pids = list(workers.pids.values())
         began = time.monotonic()
-    assert time.monotonic() - began < 2.0
-    seconds_until_gone(pids, 0.5)
+    assert time.monotonic() - began < 20.0  # the job takes far longer
+    wait_until_gone(pids)
 
 
 @linux
@@ -181,7 +185,7 @@ def test_workers_die_with_their_parent(tmp_path: Path) -> None:
     assert len(pids) == 2
     time.sleep(0.2)
     parent.kill()
-    assert seconds_until_gone(pids) < 2.0
+    wait_until_gone(pids)
     parent.communicate()
 
 
@@ -214,10 +218,10 @@ def test_a_second_event_of_a_seat_comes_later() -> None:
         seats = seats_of(workers, 2)
         for seat in seats:
             workers.assign(seat, ("add", 1))
-        time.sleep(0.2)
+        assert all(has_answered(workers, seat) for seat in seats)
         if sys.platform == "linux":
             os.kill(workers.pids[seats[0]], signal.SIGKILL)
-        events = workers.wait()
-        events += workers.wait(0.0) if len(events) == 1 else []
-        assert set(events) == {Done(seat, 2) for seat in seats}
-        assert Joined not in {type(event) for event in events}
+            wait_until_gone([workers.pids[seats[0]]])
+        assert set(workers.wait()) == {Done(seat, 2) for seat in seats}
+        if sys.platform == "linux":
+            assert isinstance(next_of(workers, seats[0]), Lost)
