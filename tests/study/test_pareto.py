@@ -139,6 +139,46 @@ def test_a_neighbour_is_solved_with_all_its_constraints() -> None:
     assert again.iterations <= 3
 
 
+def _costs(solution: Solution) -> dict[str, float]:
+    """Time and effort, each the sum over all phases."""
+    costs = solution.costs.items()
+    return {name: sum(x for key, x in costs if key.endswith(name)) for name in NAMES}
+
+
+def check_points(task: str, results: predyn.StudyResults, cases: tuple[int, ...]) -> None:
+    """Each is kept, and is the optimum of the weighted sum, solved as a task of its own."""
+    problem, table = predyn.load_task(task), results.table
+    own = _costs(predyn.solve(problem, verbose=False))
+    for k in cases:
+        weight = table["weight"][k]
+        shares = {"time": 1.0 - weight, "effort": weight}
+        factors = {name: sum(own.values()) * shares[name] / own[name] for name in NAMES}
+        costs = [
+            replace(x, weight=factors[name] * x.weight)
+            for x, name in zip(problem.costs, NAMES, strict=True)
+        ]
+        alone = predyn.solve(replace(problem, costs=tuple(costs)), verbose=False)
+        assert alone.success
+        assert table["objective"][k] == pytest.approx(alone.objective, rel=1e-6)
+        for name, cost in zip(NAMES, costs, strict=True):
+            assert table[name][k] == pytest.approx(_costs(alone)[name] / cost.weight, rel=1e-3)
+        motion = results.solution(k)
+        assert motion.duration == table["duration"][k]
+        assert motion.duration == pytest.approx(alone.duration, rel=1e-3)
+
+
+def test_front_of_a_task_with_phases(tmp_path: Path) -> None:
+    task = "two-link-pick-place"
+    results = predyn.pareto_front(task, tmp_path, points=4, progress=False)
+    table = results.table
+    assert table["solved"].all()
+    assert not table["dominated"].any()
+    assert np.all(np.diff(table["time"]) > 0.0)
+    assert np.all(np.diff(table["effort"]) < 0.0)
+    assert results.solution(2).phase_names == ("reach", "carry", "return")
+    check_points(task, results, (0, 2))
+
+
 def test_front_of_a_task(tmp_path: Path) -> None:
     results = predyn.pareto_front(TASK, tmp_path, points=7, progress=False)
     table = results.table
@@ -150,13 +190,7 @@ def test_front_of_a_task(tmp_path: Path) -> None:
     assert np.all(np.diff(table["effort"]) < 0.0)
     np.testing.assert_allclose(table["time"], table["duration"])
     assert results.description.more["between"] == ["time", "effort"]
-    assert "TOML" not in str(results)
-    for k in (1, 4):  # a motion is kept, and the optimum of its weight
-        solution = results.solution(k)
-        assert solution.duration == table["duration"][k]
-        problem = _Front(predyn.load_task(TASK), NAMES, front_weights(7), None)
-        cold = problem._cold(k).solution
-        assert cold.objective == pytest.approx(table["objective"][k], rel=1e-6)
+    check_points(TASK, results, (1, 4))
     with pytest.raises(FileError, match="there is no"):
         predyn.StudyResults(tmp_path / "other")
     again = predyn.pareto_front(TASK, tmp_path, points=3, keep=False, progress=False)

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,9 @@ from predyn.errors import FileError, InputError
 from predyn.storage import files
 from predyn.study import CaseSolver
 from predyn.study import table as study_table
+from predyn.study.case_tree import tree_of_values
 from predyn.study.case_worker import Setup, Task, begin
 from predyn.study.running import run_cases
-from predyn.study.schedule import MOST
 from predyn.workers.events import Failed, NoWorkers
 from predyn.workers.local_workers import LocalWorkers
 
@@ -39,7 +38,8 @@ def test_the_table_does_not_depend_on_workers_or_jobs(tmp_path: Path, monkeypatc
     for run in runs:
         assert same_tables(run.table, runs[0].table)
         assert run.table["case"].tolist() == list(range(36))
-        assert not list((tmp_path / "1").glob("guesses/*"))
+    for name in ("1", "3", "single"):
+        assert not (tmp_path / name / "guesses").exists()
 
 
 def test_cases_start_from_their_guesses(tmp_path: Path) -> None:
@@ -64,7 +64,6 @@ def test_results(tmp_path: Path) -> None:
     assert results.table["status"][[2, 3, 5]].tolist() == ["infeasible", "invalid", "error"]
     assert "case 5 raises" in results.table["message"][5]
     assert results.table["x0"][3] == study.values["x0"][3]
-    assert np.isnan(results.table["twice"][3]) == np.isnan(results.table["objective"][3])
     assert results.to_pandas().loc[4, "word"] == "case 4"
     assert "20 of 20 cases ended, 17 solved, 3 failed" in str(results)
     assert results.solution(4).objective == results.table["objective"][4]
@@ -100,11 +99,10 @@ def test_poison_and_lost_workers(tmp_path: Path) -> None:
     assert tried[1] == 2
     assert "died twice" in results.table["message"][57]
     assert any("case 57 is set aside" in text for text in run.messages)
-    children = np.flatnonzero(calm.table["guess"] == 57)
-    if not len(children):  # nothing starts from it: all others are as in the undisturbed run
-        rest = np.arange(64) != 57
-        one, other = ({k: v[rest] for k, v in x.table.items()} for x in (calm, run))
-        assert same_tables(one, other)
+    assert 57 not in calm.table["guess"]  # so all others are as in the undisturbed run
+    rest = np.arange(64) != 57
+    one, other = ({k: v[rest] for k, v in x.table.items()} for x in (calm, run))
+    assert same_tables(one, other)
 
 
 class Interrupted(Inside):
@@ -139,6 +137,46 @@ def test_a_run_continues_where_it_stopped(tmp_path: Path) -> None:
     last = run_inside(study, folder)
     assert not last.workers  # nothing was left to do
     assert not (folder / "guesses").exists()
+
+
+def test_missing_guesses_of_failed_parents(tmp_path: Path, monkeypatch: Any) -> None:
+    """The cases that others would start from are solved again, failed ones between them too."""
+    monkeypatch.setattr("predyn.study.schedule.MOST", 1)
+    tree = tree_of_values(fake_study(40).values, (), 40, warm=True)
+    root, *later = tree.order.tolist()
+    fails = [k for k in later if tree.parents[k] == root and k in tree.parents]
+    study, folder = fake_study(40, fails=fails), tmp_path / "s"
+    whole = run_inside(study, tmp_path / "whole").table
+    with pytest.raises(KeyboardInterrupt):
+        run_cases(study, folder, FakeSolver, Interrupted, False)
+    table = predyn.StudyResults(folder).table
+    ended = set(table["case"].tolist())
+    assert root in ended
+    open_failed = {
+        k for k in set(fails) & ended
+        if set(np.flatnonzero(tree.parents == k).tolist()) - ended
+    }  # fmt: skip
+    assert open_failed
+    (folder / "guesses" / f"{root:06d}.h5").unlink()
+    run = run_inside(study, folder)
+    assert "cases are solved again: others start from their solutions" in run.messages[0]
+    again = [k for task in run.workers[0].tasks for k in task.job.cases]
+    assert {root} | open_failed <= set(again)
+    assert len(again) == len(set(again)) < 40
+    assert same_tables(run.table, whole)
+
+
+def test_cases_with_other_seeds_are_no_guesses(tmp_path: Path) -> None:
+    """From the solution of a case with another seed, all seeds would give the same."""
+    masses = {"quantity": "mass of link2", "values": [0.3, 0.4, 0.5, 0.6]}
+    vary = [{"name": "start", "seed": 3}, masses]
+    study = predyn.study_of({"task": "two-link-lifting", "vary": vary, "solve": {"starts": 2}})
+    assert study.apart == ("start",)
+    guess = run_inside(study, tmp_path).table["guess"]
+    assert np.sum(guess < 0) == 3  # the first case of each seed
+    warm = np.flatnonzero(guess >= 0)
+    seeds = study.values["start"]
+    np.testing.assert_array_equal(seeds[warm], seeds[guess[warm].astype(int)])
 
 
 def test_damaged_parts_and_missing_guesses(tmp_path: Path) -> None:
@@ -320,60 +358,46 @@ def two_processes(setup: Setup) -> Any:
 
 
 def test_killed_processes(tmp_path: Path) -> None:
-    """Real processes: a poison case, and one kill from outside."""
-    study = fake_study(24, poison=[17], sleep=0.02)
-    disturbed(study, tmp_path, kills=1)
+    """Real processes: a poison case from which others would start, and one kill from outside."""
+    study = fake_study(24)
+    tree = tree_of_values(study.values, study.apart, 24, warm=True)
+    disturbed(24, int(tree.order[0]), 0.0, tmp_path, kills=1)
 
 
 @pytest.mark.verify
 def test_many_killed_processes(tmp_path: Path) -> None:
-    study = fake_study(200, poison=[123], sleep=0.15)
-    disturbed(study, tmp_path, kills=20)
+    disturbed(200, 123, 0.15, tmp_path, kills=20)
 
 
-def disturbed(study: Any, folder: Path, kills: int) -> None:
-    """Run on two processes that are killed at random; compare with the undisturbed run."""
-    calm = fake_study(len(study), **{**study.source.tree, "poison": [], "sleep": 0.0})
-    table = run_inside(calm, folder / "calm").table
-    (poison,) = study.source.tree["poison"]
-    rng, killed, ended = np.random.default_rng(5), [], threading.Event()
+def disturbed(cases: int, poison: int, sleep: float, folder: Path, kills: int) -> None:
+    """Run on two processes that are killed at random; compare with a run inside this process."""
+    study = fake_study(cases, poison=[poison], sleep=sleep)
+    calm = run_inside(fake_study(cases, poison=[poison]), folder / "calm").table
+    rng, killed = np.random.default_rng(5), list[int]()
     made: list[LocalWorkers] = []
 
     def start(setup: Setup) -> Any:
         made.append(LocalWorkers(begin, setup, 2))
         return made[-1]
 
-    def kill() -> None:
-        while len(killed) < kills and not ended.wait(rng.uniform(0.8, 2.2)):
-            pids = list(made[0].pids.values()) if made else []
-            if pids:
-                victim = pids[int(rng.integers(len(pids)))]
-                os.kill(victim, signal.SIGKILL)
-                killed.append(victim)
+    def kill(progress: Any) -> None:
+        if len(killed) < kills and progress.done > len(killed) * cases // (2 * kills):
+            pids = list(made[0].pids.values())
+            killed.append(pids[int(rng.integers(len(pids)))])
+            os.kill(killed[-1], signal.SIGKILL)
 
-    killer = threading.Thread(target=kill)
-    killer.start()
-    try:
-        results = run_cases(study, folder / "s", FakeSolver, start, lambda _: None)
-    finally:
-        ended.set()
-        killer.join()
-    found = results.table
-    assert found["case"].tolist() == list(range(len(study)))
+    results = run_cases(study, folder / "s", FakeSolver, start, kill)
+    assert len(killed) == kills
+    assert results.table["case"].tolist() == list(range(cases))
     assert results.set_aside.tolist() == [poison]
     assert results.failed.tolist() == [poison]
-    assert len(killed) == kills or kills == 1
-    same = found["guess"] == table["guess"]
-    below = ~same & (np.arange(len(study)) != poison)
-    assert np.all(table["guess"][below] == poison)  # only they start from elsewhere
-    if not below.any():
-        rest = np.arange(len(study)) != poison
-        assert same_tables({k: v[rest] for k, v in found.items()},
-                           {k: v[rest] for k, v in table.items()})  # fmt: skip
+    assert same_tables(results.table, calm)
 
 
 def test_a_killed_run_is_continued(tmp_path: Path) -> None:
-    killed_at(tmp_path, cases=20, sleep=0.05, moments=1, workers=1)
+    """Killed in the middle of a job; in one process, since workers are killed in other tests."""
+    (written,) = killed_at(tmp_path, cases=20, sleep=0.0, moments=1, workers=0, at=7)
+    assert 0 < written < 7
 
 
 @pytest.mark.verify
@@ -381,32 +405,42 @@ def test_a_run_killed_at_twenty_moments(tmp_path: Path) -> None:
     killed_at(tmp_path, cases=200, sleep=0.15, moments=20, workers=2)
 
 
-def killed_at(folder: Path, cases: int, sleep: float, moments: int, workers: int) -> None:
-    """Kill the parent again and again; at most the running jobs are repeated."""
-    study = fake_study(cases, sleep=sleep, log=str(folder / "log"))
-    calm = fake_study(cases, sleep=0.0, log="")
-    table = run_inside(calm, folder / "calm").table
+def killed_at(
+    folder: Path, cases: int, sleep: float, moments: int, workers: int, at: int | None = None
+) -> list[int]:
+    """Kill the parent again and again: no case in the table is solved again.
+
+    It is killed in the case that it begins as number `at`, or at random moments. Returns the
+    numbers of cases in the table after each kill.
+    """
+    study, log = fake_study(cases, sleep=sleep, log=str(folder / "log")), folder / "log"
+    calm = run_inside(fake_study(cases), folder / "calm").table
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])}
     command = [sys.executable, "-m", "case_processes", str(folder / "s"), str(cases), str(sleep)]
-    command += [str(folder / "log"), str(workers)]
-    rng = np.random.default_rng(6)
+    command += [str(log), str(workers)]
+    rng, written, done = np.random.default_rng(6), list[int](), set[int]()
+    log.touch()
     for _ in range(moments):
-        process = subprocess.Popen(command, env=environment)
-        log, deadline = folder / "log", time.monotonic() + 60.0
-        before = log.stat().st_size if log.exists() else 0
-        while time.monotonic() < deadline and process.poll() is None:  # until it solves cases
-            if log.exists() and log.stat().st_size > before:
-                break
+        before = len(log.read_text().split())
+        process = subprocess.Popen([*command, str(at or 0)], env=environment)
+        ends = time.monotonic() + 60.0
+        while len(log.read_text().split()) < before + (at or 1) and process.poll() is None:
+            assert time.monotonic() < ends, "no case was begun"
             time.sleep(0.01)
-        time.sleep(rng.uniform(0.05, 1.0))
+        if at is None:
+            time.sleep(rng.uniform(0.05, 1.0))
         process.send_signal(signal.SIGKILL)
         process.wait()
-        if (folder / "s" / "study.json").exists():
-            predyn.StudyResults(folder / "s").table  # noqa: B018  what was written is readable
-        time.sleep(0.3)  # its workers end
-    assert subprocess.run(command, env=environment).returncode == 0
-    assert same_tables(predyn.StudyResults(folder / "s").table, table)
-    begun = [int(x) for x in (folder / "log").read_text().split()]
-    assert len(begun) - cases <= moments * workers * MOST
+        begun = [int(x) for x in log.read_text().split()]
+        assert not done & set(begun[before:])
+        done = set(predyn.StudyResults(folder / "s").table["case"].tolist())
+        written.append(len(done))
+    before = len(log.read_text().split())
+    assert subprocess.run([*command, "0"], env=environment).returncode == 0
+    begun = [int(x) for x in log.read_text().split()]
+    assert not done & set(begun[before:])
     assert set(begun) == set(range(cases))
-    assert study.fingerprint
+    results = predyn.StudyResults(folder / "s")
+    assert results.description.fingerprint == study.fingerprint
+    assert same_tables(results.table, calm)
+    return written
