@@ -126,6 +126,22 @@ def test_a_case_that_is_lost_once_alone_is_tried_again() -> None:
     assert schedule.finished
 
 
+def test_a_case_that_was_lost_alone_waits_for_all_others() -> None:
+    """A new worker begins with another case, so that chance does not hit the same one twice."""
+    schedule = started(cold_tree(3))
+    lost = schedule.next_job(1)
+    assert lost is not None
+    assert schedule.lose(lost) is None
+    seen = []
+    while not schedule.finished:
+        job = schedule.next_job(1)
+        assert job is not None
+        seen += job.cases
+        end(schedule, job)
+    assert seen[-1:] == list(lost.cases)
+    assert sorted(seen) == [0, 1, 2]
+
+
 def test_what_is_repeated_if_solutions_are_missing() -> None:
     chain = CaseTree(np.array([-1, 0, 1, 2, 2]), np.arange(5))
     every = {0: 0, 1: 1, 2: 2}
