@@ -92,13 +92,14 @@ class Schedule:
         """Cases that can run now; None if all of those are running."""
         while self._alone:
             k = self._alone.pop()
-            if self._state[k] == WAITING:
+            if self._state[k] == WAITING and k not in self._losses:
                 return self._job([k])
         while self._ready:
             place = heapq.heappop(self._ready)
-            if self._state[self._order[place]] == WAITING:
+            k = self._order[place]
+            if self._state[k] == WAITING and k not in self._suspects:
                 return self._job(self._run_from(place, self._most(workers)))
-        return self._job([self._last.pop(0)]) if self._last else None
+        return self._job([self._last.pop(0)]) if self._last else None  # each is in it once
 
     def finish(self, results: Iterable[tuple[int, int]]) -> list[int]:
         """Note cases that ended and what their children start from.
