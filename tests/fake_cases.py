@@ -69,7 +69,8 @@ class FakeSolver:
             return CaseResult(row | {"status": "invalid", "message": "mass: expected ..."}, None)
         status = "infeasible" if k in behaviour.get("fails", ()) else "optimal"
         row["status"] = status
-        return CaseResult(row, replace(self.base, objective=objective, status=status))
+        solution = replace(self.base, objective=objective, status=status)
+        return CaseResult(row, solution, guess is not None)
 
 
 class Inside:

@@ -136,7 +136,10 @@ def test_a_motion_without_success_has_no_numbers():
 def test_a_guess_of_another_mechanism_is_not_used(tmp_path):
     cold = predyn.solve("arm6-pick")
     cases = solver(vary=[SMALL])
-    same(cases.solve(0, cold).solution, cases.solve(0).solution)
+    refused = cases.solve(0, cold)
+    same(refused.solution, cases.solve(0).solution)
+    assert not refused.warm
+    assert cases.solve(0, refused.solution).warm
 
 
 def test_collected_numbers_are_those_of_the_solution():

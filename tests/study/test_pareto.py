@@ -5,6 +5,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import predyn
 from predyn.errors import FileError, InputError
 from predyn.problem import Cost
 from predyn.solution import Solution
+from predyn.solvers.ipopt import solve_nlp
 from predyn.solving.continuation import solve_in_stages
 from predyn.solving.nearby import SomeRows, solve_nearby
 from predyn.solving.single_solve import Output
@@ -76,6 +78,18 @@ def test_ctrl_c_in_the_first_solve_is_no_failure(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("predyn.study.front.solve", lambda *_, **__: stopped)
     with pytest.raises(KeyboardInterrupt):
         find_front(predyn.load_task(TASK), NAMES, 3)
+
+
+def test_ctrl_c_near_a_solution_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = predyn.load_task(TASK)
+    guess, program = predyn.solve(problem, verbose=False), transcribe(problem)
+
+    def stopped(*given: Any) -> Any:
+        return replace(solve_nlp(*given), status="interrupted")
+
+    monkeypatch.setattr("predyn.solving.nearby.solve_nlp", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        solve_nearby(program, problem, guess)
 
 
 def test_a_full_disk_leaves_the_earlier_front(

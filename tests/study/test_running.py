@@ -22,6 +22,7 @@ from predyn.study import table as study_table
 from predyn.study.case_tree import tree_of_values
 from predyn.study.case_worker import Setup, Task, begin
 from predyn.study.running import run_cases
+from predyn.study.study_progress import ShownProgress, StudyProgress
 from predyn.workers.events import Failed, NoWorkers
 from predyn.workers.local_workers import LocalWorkers
 
@@ -271,6 +272,19 @@ def test_a_full_disk_leaves_what_was_written(tmp_path: Path, monkeypatch: Any) -
     assert len(predyn.StudyResults(folder).table["case"]) > 0
     monkeypatch.undo()
     assert same_tables(run_inside(study, folder).table, run_inside(study, tmp_path / "whole").table)
+
+
+def test_messages_are_shown_whole(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    shown = ShownProgress(True)
+    reason = "worker tcp://10.0.0.5:4711 is not used: numpy 1.26.4 there and 2.1.0 here"
+    shown(StudyProgress(1, 3, 0, 0, 0.5, 4.0, reason))
+    shown.close()
+    text = capsys.readouterr().err
+    assert " ".join(text.replace("\r\x1b[K", "").split()).startswith(reason)
+    assert text.count("set aside") == 1
 
 
 def test_one_run_at_a_time(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Jobs: what runs next, what is repeated, which solutions are needed."""
 
 import numpy as np
+import pytest
 
 from predyn.study.case_tree import CaseTree, case_tree, cold_tree
 from predyn.study.schedule import MOST, NONE, Job, Schedule, to_be_repeated
@@ -126,6 +127,22 @@ def test_a_case_that_is_lost_once_alone_is_tried_again() -> None:
     assert schedule.finished
 
 
+def test_a_case_that_was_lost_alone_waits_for_all_others() -> None:
+    """A new worker begins with another case, so that chance does not hit the same one twice."""
+    schedule = started(cold_tree(3))
+    lost = schedule.next_job(1)
+    assert lost is not None
+    assert schedule.lose(lost) is None
+    seen = []
+    while not schedule.finished:
+        job = schedule.next_job(1)
+        assert job is not None
+        seen += job.cases
+        end(schedule, job)
+    assert seen[-1:] == list(lost.cases)
+    assert sorted(seen) == [0, 1, 2]
+
+
 def test_what_is_repeated_if_solutions_are_missing() -> None:
     chain = CaseTree(np.array([-1, 0, 1, 2, 2]), np.arange(5))
     every = {0: 0, 1: 1, 2: 2}
@@ -137,3 +154,38 @@ def test_what_is_repeated_if_solutions_are_missing() -> None:
     assert to_be_repeated(chain, failed, lambda _: False) == {0, 1, 2}
     whole = every | {3: 3, 4: 4}
     assert to_be_repeated(chain, whole, lambda _: False) == set()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_losses_and_failures(seed: int) -> None:
+    """Whatever dies and fails when: no case ends twice, and what a job starts from is there."""
+    rng = np.random.default_rng(seed)
+    tree = case_tree([rng.uniform(0, 1, 80)], [], 80)
+    poison, failed = (frozenset(rng.choice(80, size, False).tolist()) for size in (2, 8))
+    schedule, running, ended, stored = started(tree), [], set(), set()
+    while not schedule.finished:
+        while len(running) < 3 and (job := schedule.next_job(3)) is not None:
+            assert not ended & set(job.cases)
+            assert {source for source in job.sources.values() if source != NONE} <= stored
+            assert not any(set(job.cases) & set(other.cases) for other in running)
+            running.append(job)
+        job = running.pop(int(rng.integers(len(running))))
+        if poison & set(job.cases) or rng.uniform() < 0.15:
+            aside = schedule.lose(job)
+            if aside is None:
+                continue
+            ended.add(aside)
+            unused = schedule.finish([(aside, schedule.source_for(aside))])
+        else:
+            schedule.time(rng.uniform(0.01, 0.3) * len(job.cases), len(job.cases))
+            sources = dict(job.sources)
+            for k, parent in zip(job.cases, job.parents, strict=True):
+                sources[k] = sources.get(parent, NONE) if k in failed else k
+            own = {sources[k] for k in job.wanted} & set(job.cases)
+            ended |= set(job.cases)
+            stored |= own
+            unused = schedule.finish([(k, sources[k]) for k in job.cases])
+        stored -= set(unused)
+        assert set(schedule.needed()) <= stored
+    assert ended == set(range(80))
+    assert not list(schedule.needed())

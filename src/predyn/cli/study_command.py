@@ -20,6 +20,8 @@ from predyn.cli.guard import (
 )
 from predyn.errors import PredynError
 
+MANY = 50  # motions, which take the report several seconds
+
 if TYPE_CHECKING:
     from predyn.study.study_results import StudyResults
 
@@ -134,8 +136,12 @@ def _end(results: StudyResults, text: str, report: bool) -> None:
 
 def _write_report(folder: Path) -> None:
     """The report; the results are safe whatever happens to it."""
+    from predyn.study.folder import SOLUTIONS
     from predyn.view.study_page import write_study_report
 
+    motions = len(list((folder / SOLUTIONS).glob("*.h5")))
+    if motions > MANY:
+        say(f"predyn: writing the report with motions of up to {motions} cases")
     try:
         show(f"wrote {write_study_report(folder)}")
     except PredynError as error:

@@ -94,7 +94,8 @@ class StreamPlace:
         self._stream, self.live = stream, _is_terminal(stream) and os.getenv("TERM") != "dumb"
 
     def begin(self, titles: str) -> None:
-        self._write(titles + "\n")
+        if titles:
+            self._write(titles + "\n")
 
     def show(self, row: str) -> None:
         if self.live:

@@ -137,8 +137,8 @@ def _with_growing_rows(
         part = SomeRows(program, kept)
         start = multipliers._replace(g=multipliers.g[kept])
         found = solve_nlp(part, x, options, start)
-        if found.status == "interrupted":
-            raise KeyboardInterrupt  # another attempt would ignore it
+        if found.status == "interrupted":  # no reason to solve it in another way
+            raise KeyboardInterrupt
         if found.status not in CONVERGED:
             return None
         iterations, seconds = iterations + found.iterations, seconds + found.evaluation_seconds

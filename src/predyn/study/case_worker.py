@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import OrderedDict
 from collections.abc import Callable
-from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
@@ -23,7 +21,7 @@ class CaseSolving(Protocol):
     """What solves the cases of a study (cases.CaseSolver)."""
 
     def solve(self, k: int, guess: Solution | None) -> Any:
-        """A result with `row` and `solution`."""
+        """A result with `row`, `solution` and `warm`."""
 
 
 class Setup(NamedTuple):
@@ -79,9 +77,9 @@ class CaseWorker:
             if solved:
                 solutions[k] = solution
             if self._keep and solution is not None:
-                kept[k] = _file_of(solution, k)
+                kept[k] = bytes_of_solution(solution, f"case {k}")
         for k in {sources[x] for x in job.wanted} & solutions.keys() - kept.keys():
-            kept[k] = _file_of(solutions[k], k)
+            kept[k] = bytes_of_solution(solutions[k], f"case {k}")
         return JobResult(rows, kept, perf_counter() - began)
 
     def _solve(self, k: int, source: int, guess: Solution | None) -> tuple[Row, Any, bool]:
@@ -90,14 +88,14 @@ class CaseWorker:
         Where a neighbour's solution leads nowhere, the guess of the task is tried.
         """
         result = self._solver.solve(k, guess)
-        used = source
-        if guess is not None and result.solution is not None and not result.solution.success:
+        if result.warm and result.solution is not None and not result.solution.success:
             second = self._solver.solve(k, None)
             if second.solution is not None and second.solution.success:
-                spent = result.row.get("seconds", 0.0) + second.row.get("seconds", 0.0)
-                result, used = second, NONE
-                result.row["seconds"] = spent
+                second.row["seconds"] += result.row["seconds"]
+                result = second
         solved = _solved(result)
+        # of a case that failed, `guess` is what its children start from, too
+        used = NONE if solved and not result.warm else source
         return {**result.row, "case": k, "solved": solved, "guess": used}, result.solution, solved
 
     def _guess(self, case: int, given: dict[int, bytes]) -> Solution:
@@ -114,13 +112,3 @@ def _solved(result: Any) -> bool:
     if result.solution is None:
         return bool(result.row["status"] == CONVERGED)
     return bool(result.solution.success)
-
-
-def _file_of(result: Any, case: int) -> bytes:
-    """The contents of the file of a solution or an estimate."""
-    if isinstance(result, Solution):
-        return bytes_of_solution(result, f"case {case}")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "result.h5"
-        result.save(path)
-        return path.read_bytes()

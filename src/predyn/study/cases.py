@@ -38,10 +38,12 @@ class CaseResult(NamedTuple):
 
     row: status, message, objective, iterations, seconds (of the solve), max_violation and the
     collected columns; NaN or "" where there is no value
+    warm: whether it started from the guess given, which a neighbour with other joints cannot be
     """
 
     row: Row
     solution: Solution | None
+    warm: bool = False
 
 
 class CaseSolver:
@@ -64,13 +66,13 @@ class CaseSolver:
                     return self._estimated(k)
                 problem = self.problem(k)
                 began = time.perf_counter()
-                solution = self._solved(k, problem, guess)
+                solution, warm = self._solved(k, problem, guess)
             except PredynError as error:
                 return self._failed(INVALID, str(error), time.perf_counter() - began)
             except Exception as error:
                 text = f"{type(error).__name__}: {error}"
                 return self._failed(ERROR, text, time.perf_counter() - began)
-            return CaseResult(self._row(solution, time.perf_counter() - began), solution)
+            return CaseResult(self._row(solution, time.perf_counter() - began), solution, warm)
 
     def problem(self, k: int) -> Problem:
         """The problem of case k. Raises a FileError or InputError for impossible values."""
@@ -160,7 +162,8 @@ class CaseSolver:
         self._last = tree, problem
         return problem
 
-    def _solved(self, k: int, problem: Problem, guess: Solution | None) -> Solution:
+    def _solved(self, k: int, problem: Problem, guess: Solution | None) -> tuple[Solution, bool]:
+        """The solution, and whether it started from the guess."""
         options = self.study.options
         arguments: dict[str, Any] = {
             "starts": options.starts,
@@ -171,10 +174,10 @@ class CaseSolver:
         with starts_in_this_process():
             if guess is not None:
                 try:
-                    return solve(problem, guess=guess, **arguments)
+                    return solve(problem, guess=guess, **arguments), True
                 except InputError:  # a neighbour with other joints or phases is no guess
                     pass
-            return solve(problem, **arguments)
+            return solve(problem, **arguments), False
 
     def _row(self, solution: Solution, seconds: float) -> Row:
         """The row of a case. Numbers of a motion that is no solution would mislead: NaN."""

@@ -56,6 +56,7 @@ class Schedule:
         self._users: dict[int, int] = {}  # solution -> cases whose children will start from it
         self._ready: list[int] = []  # places of cases whose parents are done
         self._alone: list[int] = []  # cases to be run on their own
+        self._last: list[int] = []  # those whose worker has died, when nothing else can run
         self._suspects: set[int] = set()
         self._losses: dict[int, int] = {}
         self._seconds, self._timed = 0.0, 0
@@ -91,13 +92,14 @@ class Schedule:
         """Cases that can run now; None if all of those are running."""
         while self._alone:
             k = self._alone.pop()
-            if self._state[k] == WAITING:
+            if self._state[k] == WAITING and k not in self._losses:
                 return self._job([k])
         while self._ready:
             place = heapq.heappop(self._ready)
-            if self._state[self._order[place]] == WAITING:
+            k = self._order[place]
+            if self._state[k] == WAITING and k not in self._suspects:
                 return self._job(self._run_from(place, self._most(workers)))
-        return None
+        return self._job([self._last.pop(0)]) if self._last else None  # each is in it once
 
     def finish(self, results: Iterable[tuple[int, int]]) -> list[int]:
         """Note cases that ended and what their children start from.
@@ -139,6 +141,12 @@ class Schedule:
             self._losses[k] = self._losses.get(k, 0) + 1
             if self._losses[k] >= TRIALS:
                 return k
+            # Not as the first case of a new worker: that one takes longest, and so is the one that
+            # workers that are killed for other reasons take along.
+            self._state[k] = WAITING
+            self._suspects.add(k)
+            self._last.append(k)
+            return None
         self._return(job)
         return None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from collections import deque
 from collections.abc import Callable
 from time import monotonic
@@ -76,20 +78,25 @@ class ShownProgress:
     def __init__(self, verbose: bool | None) -> None:
         place = chosen_place(verbose)
         self._table = None if place is None else LiveTable(TITLES, place)
+        self._messages = None if place is None else LiveTable("", place)
 
     def __call__(self, progress: StudyProgress) -> None:
-        if self._table is None:
+        if self._table is None or self._messages is None:
             return
         if progress.message:
-            text = progress.message
-            self._table.close()  # it stays
-            self._table.row(lambda: text, at_once=True)
             self._table.close()
+            for line in _lines(progress.message):  # each stays; a longer one would be cut
+                self._messages.row(line.__str__, at_once=True)
+                self._messages.close()
         self._table.row(lambda: str(progress))
 
     def close(self) -> None:
         if self._table is not None:
             self._table.close()
+
+
+def _lines(text: str) -> list[str]:
+    return textwrap.wrap(text, max(shutil.get_terminal_size().columns - 1, 20))
 
 
 def _rate(rate: float) -> str:
