@@ -64,8 +64,10 @@ def pareto_front(
     allow_absolute, allow_code  as for `predyn.load_task`
 
     In the table, `weight` is that of the second cost; both costs have columns of their own, in the
-    units of the task. `dominated` marks points that another one beats in both costs, `knee` the one
-    farthest from the line between the ends, where a little of one cost saves much of the other.
+    units of the task. `dominated` marks points that another one beats: it is better in one cost and
+    not worse in the other, where differences within 1e-6 of the range of a cost do not count.
+    `knee` marks the point farthest from the line between the ends, where a little of one cost saves
+    much of the other.
 
     Each point is solved from its neighbour's solution, with its multipliers; each is an optimum of
     the whole task. Weighted sums find the convex part of a front only, and each point is a local
