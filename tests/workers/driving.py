@@ -10,9 +10,11 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from predyn.workers import Done, Failed, Joined, Lost
 
+_joined: WeakKeyDictionary[Any, list[int]] = WeakKeyDictionary()
 TESTS = Path(__file__).resolve().parent.parent
 
 
@@ -55,7 +57,7 @@ def run_all(
 
 def seats_of(workers: Any, count: int) -> list[int]:
     """Seats that have just joined: so many, or more if several joined at once."""
-    seats: list[int] = []
+    seats = _joined.pop(workers, [])
     while len(seats) < count:
         events = workers.wait(20)
         assert events, "nothing happened for 20 s"
@@ -69,12 +71,14 @@ def seat_of(workers: Any) -> int:
 
 
 def next_of(workers: Any, seat: int) -> Any:
-    """What happens in a seat next."""
+    """What happens in a seat next. Seats that join before are left to `seats_of`."""
     ends = time.monotonic() + 20
     while time.monotonic() < ends:
-        for event in workers.wait(1):
-            if getattr(event, "seat", 0) == seat:
-                return event
+        events = {getattr(event, "seat", 0): event for event in workers.wait(1)}
+        others = [k for k, event in events.items() if isinstance(event, Joined) and k != seat]
+        _joined.setdefault(workers, []).extend(others)
+        if seat in events:
+            return events[seat]
     raise AssertionError(f"nothing happened in seat {seat}")
 
 
