@@ -1,4 +1,4 @@
-// The Pareto front of two columns: cases that no other case beats in both.
+// The Pareto front of two columns: cases that no other case beats in one and equals or beats in the other.
 import type { Column } from "./columns";
 import { type Sense, SOLVED } from "./data";
 import type { Study } from "./state";
