@@ -97,7 +97,7 @@ class Runner:
                 self._hand_out(workers)
                 events = workers.wait(PAUSE)
                 for event in events:
-                    self._heed(event)
+                    self._heed(event, workers)
                 if not events:
                     alone = not self._running and monotonic() > said
                     self._meter.tell(WAITING if alone else "")
@@ -115,13 +115,15 @@ class Runner:
             guesses = {k: self._files.read(k) for k in set(job.sources.values()) if k >= 0}
             workers.assign(seat, Task(job, guesses))
 
-    def _heed(self, event: Event) -> None:
+    def _heed(self, event: Event, workers: Workers) -> None:
         if isinstance(event, Joined):
             self._any_joined = True
             self._idle.append(event.seat)
         elif isinstance(event, Done):
-            self._finish(self._running.pop(event.seat), event.value)
+            job = self._running.pop(event.seat)
             self._idle.append(event.seat)
+            self._hand_out(workers)  # first: the worker does not wait while files are written
+            self._finish(job, event.value)
         elif isinstance(event, Failed):
             self._fail(event)
         elif isinstance(event, Lost):
