@@ -23,7 +23,15 @@ from predyn.workers.events import GUARD, NoWorkers
 from predyn.workers.local_workers import ending, most_deaths, spawn
 
 HOST = "127.0.0.1"
-_SETTINGS: dict[str, Any] = {"distributed.scheduler.worker-ttl": None}  # jobs may take long
+# Dask looks at the stack of each process every 10 ms, and waits for the interpreter to do so.
+_NO_PROFILES: dict[str, Any] = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.gil.enabled": False,
+}
+_SETTINGS: dict[str, Any] = {
+    "distributed.scheduler.worker-ttl": None,  # jobs may take long
+    **_NO_PROFILES,
+}
 # The pages that scheduler and workers would serve on further ports, without a dashboard.
 _NO_PAGES: dict[str, Any] = {
     "distributed.scheduler.http.routes": [],
@@ -144,7 +152,7 @@ def _work(address: str, folder: str) -> None:
         async with worker:
             await worker.finished()
 
-    with silence(), dask.config.set(_NO_PAGES):
+    with silence(), dask.config.set(_NO_PAGES | _NO_PROFILES):
         asyncio.run(work())
 
 
