@@ -26,7 +26,7 @@ from predyn.transcribe.program import Program
 from predyn.transcribe.unpack import multipliers_of, unpack
 
 Floats = NDArray[np.float64]
-NEAR = 0.05  # of its range (of its size, with one bound): a constraint this close is not left out
+NEAR = 0.1  # of its range (of its size, with one bound): a constraint this close is not left out
 BARRIER = 1e-4  # initial barrier parameter
 ROUNDS = 5
 

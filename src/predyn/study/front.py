@@ -261,7 +261,15 @@ class _Front:
     def _cold(self, k: int) -> FrontPoint:
         began = perf_counter()
         weight = float(self._weights[k])
-        solution = solve(self._weighted(self._problem, weight), verbose=False)
+        solution = None
+        if self._program is not None and self._base.problem is not None:
+            try:
+                self._program.retarget(self._weighted(self._base.problem, weight))
+                solution = solve(self._program, verbose=False)
+            except InputError:  # another pattern
+                self._program = None
+        if solution is None:
+            solution = solve(self._weighted(self._problem, weight), verbose=False)
         return self._point(weight, solution, perf_counter() - began)
 
     def _point(self, weight: float, solution: Solution, seconds: float) -> FrontPoint:
