@@ -4,7 +4,6 @@ import errno
 import os
 from dataclasses import replace
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import numpy as np
@@ -226,24 +225,13 @@ def test_wrong_input(tmp_path: Path) -> None:
 
 
 @pytest.mark.verify
-def test_front_of_an_arm_is_faster_and_not_dominated_by_several_starts() -> None:
+def test_front_of_an_arm_is_not_dominated_by_several_starts() -> None:
     problem = predyn.load_task("arm6-pick")
-    find_front(problem, NAMES, 5)  # kernels are loaded
-    times = []
-    for _ in range(3):
-        began = process_time()
-        front = find_front(problem, NAMES, 20)
-        times.append(process_time() - began)
-    cold = _Front(problem, NAMES, front_weights(20), None)
-    began = process_time()
-    single = [cold._cold(k) for k in range(20)]
-    slow = process_time() - began
-    print(f"front {min(times):.2f} s, cold {slow:.2f} s: {slow / min(times):.2f} times")
-    assert slow > 2.0 * min(times)
+    front = find_front(problem, NAMES, 20)
     assert all(point.solved for point in front)
-    for point, one in zip(front, single, strict=True):
+    cold = _Front(problem, NAMES, front_weights(20), None)
+    for point in front:
         weighted = cold._weighted(problem, point.weight)
-        found: list[Solution] = [one.solution]
-        found += [solve_in_stages(weighted, None, Output(), start=(0, k)) for k in range(1, 10)]
+        found = [solve_in_stages(weighted, None, Output(), start=(0, k)) for k in range(10)]
         best = min(x.objective for x in found if x.success)
         assert point.solution.objective < best + 1e-6 * abs(best)
