@@ -8,9 +8,8 @@ import pytest
 import predyn
 from fake_solution import fake_solution
 from fake_study import fake_table
+from predyn.view.study_report import study_report
 from view.html_page import Page
-
-pytest.importorskip("predyn.study.table", reason="reads the folders that studies write")
 
 
 @pytest.fixture
@@ -44,9 +43,7 @@ def folder(tmp_path):
 
 
 def test_report_of_a_folder(folder):
-    from predyn.view.study_page import write_study_report
-
-    page = Page(write_study_report(folder).read_text("utf-8"))
+    page = Page(study_report(folder).read_text("utf-8"))
     assert page.data["cases"] == [0, 1, 2, 3, 4, 5]
     assert page.data["motions"] == [0, 2, 1, 0, 0, 0]
     assert page.data["states"] == [0, 0, 0, 1, 0, 2]
@@ -65,8 +62,6 @@ def test_report_of_a_folder(folder):
 
 
 def test_fronts_show_their_costs(folder):
-    from predyn.view.study_report import study_report
-
     tree = json.loads((folder / "study.json").read_text("utf-8"))
     (folder / "study.json").write_text(
         json.dumps(tree | {"between": ["peak", "duration"]}), "utf-8"
@@ -77,8 +72,6 @@ def test_fronts_show_their_costs(folder):
 
 
 def test_no_study(tmp_path):
-    from predyn.view.study_report import study_report
-
     with pytest.raises(predyn.FileError, match=r"no study\.json"):
         study_report(tmp_path)
     assert not np.any(list(tmp_path.iterdir()))

@@ -30,7 +30,6 @@ from workers.driving import (
 from workers.jobs import begin, begin_badly
 from workers.test_local_workers import PARENT
 
-pytest.importorskip("distributed")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kills processes, looks at /proc")
 
 

@@ -193,8 +193,6 @@ def test_workers_die_with_their_parent(tmp_path: Path) -> None:
     "engine", ["LocalWorkers(begin, None, 1)", "DaskWorkers(begin, None, count=1)"]
 )
 def test_a_script_without_a_guard(engine: str, tmp_path: Path) -> None:
-    if engine.startswith("Dask"):
-        pytest.importorskip("distributed")
     text = f"""
 from workers.jobs import begin
 from predyn.workers import LocalWorkers, NoWorkers

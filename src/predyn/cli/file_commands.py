@@ -153,9 +153,9 @@ def report(
     if is_study_folder(result):
         if out is not None or norms is not None:
             raise InputError(f"{result}: contains a study, whose report has no options")
-        from predyn.view.study_page import write_study_report
+        from predyn.view.study_report import study_report
 
-        show(f"wrote {write_study_report(result)}")
+        show(f"wrote {study_report(result)}")
         return
     bands = None if norms is None else load_norms(norms)
     path = path_of_result(result, "report")

@@ -137,13 +137,13 @@ def _end(results: StudyResults, text: str, report: bool) -> None:
 def _write_report(folder: Path) -> None:
     """The report; the results are safe whatever happens to it."""
     from predyn.study.folder import SOLUTIONS
-    from predyn.view.study_page import write_study_report
+    from predyn.view.study_report import study_report
 
     motions = len(list((folder / SOLUTIONS).glob("*.h5")))
     if motions > MANY:
         say(f"predyn: writing the report with motions of up to {motions} cases")
     try:
-        show(f"wrote {write_study_report(folder)}")
+        show(f"wrote {study_report(folder)}")
     except PredynError as error:
         say(f"predyn: no report: {error}")
     except KeyboardInterrupt:

@@ -25,10 +25,20 @@ from predyn.solving.several_starts import starts_in_this_process
 from predyn.study.collecting import NOTE, Row, collected_values, missing
 from predyn.study.key_paths import with_value
 from predyn.study.recorded import built_model, estimate_case, estimate_row
-from predyn.study.study import FUNCTION, HELD, KEY, PERCENTILE, QUANTITY, SEED, Knob, Study
+from predyn.study.study import (
+    ERROR,
+    FUNCTION,
+    HELD,
+    INVALID,
+    KEY,
+    PERCENTILE,
+    QUANTITY,
+    SEED,
+    Knob,
+    Study,
+)
 from predyn.study.values import case_value
 
-INVALID, ERROR = "invalid", "error"  # no problem of its own; an error that predyn did not expect
 MOST_KEPT = 16  # models
 MOST_MESSAGE = 2000  # characters
 

@@ -127,7 +127,7 @@ class _Front:
     def find(self) -> list[FrontPoint]:
         n = len(self._weights)
         self._improve(0, self._cold(0))
-        self._sweep(range(1, n))
+        self._sweep()
         last = self._cold(n - 1)
         middle = int(np.argmin(np.abs(self._weights - self._own_weight())))
         self._improve(n - 1, last)
@@ -138,10 +138,10 @@ class _Front:
         self._step_back()
         return [point for point in self._points if point is not None]
 
-    def _sweep(self, places: range) -> None:
+    def _sweep(self) -> None:
         """Each point from the one before it."""
-        for k in places:
-            before = self._points[k - places.step]
+        for k in range(1, len(self._weights)):
+            before = self._points[k - 1]
             if before is not None and before.solved:
                 point = self._near(k, before.solution)
                 self._improve(k, point if point.solved else self._cold(k))

@@ -13,12 +13,11 @@ from predyn.study.case_tree import CaseTree
 from predyn.study.case_worker import JobResult, Row, Task
 from predyn.study.folder import SolutionFiles
 from predyn.study.schedule import Job, Schedule, to_be_repeated
-from predyn.study.study import Column
+from predyn.study.study import ERROR, SET_ASIDE, Column
 from predyn.study.study_progress import Meter
 from predyn.study.table import Table, part_numbers, part_path, write_part
 from predyn.workers.events import Done, Event, Failed, Joined, Lost, Refused
 
-SET_ASIDE, ERROR = "set_aside", "error"
 LOST = (  # without process numbers: the same in each run
     "its worker process died twice while it ran this case alone; often, that is for want of memory"
 )

@@ -158,10 +158,9 @@ def _same_study(folder: Path, study: Study, columns: tuple[Any, ...]) -> None:
 
 
 def _texts(study: Study) -> dict[str, str]:
-    """The texts that the study was made from, as far as it has them."""
-    source = getattr(study, "source", None)
-    found = {"study": getattr(study, "text", ""), "task": getattr(source, "text", "")}
-    found |= {f"sha256 of {key}": x for key, x in getattr(study, "files", {}).items()}
+    """The texts that the study was made from."""
+    found = {"study": study.text, "task": study.source.text}
+    found |= {f"sha256 of {key}": x for key, x in study.files.items()}
     return {name: text for name, text in found.items() if text}
 
 

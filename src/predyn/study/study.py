@@ -20,6 +20,10 @@ from predyn.workers.versions import releases
 NUMBER, TEXT = "number", "text"
 ASK_ABOVE = 10_000  # cases; larger studies are run only if the user says so
 
+# Statuses of cases beside those of solutions: no problem could be built; an error that predyn did
+# not expect; its worker died twice
+INVALID, ERROR, SET_ASIDE = "invalid", "error", "set_aside"
+
 # How the values of a varied column change a case
 KEY, QUANTITY, FUNCTION, SEED = "key", "quantity", "function", "seed"
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from predyn.errors import FileError, InputError
 from predyn.study.folder import SOLUTIONS, Description, read_description
-from predyn.study.runner import SET_ASIDE
-from predyn.study.study import Column
+from predyn.study.study import SET_ASIDE, Column
 from predyn.study.table import Table, read_table
 
 if TYPE_CHECKING:

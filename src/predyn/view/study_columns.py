@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from predyn.errors import InputError
 from predyn.solution import SUCCESS
+from predyn.study.study import SET_ASIDE
 from predyn.view.numbers import rounded, written_unit
 
 VARIED, COLLECTED, STATUS = "varied", "collected", "status"
-SET_ASIDE = "set_aside"
 SOLVED, FAILED, ASIDE = range(3)
 DIGITS = 6
 NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?\d+(\.\d+)?([eE][-+]?\d+)?")

@@ -14,6 +14,7 @@ import numpy as np
 
 from predyn.errors import InputError, unknown_name
 from predyn.storage.files import write_text
+from predyn.study.folder import REPORT
 from predyn.view.numbers import NOTHING
 from predyn.view.pages import BUILT, assembled
 from predyn.view.study_columns import (
@@ -43,7 +44,6 @@ from predyn.view.study_motions import (
     packed_text,
 )
 
-REPORT = "report.html"
 STUDY_BUILT = ("study.css", "study.js")
 MOST_CASES = 12  # listed by number for one reason
 KEPT, IN_PAGE = 1, 2  # where a motion can be seen
@@ -67,22 +67,17 @@ class PageText:
 
 def write_study_report(
     folder: str | os.PathLike[str],
-    table: Table | None = None,
-    columns: Sequence[PageColumn] = (),
+    table: Table,
+    columns: Sequence[PageColumn],
     motions: Iterable[tuple[int, Loader]] = (),
     text: PageText | None = None,
 ) -> Path:
     """Write report.html into the folder of a study; an earlier one stays until it is complete.
 
-    table: columns by name, of equal length; default: table, columns, motions and texts as they are
-    in the folder (see `study_report`).
+    table: columns by name, of equal length; `study_report` reads them from the folder.
     columns: those that the page shows, in this order.
     motions: case numbers with functions that load their solutions, of those that were kept.
     """
-    if table is None:
-        from predyn.view.study_report import study_report
-
-        return study_report(folder)
     path = Path(folder) / REPORT
     write_text(path, study_html(table, columns, motions, text or PageText(), str(folder)))
     return path

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from predyn.solution.file import load_solution
+from predyn.study.folder import SOLUTIONS, read_description
+from predyn.study.table import OUTCOME, read_table
 from predyn.view.study_columns import COLLECTED, STATUS, VARIED, PageColumn
 from predyn.view.study_motions import Loader
 from predyn.view.study_page import PageText, write_study_report
-
-SOLUTIONS = "solutions"
 
 
 def study_report(
@@ -26,13 +26,6 @@ def study_report(
     pareto: two columns, each "min" or "max", for the first Pareto plot; default: the costs of a
     Pareto front, of a study two that were collected.
     """
-    from predyn.study.folder import (  # type: ignore[import-not-found, unused-ignore]
-        read_description,
-    )
-    from predyn.study.table import (  # type: ignore[import-not-found, unused-ignore]
-        read_table,
-    )
-
     place = Path(folder)
     about, table = read_description(place), read_table(place)
     varied, between = set(about.more.get("varied", ())), about.more.get("between")
@@ -45,8 +38,6 @@ def study_report(
 
 def page_columns(columns: Iterable[Any], varied: set[str]) -> list[PageColumn]:
     """Columns of study.json with their roles: varied, collected, or how the case ended."""
-    from predyn.study.table import OUTCOME
-
     status = {column.name for column in OUTCOME} - {"objective"}
     found = []
     for name, unit, kind in columns:
